@@ -13,6 +13,7 @@ mod error;
 pub mod foresee;
 pub mod hooks;
 mod kind;
+pub(crate) mod loans;
 pub mod locks;
 pub mod look;
 pub mod names;

@@ -236,7 +236,7 @@ pub enum Signal {
 }
 
 /// Which processes belong to a task's tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeMark {
     /// The value of `LUZIA_STATE_DIR` in its processes.
     pub state_dir: String,
@@ -335,6 +335,8 @@ pub enum Woken {
     Wrote,
     /// A token is in the job server that it heeds, or was.
     Token,
+    /// One of the other processes whose end it heeds has ended.
+    Gone,
     /// The time is over.
     TimeUp,
 }
@@ -350,6 +352,9 @@ pub trait Child {
     fn heed(&mut self, files: Vec<File>);
     /// Heeds the pipe of a job server, or none: from now on [`Child::wait`] gives [`Woken::Token`] when a token is there.
     fn heed_tokens(&mut self, _: Option<File>) {}
+    /// Heeds the ends of other processes, as [`Processes::end_of`] gives them: [`Child::wait`] gives [`Woken::Gone`] once when
+    /// one of them has ended, and then heeds none of them.
+    fn heed_ends(&mut self, _: Vec<File>) {}
     /// Signals its process group; of a command that runs in place, the child alone.
     fn signal(&mut self, signal: Signal) -> io::Result<()>;
 }
@@ -473,6 +478,12 @@ pub trait Processes: Send + Sync {
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32>;
     /// The control groups of this host; `None` where this process may not make any.
     fn groups(&self) -> Option<&dyn Groups>;
+    /// Catches the signals that ask this process to end (SIGINT, SIGTERM, SIGHUP), unless it was started with them ignored.
+    fn catch_ends(&self);
+    /// The number of such a signal that came since this was last asked.
+    fn asked_to_end(&self) -> Option<i32>;
+    /// Ends this process as a signal does that is not caught.
+    fn die_of(&self, signal: i32);
     /// Keeps stop signals (SIGTSTP, SIGTTIN, SIGTTOU) from this process, or lets them through again.
     fn hold_stop_signals(&self, hold: bool);
 }

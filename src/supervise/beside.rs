@@ -90,7 +90,7 @@ fn run(site: &Site, config: Option<&str>, task: &Task, text: &str, begin: Begin<
             Woken::Terminate => {
                 let _ = child.signal(Signal::Term);
             }
-            Woken::Pass | Woken::Interrupt | Woken::Wrote | Woken::Token | Woken::TimeUp => {}
+            Woken::Pass | Woken::Interrupt | Woken::Wrote | Woken::Token | Woken::Gone | Woken::TimeUp => {}
         }
     }
 }

@@ -26,8 +26,9 @@ pub use keep::Keeper;
 pub use recover::{recover, seen};
 pub use run::{run, run_claimed};
 
-use crate::model::{Cgroups, LaneName, Timestamp};
+use crate::model::{Cgroups, LaneName, TaskId, Timestamp};
 use crate::store::Site;
+use std::fs::File;
 use std::time::Duration;
 
 /// How long stragglers may live after the command itself has exited, in milliseconds (`supervision.md`).
@@ -54,6 +55,9 @@ pub struct Surroundings<'a> {
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,
+    /// Ends the children that run in the lanes of a task and for which nobody waits any more, and gives what becomes readable when
+    /// one of those who wait for the others ends. Looks in any case where that is asked for, else only where somebody waits.
+    pub loans: &'a dyn Fn(TaskId, bool) -> Vec<File>,
     /// Asks whether this process was told to end (SIGTERM), where no child is waited for; a yes is given once.
     pub told_to_end: &'a mut dyn FnMut() -> bool,
     /// Set when this process was told to end, which interrupted its task.

@@ -64,6 +64,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     let mut is_copied = false;
     if seen.is_started || seen.is_tree_locked || seen.has_result {
         let asked_ms = request.as_ref().and_then(|request| request.grace_ms);
+        site.run_dir.show_ending(id);
         let own_ms = found.task.as_ref().map(|task| task.grace_ms);
         let started = site.store.started(id)?.flatten();
         is_copied = started.as_ref().is_some_and(Started::is_elsewhere);

@@ -135,8 +135,13 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     let mut spared = Vec::new();
     let mut logs = LogKeeper::new(site, task, around.logs_max_bytes);
     let mut pausing = Pausing::of(group.clone());
-    let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing };
+    let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing, has_lent: false };
     let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, &mut care)?;
+    let has_lent = care.has_lent;
+    if has_lent {
+        // Those who wait for its children end with it, and leave the children alone.
+        site.run_dir.show_ending(task.id);
+    }
     let now = site.host.now();
     // What stood still did not run.
     let paused_ms = pausing.paused_ms(site);
@@ -146,6 +151,9 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
         let _ = site.store.end_pause(task.id);
     }
     let happened = stop_tree((site, keeper, &mut pausing), task, (child, group.as_ref()), stop, &mut logs, &spared)?;
+    if has_lent {
+        site.run_dir.show_shortage(task.id, None);
+    }
     if let Some(group) = &group {
         site.host.remove_group(group);
     }
@@ -207,6 +215,8 @@ struct Care<'a, 'k> {
     keeper: &'a mut Keeper<'k>,
     share: Option<&'a mut CpuShare>,
     pausing: &'a mut Pausing,
+    /// Whether somebody has waited for a child of the task.
+    has_lent: bool,
 }
 
 impl Care<'_, '_> {
@@ -215,6 +225,13 @@ impl Care<'_, '_> {
         if let Some(share) = &mut self.share {
             share.keep(child);
         }
+    }
+
+    /// Heeds the ends of those who wait for children of the task, and ends the children for which nobody waits any more.
+    fn see_to_loans(&mut self, around: &Surroundings, id: TaskId, child: &mut dyn Child, in_any_case: bool) {
+        let waiters = (around.loans)(id, in_any_case || self.has_lent);
+        self.has_lent |= !waiters.is_empty();
+        child.heed_ends(waiters);
     }
 
     /// For how long the supervisor may wait before it looks again; `None` where the time limit of the task has passed, which
@@ -260,6 +277,11 @@ fn watch(
                 }
                 care.pausing.heed(site, task, spared);
                 spared.extend((around.pass)());
+                care.see_to_loans(around, task.id, child, false);
+            }
+            Woken::Gone => {
+                care.see_to_loans(around, task.id, child, true);
+                spared.extend((around.pass)());
             }
             // A share of processors is looked after more often.
             Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(site, beat_ms) => {}
@@ -267,6 +289,7 @@ fn watch(
             Woken::TimeUp => {
                 beat_ms = site.host.boot_ms();
                 site.run_dir.beat(task.id);
+                care.see_to_loans(around, task.id, child, true);
                 care.pausing.heed(site, task, spared);
             }
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child)),

@@ -1,6 +1,8 @@
 //! Loans: a child that its parent waits for runs in the lanes of the parent (`locks.md`, S0.16–S0.20, S4.16). Nobody else gets
 //! in between, whatever is killed, and each lane comes back.
 
+mod ends;
+
 use crate::support::{Place, lives, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};

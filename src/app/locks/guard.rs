@@ -77,7 +77,7 @@ impl App {
             match woken {
                 Woken::Exited(exit) => return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) }),
                 Woken::Terminate => drop(child.signal(Signal::Term)),
-                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token => {}
+                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
             }
             match &lost {
                 Some((_, since)) if self.host.boot_ms().saturating_sub(*since) >= GRACE_MS => {

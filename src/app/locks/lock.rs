@@ -294,7 +294,7 @@ impl App {
                 Woken::Exited(exit) => return Ok(exit),
                 Woken::Terminate => drop(child.signal(Signal::Term)),
                 // The terminal has sent it to the command as well; the command decides.
-                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote => {}
+                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Gone => {}
                 Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child.as_mut())),
             }
         }

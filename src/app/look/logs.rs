@@ -135,7 +135,7 @@ impl App {
         for id in ids {
             self.existing(*id)?;
         }
-        let _lent = if follow { self.lend_to(ids.iter().copied())? } else { Vec::new() };
+        let mut lent = if follow { self.lend_to(ids.iter().copied())? } else { Vec::new() };
         while !readings.is_empty() {
             let mut unfinished = Vec::new();
             for mut reading in readings {
@@ -143,17 +143,19 @@ impl App {
                 // The state is read before the log: whatever a finished task wrote is then there to be read.
                 let task = self.existing(id)?;
                 if !reading.go_on(self, &task, &mut |piece| sink(id, piece))? {
-                    return Ok(());
+                    // Nobody reads any more.
+                    return self.end_loans(lent, false, None);
                 }
                 if !task.status().is_final() {
                     unfinished.push(reading);
                 }
             }
             readings = unfinished;
-            let Some(changes) = changes.as_mut().filter(|_| !readings.is_empty()) else { return Ok(()) };
+            let Some(changes) = changes.as_mut().filter(|_| !readings.is_empty()) else { break };
+            self.heed_signals(&mut lent)?;
             changes.wait(Duration::from_millis(if readings.iter().any(Reading::is_open) { 50 } else { 500 }));
         }
-        Ok(())
+        self.end_loans(lent, true, None)
     }
 
     /// The newest task that is there; inside a task, or where `user` is given, the newest of that user.

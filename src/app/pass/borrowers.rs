@@ -26,17 +26,28 @@ impl App {
                 parents.insert(parent);
             }
         }
+        if !lendings.is_empty() {
+            // Its loans end before this process does.
+            self.host.procs.catch_ends();
+        }
         parents.into_iter().try_for_each(|parent| self.wake_supervisor(parent).map(drop))?;
         Ok(lendings)
     }
 
-    /// Like `lend_to`, for all children of a task that wait in the queue; `lent` are those for whom it is done already.
-    pub(crate) fn lend_to_children(&self, parent: TaskId, mut lent: Vec<Lending>) -> Result<Vec<Lending>, AppError> {
+    /// Like `lend_to`, for those children of a task that wait in the queue and that a filter means; `lent` are those for whom it is done already.
+    pub(crate) fn lend_to_children(
+        &self,
+        parent: TaskId,
+        filter: &[(String, String)],
+        mut lent: Vec<Lending>,
+    ) -> Result<Vec<Lending>, AppError> {
+        let is_wanted = |id: TaskId| filter.iter().all(|(name, value)| name != "child" || *value == id.to_string());
         let mut children = Vec::new();
         // A record that does not read is `doctor`'s to report.
         for task in self.store.pending_tasks(None)?.filter_map(Result::ok) {
             let is_new = lent.iter().all(|lending| lending.child() != task.id);
-            children.extend((task.parent == Some(parent) && is_new).then_some(task.id));
+            let is_child = task.parent == Some(parent) && is_wanted(task.id);
+            children.extend((is_child && is_new).then_some(task.id));
         }
         self.remind_lenders(&lent)?;
         lent.extend(self.lend_to(children.into_iter())?);
@@ -102,7 +113,10 @@ impl App {
     fn try_borrower(&self, task: &Task, lenders: &[Task], pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
         let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
         let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
-        let admit = |task: &Task| self.admits_borrower(task, lenders);
+        // Under the lock of the task: a wait that ended since then lends nothing.
+        let is_lent =
+            |task: &Task| self.lenders_of(task).is_ok_and(|now| now.iter().map(|task| task.id).eq(ids.clone()));
+        let admit = |task: &Task| is_lent(task) && self.admits_borrower(task, lenders);
         let request = |task: &Task| crate::store::Request { lenders: ids.clone(), ..self.request(task) };
         let judges = Judges { lock: judge, turn: has_turn };
         for _ in 0..MOST_TRIES {
@@ -114,6 +128,8 @@ impl App {
                 Err(error) => return Err(error.into()),
                 Ok(Claim::Claimed(claimed)) => {
                     self.note_loans(&claimed, lenders);
+                    // The process that waits may have died before it could say so.
+                    self.wake_supervisor(lenders[0].id)?;
                     return self.hand_over(claimed, pass, hand);
                 }
                 Ok(Claim::NeedsRecovery(dead)) => {

@@ -73,7 +73,7 @@ impl App {
         let lenders: Vec<TaskId> = self.lenders_of(&task)?.iter().map(|lender| lender.id).collect();
         let request = |task: &Task| crate::store::Request { lenders: lenders.clone(), ..self.request(task) };
         for _ in 0..MOST_TRIES {
-            match self.store.claim_waiting(id, &|task| self.admits_resumed(task), &request, judge) {
+            match self.store.claim_waiting(id, &|task| self.admits_resumed(task, &lenders), &request, judge) {
                 Err(StoreError::GuardBusy { lane, .. }) => {
                     self.store.note(&Event::new("guard_busy").in_lane(&lane));
                     return Ok(Tried::Blocked);
@@ -121,8 +121,12 @@ impl App {
         Ok(Tried::Blocked)
     }
 
-    /// Admission for a task that goes on: nobody comes before it in its lanes.
-    fn admits_resumed(&self, task: &Task) -> bool {
+    /// Admission for a task that goes on: nobody comes before it in its lanes, and nobody runs in those that it has lent.
+    fn admits_resumed(&self, task: &Task, lenders: &[TaskId]) -> bool {
+        let is_lent = self.lenders_of(task).is_ok_and(|now| now.iter().map(|task| task.id).eq(lenders.iter().copied()));
+        if !is_lent || !self.borrowers_of(task).is_ok_and(|borrowers| borrowers.is_empty()) {
+            return false;
+        }
         let is_ready = self.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
         // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
         let situation = self.situation_alone(task);

@@ -89,6 +89,7 @@ impl App {
             logs_max_bytes: self.config().logs_max_bytes,
             cgroups: self.config().cgroups,
             pass: &mut pass,
+            loans: &|id, in_any_case| self.see_to_loans(id, in_any_case),
             told_to_end: is_told_to_end,
             is_told_to_end: false,
         };

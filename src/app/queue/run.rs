@@ -42,6 +42,10 @@ pub trait Audience {
     fn failed(&mut self, error: &AppError);
     /// What the user wants.
     fn wish(&mut self) -> Wish;
+    /// Whether this process waits on, by a later call, for a task that it leaves alone now.
+    fn waits_on(&self) -> bool {
+        false
+    }
 }
 
 /// Where a task stands that waits.
@@ -128,7 +132,7 @@ impl App {
 
     fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
-        let _lent = self.lend_to(std::iter::once(id))?;
+        let lent = self.lend_to(std::iter::once(id))?;
         let changes = Some(self.store.watch());
         let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.host.boot_ms(), shortage: None };
         let mut told = None;
@@ -146,6 +150,12 @@ impl App {
             }
             let mut task = self.existing(id)?;
             if wish == Wish::Leave {
+                if audience.waits_on() {
+                    // Until this process ends.
+                    std::mem::forget(lent);
+                } else {
+                    self.end_loans(lent, false, None)?;
+                }
                 return Ok(task);
             }
             let is_waiting = wish == wished && told.is_some_and(|(status, _)| status == Status::Pending);
@@ -172,6 +182,7 @@ impl App {
                 is_told = self.pass_logs_on(&task, &mut tails, kept_wish, audience)?;
             }
             if task.status().is_final() && (is_told || wished == Wish::Kill) {
+                self.end_loans(lent, true, None)?;
                 return Ok(task);
             }
             let is_patient = task.status() == Status::Pending && audience.wish() == wished;

@@ -24,12 +24,13 @@ impl App {
         for id in ids {
             self.existing(*id)?;
         }
-        let lent = self.lend_to(ids.iter().copied())?;
+        let mut lent = self.lend_to(ids.iter().copied())?;
         let begin = self.host.boot_ms();
         let mut reminded_ms = begin;
         let mut last: Vec<Option<Status>> = vec![None; ids.len()];
         let mut changes = self.store.watch();
         loop {
+            self.heed_signals(&mut lent)?;
             let _ = self.fire_timers();
             let mut over = Vec::new();
             for (id, last) in ids.iter().zip(&mut last) {
@@ -48,9 +49,11 @@ impl App {
             if any && !over.is_empty() {
                 over.sort_by_key(|task| task.outcome().map(|outcome| outcome.completed_at));
                 over.truncate(1);
+                self.end_loans(lent, true, timeout_ms.map(|limit| begin.saturating_add(limit)))?;
                 return Ok(over);
             }
             if over.len() == ids.len() {
+                self.end_loans(lent, true, timeout_ms.map(|limit| begin.saturating_add(limit)))?;
                 return Ok(over);
             }
             let passed = self.host.boot_ms().saturating_sub(begin);
@@ -58,12 +61,15 @@ impl App {
             if left == 0 {
                 let open: Vec<String> =
                     ids.iter().filter(|id| over.iter().all(|task| task.id != **id)).map(TaskId::to_string).collect();
+                let has_lent = !lent.is_empty();
+                self.end_loans(lent, false, None)?;
+                let hint = if has_lent { "what ran in the lanes of this task was ended" } else { "the tasks go on" };
                 return Err(AppError::new(
                     Kind::Busy,
                     Code::WaitTimedOut,
                     format!("not over yet: {}", open.join(", ")),
                 )
-                .hint("the tasks go on")
+                .hint(hint)
                 .next(format!("luzia explain {}", open.first().map_or("", String::as_str))));
             }
             // Who runs this task ends after us, and nobody else may be there to start what we wait for.

@@ -1,9 +1,13 @@
 //! What an event means for a wait: whether it is meant, what the task is told of it.
 
+use crate::policy::steps::members::row;
 use crate::policy::steps::names::{MOST_KEPT_BYTES, is_var_name};
 use crate::policy::steps::waits::{OnTimeout, Phase, Wait, WaitKind};
 use crate::store::{Mail, OpenWait, OutputEnd, Vars, var_text};
 use serde_json::{Value, json};
+
+/// The most bytes of the results of children in one variable; what marks the others as left out comes on top.
+const MOST_RESULTS_BYTES: usize = 56 * 1024;
 
 /// A wait that is open, as its table sees it.
 pub(crate) fn as_wait(open: &OpenWait) -> Wait {
@@ -29,7 +33,7 @@ pub(crate) fn is_meant(mail: &Mail, open: &OpenWait) -> bool {
 
 /// The text of an answer.
 pub fn answer_of(mail: &Mail) -> Value {
-    let named = ["lastResponse", "text", "message"].into_iter().find_map(|name| mail.data.get(name));
+    let named = row(WaitKind::Response).members.iter().find_map(|name| mail.data.get(*name));
     named.unwrap_or(&mail.data).clone()
 }
 
@@ -68,10 +72,13 @@ fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
     match kind {
         WaitKind::Response => vec![("lastResponse".to_owned(), answer_of(last))],
         WaitKind::Agent => {
-            let own = named(&["triggeredExecutionId", "childExecutionStatus", "childExecutionSuccess", "lastResponse"]);
-            // The child's variables come first: what is told of the child itself stands.
-            let of_child = member("variables").and_then(|vars| vars.as_object().cloned()).unwrap_or_default();
-            of_child.into_iter().filter(|(name, _)| is_var_name(name)).chain(own).collect()
+            let own = named(&["triggeredExecutionId", "childExecutionStatus", "childExecutionSuccess"]);
+            // The children's variables come first, the newest last: what is told of the children themselves stands. The last
+            // message of a person is that of the task, or that of the child that got one.
+            let of =
+                |mail: &Mail| mail.data.get("variables").and_then(|vars| vars.as_object().cloned()).unwrap_or_default();
+            let of_children = got.iter().flat_map(of).filter(|(name, _)| is_var_name(name));
+            of_children.chain(own).chain([("childResults".to_owned(), results_of(got))]).collect()
         }
         WaitKind::Document => {
             let url = |mail: &Mail| mail.data.get("url").cloned().unwrap_or_else(|| mail.data.clone());
@@ -81,9 +88,26 @@ fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
             let at = member("signedAt").unwrap_or_else(|| json!(last.at));
             [named(&["signedDocumentUrl"]), vec![("signedAt".to_owned(), at)]].concat()
         }
-        WaitKind::Test => named(&["testScore", "testResult"]),
+        WaitKind::Test => named(row(kind).members),
         // It is ended by no event.
         WaitKind::Output => Vec::new(),
         WaitKind::Event | WaitKind::Delay => vec![("lastEvent".to_owned(), last.data.clone())],
     }
+}
+
+/// What became of each child, by its id. What does not fit into a variable is marked as left out, and `luzia show` has it.
+fn results_of(got: &[Mail]) -> Value {
+    let (mut results, mut left) = (serde_json::Map::new(), MOST_RESULTS_BYTES);
+    for mail in got {
+        let member = |name: &str| mail.data.get(name).cloned().unwrap_or(Value::Null);
+        let status = member("childExecutionStatus");
+        let whole = json!({ "status": status, "exit_code": member("exit_code"), "summary": member("result_summary"),
+            "data": member("result_data") });
+        let size = whole.to_string().len();
+        let fits = size <= left;
+        left -= if fits { size } else { 0 };
+        let child = member("child").as_str().map_or_else(String::new, str::to_owned);
+        results.insert(child, if fits { whole } else { json!({ "status": status, "left_out": true }) });
+    }
+    Value::Object(results)
 }

@@ -1,12 +1,39 @@
-//! The command for the end of the time of a wait (`--timeout-do`). It runs at most once: that it begins is durable before it does,
+//! The end of the time of a wait, and the command for it (`--timeout-do`). It runs at most once: that it begins is durable before it does,
 //! and how it ended is durable after. A process that holds the wait and finds a beginning without an end says so (decision 301).
 
-use crate::app::App;
+use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
-use crate::store::{Event, LateCommand, StoreError, Waits};
+use crate::policy::steps::members::row;
+use crate::policy::steps::waits::{Phase, Wait, WaitKind};
+use crate::store::{Event, LateCommand, OpenWait, StoreError, Waits};
 use serde_json::json;
 
 impl App {
+    /// Tells that the time of a wait has run out, and what that means: it waits once more, or is over.
+    pub(super) fn note_late(&self, task: &Task, open: &OpenWait, after: Wait) {
+        let means = match after.phase {
+            Phase::Waiting => "retry",
+            Phase::PassedOver => "continue",
+            _ => "fail",
+        };
+        let data = json!({ "waited_for": open.kind, "event": open.event, "timeouts": after.timeouts, "means": means });
+        self.store.note(&Event::of("wait_timeout", task).with(data));
+    }
+
+    /// Removes the variables of an earlier answer when the time of a wait has run out and its task goes on: nobody takes the old answer for a new one.
+    pub(super) fn forget_answer(&self, id: TaskId, open: &OpenWait, after: Wait) -> Result<(), AppError> {
+        let kind = WaitKind::parse(&open.kind).filter(|_| after.phase == Phase::PassedOver);
+        let Some(kind) = kind.filter(|_| self.store.has_steps(id).is_ok_and(|has| has)) else { return Ok(()) };
+        let old = row(kind).variables;
+        if self.store.vars(id)?.vars.keys().any(|name| old.contains(&name.as_str())) {
+            self.store.change_vars::<AppError>(id, |vars| {
+                vars.retain(|name, _| !old.contains(&name.as_str()));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
     /// Notes in the waits of a task that the command of a wait begins. The caller makes that durable, and then starts it.
     pub(super) fn late_begins(&self, waits: &mut Waits, position: usize) {
         let begun_at = self.host.now().to_string();

@@ -2,6 +2,7 @@
 
 pub(crate) mod came;
 pub mod finish;
+mod known;
 mod late;
 pub mod mail;
 pub mod output;
@@ -10,6 +11,7 @@ pub mod step;
 pub mod vars;
 pub mod wait;
 pub(crate) mod waiting;
+pub mod words;
 
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Task, TaskId};

@@ -190,7 +190,7 @@ impl App {
             match woken {
                 Woken::Exited(exit) => return Ok(exit),
                 Woken::Terminate => drop(child.signal(Signal::Term)),
-                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token => {}
+                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
             }
         }
     }

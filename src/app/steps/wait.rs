@@ -1,10 +1,10 @@
 //! `await`: a process of a task blocks until an event comes, or its time runs out. The task keeps its lanes meanwhile.
 
 use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
+use crate::app::steps::known::Known;
 use crate::app::steps::output::{Looked, OutputOrder, OutputReader};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::TaskState;
-use crate::model::time::format_duration;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::os::{Exit, InPlace};
 use crate::policy::steps::waits::{Effect, OnTimeout, Phase, Wait, WaitEvent, WaitKind, next};
@@ -29,6 +29,10 @@ const MOST_SHOWN: usize = 5;
 /// A wait as it was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitOrder {
+    /// Its name, by which it is known in a later start.
+    pub name: Option<String>,
+    /// The step around it.
+    pub around: Option<String>,
     /// What is waited for.
     pub kind: WaitKind,
     /// The event that ends it.
@@ -41,7 +45,7 @@ pub struct WaitOrder {
     pub timeout_command: Option<String>,
     /// What an event must say, by name.
     pub filter: Vec<(String, String)>,
-    /// How many events are expected.
+    /// How many events are expected; 0 for the ends of all children that are not over.
     pub expect: u32,
     /// Whether the run ends meanwhile, and the command is started again when the wait is over.
     pub ends_run: bool,
@@ -66,36 +70,6 @@ pub struct WaitEnd {
     pub is_missed: bool,
     /// How a wait for output ended.
     pub output: Option<OutputEnd>,
-}
-
-/// Reads the KIND of `await`: a kind, or `event:NAME` for an event of any name.
-pub fn wait_kind(text: &str) -> Result<(WaitKind, String), AppError> {
-    if let Some(name) = text.strip_prefix("event:") {
-        super::mail::check_name(name)?;
-        return Ok((WaitKind::Event, name.to_owned()));
-    }
-    let kind = WaitKind::parse(text).ok_or_else(|| {
-        let words: Vec<&str> = WaitKind::ALL.into_iter().map(WaitKind::word).collect();
-        let shown: String = text.chars().take(80).collect();
-        AppError::usage(format!("\"{shown}\" is nothing that a task can wait for"))
-            .hint(format!("one of {}, or event:NAME", words.join(", ")))
-    })?;
-    Ok((kind, kind.event().to_owned()))
-}
-
-/// The time of a wait: the one that was given, within what its kind allows (S1.30).
-pub fn wait_time(kind: WaitKind, given_ms: Option<u64>) -> Result<u64, AppError> {
-    let (default, most) = kind.times_ms();
-    match given_ms {
-        Some(ms) if ms > most => Err(AppError::usage(format!(
-            "a wait for {} lasts {} at most, and {} was asked for",
-            kind.word(),
-            format_duration(most),
-            format_duration(ms)
-        ))),
-        Some(ms) => Ok(ms),
-        None => Ok(default),
-    }
 }
 
 /// A wait that goes on.
@@ -168,34 +142,31 @@ impl App {
         if let Some(output) = &order.output {
             self.check_output(output, Some(id))?;
         }
-        let waiter = self.store.begin_wait(id).map_err(|error| waits_already(id, error))?;
+        let waiter =
+            self.store.begin_wait_within(id, order.time_ms.max(1)).map_err(|error| waits_already(id, error))?;
         let mut waits = self.store.waits(id)?;
         if self.tell_lost(&task, &mut waits) {
             self.store.write_waits(&waiter, &waits)?;
         }
         let step = task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step);
         if waits.step != step {
-            // Waits are known by their order within a step.
+            // Each step of a stepwise task has waits of its own.
             (waits.step, waits.base, waits.open) = (step, waits.done.len(), None);
         }
         if waits.start != start {
             (waits.start, waits.next) = (start, waits.base);
+            waits.asked.clear();
         }
-        // One that was killed in this very start is taken up where it stands.
-        let again = waits.open.as_ref().is_some_and(|open| open.position + 1 == waits.next);
-        let position = if again { waits.next - 1 } else { waits.next };
-        if let Some(done) = waits.done.get(position).cloned() {
-            check_same(id, position, (&done.kind, &done.event), order)?;
-            waits.next = position + 1;
+        let known = Known::of(order, step, &mut waits);
+        if let Some(done) = known.done(order, &waits)? {
             self.store.write_waits(&waiter, &waits)?;
-            say(&format!("luzia: await {} was over in an earlier start; nothing is waited for", position + 1));
+            say("luzia: this await was over in an earlier start; nothing is waited for");
             let mail = self.mail_of(id, &done.mail)?;
             let DoneWait { is_timed_out, is_missed, output, .. } = done;
             let is_failed = false;
             return Ok(WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: true, is_missed, output });
         }
-        let open = self.opened(&task, &waits, position, order)?;
-        waits.next = position + 1;
+        let open = self.opened(&task, &waits, known, order)?;
         waits.open = Some(open.clone());
         let wait = as_wait(&open);
         let reader = open.output.as_ref().map(OutputReader::new).transpose().map_err(AppError::usage)?;
@@ -204,23 +175,27 @@ impl App {
         self.go_on(&mut going, say)
     }
 
-    /// The wait that is open at a position from an earlier start, or a new one.
-    fn opened(&self, task: &Task, waits: &Waits, position: usize, order: &WaitOrder) -> Result<OpenWait, AppError> {
-        let id = task.id;
-        if let Some(open) = waits.open.as_ref().filter(|open| open.position == position) {
-            check_same(id, position, (&open.kind, &open.event), order)?;
+    /// The wait that stands open since an earlier start, or a new one.
+    fn opened(&self, task: &Task, waits: &Waits, known: Known, order: &WaitOrder) -> Result<OpenWait, AppError> {
+        if let Some(open) = known.open(order, waits)? {
             let (since, until) = (open.since.clone(), open.until.clone());
-            let (timeouts, output) = (open.timeouts, open.output.clone());
-            return Ok(OpenWait { since, until, timeouts, output, ..self.open_now(task, position, order) });
+            let (timeouts, output, expect) = (open.timeouts, open.output.clone(), open.expect);
+            return Ok(OpenWait { since, until, timeouts, output, expect, ..self.open_now(task, known, order) });
         }
         let output = order.output.as_ref().map(|output| output.watch(waits));
-        Ok(OpenWait { output, ..self.open_now(task, position, order) })
+        let mut open = OpenWait { output, ..self.open_now(task, known, order) };
+        if open.expect == 0 {
+            open.expect = self.ends_expected(task.id, waits, &open)?;
+        }
+        Ok(open)
     }
 
-    fn open_now(&self, task: &Task, position: usize, order: &WaitOrder) -> OpenWait {
+    fn open_now(&self, task: &Task, known: Known, order: &WaitOrder) -> OpenWait {
         let now = self.host.now();
         OpenWait {
-            position,
+            position: known.position,
+            key: known.key,
+            turn: known.turn,
             kind: order.kind.word().to_owned(),
             event: order.event.clone(),
             since: now.to_string(),
@@ -260,6 +235,7 @@ impl App {
         let used: Vec<u64> = going.waits.done.iter().flat_map(|done| done.mail.iter().copied()).collect();
         let mut seen = used;
         loop {
+            self.heed_signals(&mut lent)?;
             if !self.run_dir.is_supervised(id)? {
                 // Recovery ends this run, and takes the wait over as it stands.
                 self.host.sleep(ORPHAN_PAUSE);
@@ -278,18 +254,25 @@ impl App {
             let until = Timestamp::parse(&going.open.until).unwrap_or(Timestamp::FIRST);
             let left = until.ms_since(self.host.now());
             if going.wait.phase == Phase::Waiting && left <= 0 {
+                if next(going.wait, WaitEvent::TimeUp).is_some_and(|(after, _)| after.phase != Phase::Waiting) {
+                    self.end_loans(std::mem::take(&mut lent), false, None)?;
+                }
                 self.step_wait(going, WaitEvent::TimeUp, None, say)?;
             }
             match going.wait.phase {
                 Phase::Waiting => {}
-                phase => return Ok(self.ended(going, phase)),
+                phase => {
+                    let left = u64::try_from(left).unwrap_or(0);
+                    self.end_loans(lent, true, Some(self.host.boot_ms().saturating_add(left)))?;
+                    return Ok(self.ended(going, phase));
+                }
             }
             if going.order.ends_run {
                 return self.end_run(going);
             }
             if [WaitKind::Agent, WaitKind::Output].contains(&going.order.kind) {
                 // A task that waits for its children lends them its lanes.
-                lent = self.lend_to_children(id, lent)?;
+                lent = self.lend_to_children(id, &going.open.filter, lent)?;
             }
             let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
             changes.wait(left.clamp(Duration::from_millis(1), pause));
@@ -342,6 +325,7 @@ impl App {
         let is_late = after.timeouts > going.wait.timeouts;
         going.wait = after;
         if is_late {
+            self.note_late(&going.task, &going.open, after);
             // Before the command: a kill between the two runs it no second time.
             going.open.timeouts = after.timeouts;
             going.waits.open = Some(going.open.clone());
@@ -361,7 +345,10 @@ impl App {
                     self.store.write_waits(&going.waiter, &going.waits)?;
                     say(&format!("luzia: {} waits once more, until {}", going.task.id, going.open.until));
                 }
-                Effect::GoOn => self.close(going, None)?,
+                Effect::GoOn => {
+                    self.forget_answer(going.task.id, &going.open, after)?;
+                    self.close(going, None)?;
+                }
                 Effect::EndTask => self.close(going, Some(going.waits.start))?,
             }
         }
@@ -372,10 +359,7 @@ impl App {
     fn close(&self, going: &mut Going, failed_in: Option<u64>) -> Result<(), AppError> {
         going.waits.open = None;
         going.waits.failed_in = failed_in;
-        if failed_in.is_some() {
-            // Whatever is waited for next has this position.
-            going.waits.next = going.open.position;
-        } else {
+        if failed_in.is_none() {
             going.waits.done.push(DoneWait {
                 kind: going.open.kind.clone(),
                 event: going.open.event.clone(),
@@ -384,6 +368,8 @@ impl App {
                 at: self.host.now().to_string(),
                 is_missed: going.wait.phase == Phase::Missed,
                 output: going.seen.clone(),
+                key: going.open.key.clone(),
+                turn: going.open.turn,
             });
         }
         Ok(self.store.write_waits(&going.waiter, &going.waits)?)
@@ -451,17 +437,4 @@ fn waits_already(id: TaskId, error: StoreError) -> AppError {
         }
         other => other.into(),
     }
-}
-
-fn check_same(id: TaskId, position: usize, was: (&str, &str), order: &WaitOrder) -> Result<(), AppError> {
-    if was == (order.kind.word(), order.event.as_str()) {
-        return Ok(());
-    }
-    let message = format!(
-        "await {} of {id} was for {} in an earlier start, and now it is for {}",
-        position + 1,
-        was.1,
-        order.event
-    );
-    Err(AppError::usage(message).hint("awaits are known by their order, which must be that of the earlier start"))
 }

@@ -178,6 +178,9 @@ impl App {
         if command.is_some() && !may_run {
             return Ok(Some(Judged::Command));
         }
+        if after.timeouts > wait.timeouts {
+            self.note_late(task, open, after);
+        }
         let mut open = OpenWait { timeouts: after.timeouts, ..open.clone() };
         if let Some(command) = command {
             self.late_begins(waits, open.position);
@@ -199,9 +202,12 @@ impl App {
             }
             return Ok(None);
         }
+        // No child works in the lanes of a task that goes on (decision 256).
+        self.ask_borrowers(task)?;
+        self.forget_answer(task.id, &open, after)?;
         if effects.contains(&Effect::EndTask) {
             // A retry of the task asks for it anew, with a time of its own.
-            (waits.open, waits.failed_in, waits.next) = (None, Some(waits.start), open.position);
+            (waits.open, waits.failed_in) = (None, Some(waits.start));
             let waiter = self.store.begin_wait(task.id)?;
             self.store.write_waits(&waiter, waits)?;
             return Ok(Some(Judged::TimedOut));
@@ -238,6 +244,8 @@ impl App {
             at: self.host.now().to_string(),
             is_missed: wait.phase == Phase::Missed,
             output: seen,
+            key: open.key.clone(),
+            turn: open.turn,
         });
         let waiter = self.store.begin_wait(task.id)?;
         self.store.write_waits(&waiter, waits)?;

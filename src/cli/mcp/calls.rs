@@ -333,6 +333,10 @@ impl Audience for Watch<'_, '_> {
     fn wish(&mut self) -> Wish {
         if self.is_started || self.call.is_over(self.wait_ms) { Wish::Leave } else { Wish::GoOn }
     }
+
+    fn waits_on(&self) -> bool {
+        true
+    }
 }
 
 /// The document that a command wrote, with its error and its notes, and whether that is an error. A busy lane is an answer.

@@ -17,6 +17,7 @@ mod lines;
 mod one_request;
 mod process;
 mod shims;
+mod stdin_of;
 pub mod term;
 mod user_files;
 

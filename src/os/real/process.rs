@@ -13,7 +13,6 @@ pub(crate) mod program;
 pub(crate) mod pty;
 pub(crate) mod run_capture;
 pub(crate) mod signals;
-pub(crate) mod stdin_of;
 pub(crate) mod subreaper;
 pub(crate) mod tree;
 pub(crate) mod upgrade;
@@ -103,7 +102,7 @@ impl Processes for RealProcesses {
         if root.is_some_and(|root| !tree::has_open(who.pid, root)) {
             return Ok(None);
         }
-        stdin_of::open(who)
+        crate::os::real::stdin_of::open(who)
     }
 
     fn runs_this_program(&self, pid: u32) -> bool {
@@ -192,6 +191,18 @@ impl Processes for RealProcesses {
 
     fn groups(&self) -> Option<&dyn crate::os::Groups> {
         Some(&crate::os::real::groups::RealGroups)
+    }
+
+    fn catch_ends(&self) {
+        let _ = signals::catch(&signals::ENDS);
+    }
+
+    fn asked_to_end(&self) -> Option<i32> {
+        signals::ENDS.into_iter().find(|signal| signals::take(*signal)).map(signals::Caught::number)
+    }
+
+    fn die_of(&self, signal: i32) {
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
 
     fn hold_stop_signals(&self, hold: bool) {

@@ -9,6 +9,7 @@ use crate::store::run_dir::SUPERVISOR_LOCK;
 
 const RESULT_WAITS: u32 = 0o700;
 const START_WAITS: u32 = 0o710;
+const ENDING: u32 = 0o701;
 
 /// What waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +30,16 @@ impl RunDir {
             None => 0o600,
         };
         let _ = self.vfs.set_mode(&layout::run_file(id, SUPERVISOR_LOCK), mode);
+    }
+
+    /// Shows the processes of a task that its supervisor ends them. It goes as the other signs do.
+    pub fn show_ending(&self, id: TaskId) {
+        let _ = self.vfs.set_mode(&layout::run_file(id, SUPERVISOR_LOCK), ENDING);
+    }
+
+    /// Whether the supervisor of a task ends its processes.
+    pub fn is_ending(&self, id: TaskId) -> Result<bool> {
+        Ok(self.meta(&layout::run_file(id, SUPERVISOR_LOCK))?.is_some_and(|meta| meta.mode == ENDING))
     }
 
     /// What of a task waits, as its living supervisor shows it.

@@ -79,12 +79,93 @@ fn a_parent_gets_the_variables_of_its_child() {
     for (name, value) in [
         ("found", json!("3")),
         ("own", json!("1")),
-        ("lastResponse", json!("done")),
+        // The last message of a person, which the child got here, and never the summary of the child.
+        ("lastResponse", json!("no")),
+        (
+            "childResults",
+            json!({ "task_2": { "status": "completed", "exit_code": 0, "summary": "done", "data": null } }),
+        ),
         ("childExecutionStatus", json!("completed")),
         ("childExecutionSuccess", json!(true)),
         ("triggeredExecutionId", json!(2)),
     ] {
         assert_eq!((&shown["vars"][name], &shown["variables"][name]), (&value, &value), "{name}");
+    }
+}
+
+#[test]
+fn the_end_of_a_child_leaves_the_message_of_a_person_alone() {
+    // S1.24
+    let place = Place::new();
+    let script = "\"$LUZIA\" await response; \"$LUZIA\" enqueue -u kid -- true; \"$LUZIA\" await agent";
+    let parent = place.enqueue(&["-u", "p", "--", "sh", "-ec", script]);
+    place.ok(&["emit", "response", "--task", &parent, "--data", "\"go on\""]);
+    place.drain();
+    assert_eq!(place.show(&parent)["vars"]["lastResponse"], "go on");
+}
+
+#[test]
+fn a_wait_for_children_is_for_all_of_them_and_gives_what_each_said() {
+    // X15, S1.24, S2.5
+    let place = Place::configured(&json!({ "slots": { "max": 8 } }));
+    let child = "\"$LUZIA\" set v$n=$n; \"$LUZIA\" finish --summary s$n";
+    let script = format!(
+        "for n in 1 2 3; do \"$LUZIA\" enqueue -u kid$n --env n=$n -- sh -ec '{child}' >/dev/null; done
+         \"$LUZIA\" await agent >/dev/null; \"$LUZIA\" get v1; \"$LUZIA\" get v2; \"$LUZIA\" get v3"
+    );
+    let parent = place.enqueue(&["-u", "p", "--", "sh", "-ec", &script]);
+    place.drain();
+    assert_eq!(place.status(&parent), "completed", "{}", place.luzia(&["logs", &parent]).out);
+    assert_eq!(place.luzia(&["logs", &parent, "--stdout"]).out, "1\n2\n3\n");
+    let results = &place.show(&parent)["vars"]["childResults"];
+    for n in 1..=3 {
+        let own = &results[format!("task_{}", n + 1)];
+        assert_eq!((&own["status"], &own["summary"]), (&json!("completed"), &json!(format!("s{n}"))), "{results}");
+    }
+}
+
+#[test]
+fn a_step_is_told_of_the_children_that_the_last_one_had_no_room_for() {
+    // S2.5: 40 children with 2 KB each are more than one step is told of.
+    let place = Place::configured(&json!({ "slots": { "max": 16 } }));
+    let child = "\"$LUZIA\" finish --data \"\\\"$(head -c 2000 /dev/zero | tr \\\\0 x)\\\"\"";
+    std::fs::write(place.path("child.sh"), child).unwrap();
+    let script = "if [ $LUZIA_STEP = 0 ]; then
+            for n in $(seq 40); do \"$LUZIA\" enqueue -u kid$n -- sh -e $PLACE/child.sh; done >/dev/null
+            until [ \"$(\"$LUZIA\" show self --json | grep -c '\"mail\": 40')\" = 1 ]; do sleep 0.1; done
+        else
+            printf '%s' \"$LUZIA_LAST_RESULT\" | grep -o 'child\":\"task_[0-9]*' >>$PLACE/told || true
+            [ $LUZIA_STEP -lt 3 ] || \"$LUZIA\" finish
+        fi";
+    let parent = place.enqueue(&["-u", "p", "--stepwise", "--", "sh", "-c", script]);
+    place.drain();
+    assert_eq!(place.status(&parent), "completed");
+    let mut told = crate::support::lines(&place.path("told"));
+    assert_eq!(told.len(), 40, "each once: {told:?}");
+    told.sort();
+    told.dedup();
+    assert_eq!(told.len(), 40);
+}
+
+#[test]
+fn a_time_that_ran_out_is_told_as_such_and_takes_the_old_answer_away() {
+    for mode in ["", "--park"] {
+        let place = Place::new();
+        let script = format!(
+            "\"$LUZIA\" await response {mode}; \"$LUZIA\" await response {mode} --timeout 300ms --on-timeout continue
+             echo \"answer: $(\"$LUZIA\" get lastResponse 2>/dev/null)\""
+        );
+        let id = place.enqueue(&["-u", "a", "--", "sh", "-ec", &script]);
+        place.ok(&["emit", "response", "--task", &id, "--data", "\"first\""]);
+        crate::support::until("it is over", || {
+            place.ok(&["dispatch", "--once"]);
+            (place.status(&id) == "completed").then_some(())
+        });
+        assert!(place.luzia(&["logs", &id, "--stdout"]).out.ends_with("answer: \n"), "{mode}");
+        let told = place.events_named("wait_timeout");
+        assert_eq!((told.len(), &told[0]["data"]["means"]), (1, &json!("continue")), "{told:?}");
+        let steps = place.ok(&["logs", &id, "--steps"]).out;
+        assert_eq!((steps.matches("completada").count(), steps.matches("vencida").count()), (1, 1), "{steps}");
     }
 }
 

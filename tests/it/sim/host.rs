@@ -276,5 +276,13 @@ impl Processes for Host {
         None
     }
 
+    fn catch_ends(&self) {}
+
+    fn asked_to_end(&self) -> Option<i32> {
+        None
+    }
+
+    fn die_of(&self, _: i32) {}
+
     fn hold_stop_signals(&self, _: bool) {}
 }

@@ -4,7 +4,8 @@
 use super::locks::{lane, prepared, store};
 use super::{Env, Journal, Limits, Sim, World, know, seeds};
 use luzia::app::locks::acquire::Lease;
-use luzia::app::steps::wait::{WaitOrder, wait_kind};
+use luzia::app::steps::wait::WaitOrder;
+use luzia::app::steps::words::wait_kind;
 use luzia::app::{App, Inside, Settings};
 use luzia::model::{Config, Name, Task, TaskId};
 use luzia::policy::steps::waits::OnTimeout;
@@ -53,6 +54,8 @@ fn command(env: &Env, known: &Shared) {
     app.inside = Some(Inside { task: WAITER, user: None, project: None });
     let (kind, event) = wait_kind("event").expect("a kind");
     let order = WaitOrder {
+        name: None,
+        around: None,
         kind,
         event,
         time_ms: LONG_MS,

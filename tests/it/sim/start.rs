@@ -45,6 +45,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
             logs_max_bytes: 0,
             cgroups: luzia::model::Cgroups::Auto,
             pass: &mut pass,
+            loans: &|_, _| Vec::new(),
             told_to_end: &mut || false,
             is_told_to_end: false,
         };

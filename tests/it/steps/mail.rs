@@ -132,3 +132,26 @@ fn data_comes_from_a_file_or_standard_input() {
     place.luzia(&["emit", "E", "--task", "1", "--data", "@missing"]).coded(74);
     place.assert_unchanged(&before, "data that cannot be read");
 }
+
+#[test]
+fn the_words_of_await_lead_to_the_right_ones() {
+    let place = pending();
+    for (args, hint) in [
+        (&["await", "MESSAGE_RECEIVED"][..], "`luzia await response`"),
+        (&["await", "task_5"], "luzia await agent --match child=task_5"),
+        (&["await", "respons"], "did you mean response?"),
+        (&["await", "response", "5s"], "--timeout says how long at most"),
+        (&["await", "response", "--any"], "unless --expect says more"),
+    ] {
+        let refused = place.luzia(args).coded(2);
+        assert!(refused.err.contains(hint), "{args:?}: {}", refused.err);
+    }
+    for verb in ["await", "emit"] {
+        let help = place.ok(&[verb, "--help"]).out;
+        for row in ["signature  SIGNATURE_COMPLETED", "testScore, testResult", "documentUrls"] {
+            assert!(help.contains(row), "{row}: {help}");
+        }
+    }
+    let page = include_str!("../../../docs/waits.md");
+    assert!(page.contains(&luzia::policy::steps::members::table()), "docs/waits.md has the table of the help");
+}

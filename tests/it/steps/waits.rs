@@ -66,21 +66,18 @@ fn an_event_that_came_before_counts_and_ends_one_wait_only() {
 
 #[test]
 fn each_kind_is_resumed_by_its_own_event_and_by_no_other() {
-    let kinds = ["response", "agent", "document", "signature", "test", "event", "delay", "event:MINE"];
-    let events = [
-        "MESSAGE_RECEIVED",
-        "AGENT_COMPLETED",
-        "DOCUMENT_UPLOADED",
-        "SIGNATURE_COMPLETED",
-        "TEST_COMPLETED",
-        "EVENT_COMPLETED",
-        "SCHEDULE_REACHED",
-        "MINE",
-    ];
+    let kinds = ["response", "document", "signature", "test", "event", "event:MINE", "agent", "delay"];
+    let events =
+        ["MESSAGE_RECEIVED", "DOCUMENT_UPLOADED", "SIGNATURE_COMPLETED", "TEST_COMPLETED", "EVENT_COMPLETED", "MINE"];
     let place = Place::configured(&json!({ "slots": { "max": 8 } }));
+    place.gate("end");
     for (at, kind) in kinds.iter().enumerate() {
-        let time = if *kind == "delay" { "--for" } else { "--timeout" };
-        let text = format!("\"$LUZIA\" --json await {kind} {time} 1h | grep -o '\"n\": [0-9]*'");
+        let before = match *kind {
+            "agent" => "\"$LUZIA\" enqueue -- sh -c 'read _ <$PLACE/end' >/dev/null; ",
+            _ => "",
+        };
+        let time = if *kind == "delay" { "--for 10s" } else { "--timeout 1h" };
+        let text = format!("{before}\"$LUZIA\" --json await {kind} {time} | grep -o '\"n\": [0-9]*' || true");
         place.enqueue(&["-u", &format!("u{at}"), "--", "sh", "-ec", &text]);
     }
     place.ok(&["dispatch"]);
@@ -88,7 +85,7 @@ fn each_kind_is_resumed_by_its_own_event_and_by_no_other() {
     for (at, _) in kinds.iter().enumerate() {
         let others = events.iter().enumerate().filter(|(other, _)| *other != at);
         others.for_each(|(_, event)| {
-            drop(place.ok(&["emit", event, "--user", &format!("u{at}"), "--data", "{\"n\":0}"]))
+            drop(place.ok(&["emit", event, "--task", &format!("task_{}", at + 1), "--data", "{\"n\":0}"]))
         });
     }
     for (at, event) in events.iter().enumerate() {
@@ -98,6 +95,16 @@ fn each_kind_is_resumed_by_its_own_event_and_by_no_other() {
         place.until_status(&id, "completed");
         assert!(said(&place, &id).contains(&format!("\"n\": {}\n", at + 1)), "{}", said(&place, &id));
     }
+    // The end of a child, and that of a time, come from luzia alone.
+    for event in ["AGENT_COMPLETED", "SCHEDULE_REACHED"] {
+        place.luzia(&["emit", event, "--task", "task_7"]).coded(2);
+        place.luzia(&["await", &format!("event:{event}")]).coded(2);
+    }
+    assert_eq!(place.status("task_7"), "waiting");
+    place.open_gate("end");
+    place.until_status("task_7", "completed");
+    place.until_status("task_8", "completed");
+    assert_eq!(place.show("task_7")["vars"]["triggeredExecutionId"], 9);
 }
 
 #[test]
@@ -172,7 +179,7 @@ fn a_later_start_answers_from_memory_and_keeps_the_end_of_the_open_wait() {
 }
 
 #[test]
-fn an_await_that_was_killed_is_taken_up_by_the_next() {
+fn an_await_that_was_killed_passes_nothing_to_the_next() {
     let place = Place::new();
     let text = "\"$LUZIA\" await event:A & pid=$!; until test -e $PLACE/kill; do sleep 0.01; done; \
                 kill -9 $pid; wait $pid || true; echo > $PLACE/killed; \"$LUZIA\" await event:A";
@@ -184,7 +191,121 @@ fn an_await_that_was_killed_is_taken_up_by_the_next() {
     place.until_status(&id, "completed");
     let waits = std::fs::read(place.state().join("spool/steps/1/waits.json")).unwrap();
     let waits: Value = serde_json::from_slice(&waits).unwrap();
-    assert_eq!((&waits["next"], waits["done"].as_array().unwrap().len()), (&json!(1), 1), "one wait: {waits:#}");
+    assert_eq!((&waits["done"][0]["turn"], waits["done"].as_array().unwrap().len()), (&json!(1), 1), "{waits:#}");
+    // Of another kind, and with a time of its own.
+    let text = "timeout 0.3 \"$LUZIA\" await response || true; \"$LUZIA\" await signature --timeout 300ms || echo $?";
+    let (out, _) = script(&place, &[], text);
+    assert!(out.ends_with("124\n"), "{out}");
+    // One with a name is the same wait, with the end that it had.
+    let text = "timeout 0.3 \"$LUZIA\" await response --name ask --timeout 1s || true; \
+                \"$LUZIA\" await response --name ask --timeout 1h || echo $?";
+    let (out, _) = script(&place, &[], text);
+    assert!(out.ends_with("124\n"), "{out}");
+}
+
+/// A script that is started again: its supervisor is killed in a wait, or it has no process meanwhile.
+fn again(place: &Place, id: &str, is_parked: bool) {
+    if !is_parked {
+        signal(place.supervisor(id), Signal::KILL);
+    }
+    until("it waits without a process", || {
+        place.luzia(&["dispatch", "--once"]);
+        (place.show(id)["parked"] == true).then_some(())
+    });
+}
+
+fn until_waits_for(place: &Place, id: &str, event: &str) {
+    until(event, || (place.show(id)["waiting_event"] == event).then_some(()));
+}
+
+#[test]
+fn an_await_in_a_step_keeps_its_answer_and_those_behind_it_get_theirs() {
+    for mode in ["", "--park"] {
+        let place = Place::new();
+        let text = format!(
+            "name=$(\"$LUZIA\" step ask -- \"$LUZIA\" await response); ok=$(\"$LUZIA\" await response {mode}); \
+             s=$(\"$LUZIA\" await event:GO {mode} >/dev/null && echo go); echo name=$name ok=$ok $s"
+        );
+        let id = waiting(&place, &[], &text);
+        place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"ana\""]);
+        until("the step is done", || {
+            (place.show(&id)["steps"].as_array().is_some_and(|all| all.len() == 1)).then_some(())
+        });
+        until_waits_for(&place, &id, "MESSAGE_RECEIVED");
+        again(&place, &id, !mode.is_empty());
+        place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"NO, stop\""]);
+        until_waits_for(&place, &id, "GO");
+        again(&place, &id, !mode.is_empty());
+        place.ok(&["emit", "GO", "--task", &id]);
+        place.until_status(&id, "completed");
+        assert!(said(&place, &id).contains("name=ana ok=NO, stop go\n"), "{mode}: {}", said(&place, &id));
+    }
+}
+
+#[test]
+fn an_await_under_an_if_is_known_by_its_arguments_or_its_name() {
+    for (mode, first) in
+        [("", "--timeout 2h"), ("--park", "--timeout 2h"), ("", "--name early"), ("--park", "--name early")]
+    {
+        let place = Place::new();
+        let text = format!(
+            "if [ ! -e $PLACE/twice ]; then touch $PLACE/twice; a=$(\"$LUZIA\" await response {first}); echo a=$a; fi; \
+             b=$(\"$LUZIA\" await response {mode}); echo b=$b"
+        );
+        let id = waiting(&place, &[], &text);
+        place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"first\""]);
+        until("the first is over", || said(&place, &id).contains("a=first").then_some(()));
+        until_waits_for(&place, &id, "MESSAGE_RECEIVED");
+        again(&place, &id, !mode.is_empty());
+        place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"second\""]);
+        place.until_status(&id, "completed");
+        assert!(said(&place, &id).contains("b=second\n"), "{mode} {first}: {}", said(&place, &id));
+    }
+}
+
+#[test]
+fn a_second_await_beside_an_open_one_has_a_time_of_its_own() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" await event:A & until \"$LUZIA\" --json show self | grep -q '\"waiting_event\": \"A\"'; do sleep 0.05; done
+        begin=$(date +%s%N); \"$LUZIA\" await event:B --timeout 300ms || echo code $?; \
+        echo took $((($(date +%s%N) - begin) / 1000000)) ms; \"$LUZIA\" emit A --task self; wait";
+    let (out, shown) = script(&place, &[], text);
+    assert_eq!(shown["status"], "completed", "{out}");
+    let took: u64 = out.split("took ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+    assert!(out.contains("code 75\n") && took < 4000, "{out}");
+}
+
+#[test]
+fn one_name_is_one_await() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" emit A --task self; \"$LUZIA\" emit A --task self; \"$LUZIA\" await event:A --name x; \
+                \"$LUZIA\" await event:A --name x || echo code $?; \"$LUZIA\" await event:A --name -x || echo code $?";
+    let (out, _) = script(&place, &[], text);
+    assert_eq!(out.matches("code 2\n").count(), 2, "{out}");
+    assert!(out.contains("needs a --name of its own"), "{out}");
+}
+
+#[test]
+fn waits_of_versions_that_went_by_the_position_are_known_still() {
+    let place = Place::new();
+    let text =
+        "a=$(\"$LUZIA\" await response --park); b=$(\"$LUZIA\" await event:GO --park >/dev/null; echo $?); echo $a $b";
+    let id = waiting(&place, &[], text);
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"old\""]);
+    until_waits_for(&place, &id, "GO");
+    again(&place, &id, true);
+    let path = place.state().join("spool/steps/1/waits.json");
+    let mut waits: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for wait in ["/done/0", "/open"] {
+        let members = waits.pointer_mut(wait).and_then(Value::as_object_mut).expect(wait);
+        members.remove("key").expect("a key");
+        members.remove("turn");
+    }
+    waits.as_object_mut().unwrap().remove("asked");
+    std::fs::write(&path, waits.to_string()).unwrap();
+    place.ok(&["emit", "GO", "--task", &id]);
+    place.until_status(&id, "completed");
+    assert!(said(&place, &id).ends_with("old 0\n"), "{}", said(&place, &id));
 }
 
 #[test]

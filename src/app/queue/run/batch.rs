@@ -39,7 +39,7 @@ impl App {
         };
         let _followed = accepted.iter().map(|one| self.follow(one)).collect::<Result<Vec<_>, AppError>>()?;
         let mut members: Vec<Member> = accepted.iter().map(member).collect();
-        let _lent = self.lend_to(members.iter().map(|member| member.id))?;
+        let lent = self.lend_to(members.iter().map(|member| member.id))?;
         let (mut presence, mut changes) = (None, self.store.watch());
         let (mut wished, mut printed, mut tails) = (Wish::GoOn, 0, None);
         let mut looked_ms = self.host.boot_ms();
@@ -73,6 +73,8 @@ impl App {
             let is_over = |member: &Member| member.task.status().is_final() || member.is_left;
             let may_leave = is_told || wished == Wish::Kill;
             if may_leave && members.iter().all(is_over) {
+                let is_whole = members.iter().all(|member| member.task.status().is_final());
+                self.end_loans(lent, is_whole, None)?;
                 return Ok(members.into_iter().map(|member| member.task).collect());
             }
             let pause = if is_told { self.config().poll_interval_ms } else { 20 };

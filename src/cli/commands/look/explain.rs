@@ -2,7 +2,7 @@
 
 use crate::app::foresee::THOROUGH;
 use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why};
-use crate::app::steps::OpenWait;
+use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{App, AppError, lane_word, shell_word};
 use crate::cli::args::named;
 use crate::cli::estimate::{estimate_json, estimate_text};
@@ -16,6 +16,9 @@ use crate::model::time::format_duration;
 use crate::model::{Status, Target, Task, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
+
+/// How many children are named for which a task waits.
+const MOST_CHILDREN: usize = 5;
 
 /// `luzia explain`.
 #[derive(Args, Clone, Debug)]
@@ -158,6 +161,14 @@ fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError>
             "  waits for {}, until {}\n      to see it: luzia logs -f task_{}\n",
             open.event, open.until, output.task
         ),
+        None if open.kind == WaitKind::Agent.word() => {
+            format!(
+                "  waits for the end of a child{filter}, until {}\n{}",
+                open.until,
+                children_text(app, task, &open)?
+            )
+        }
+        None if open.kind == WaitKind::Delay.word() => format!("  waits for a time, and goes on at {}\n", open.until),
         None => format!(
             "  waits for {} {}{filter}, until {}\n      to make it come: {}\n",
             open.expect,
@@ -174,6 +185,44 @@ fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError>
         text += &format!("  event {} did not match: {}{thread} {}\n", mail.number, mail.event, mail.data);
     }
     Ok(text)
+}
+
+/// The children for whose ends a task waits, each with what it waits for itself.
+fn children_text(app: &App, task: &Task, open: &OpenWait) -> Result<String, AppError> {
+    let children = app.open_children(task.id, &open.filter)?;
+    if children.is_empty() {
+        return Ok(
+            "      no such child is unfinished: this wait ends with its time, or with a child that is queued now\n"
+                .into(),
+        );
+    }
+    let mut text = String::new();
+    for child in children.iter().take(MOST_CHILDREN) {
+        let wait = if child.status() == Status::Waiting { app.open_wait(child.id)? } else { None };
+        text += &match wait.filter(|wait| WaitKind::parse(&wait.kind).is_some_and(WaitKind::is_sent)) {
+            Some(wait) => {
+                let line = emit_line(child, &wait);
+                format!("      {} waits for {} until {}: {line}\n", child.id, wait.event, wait.until)
+            }
+            None => format!("      {} is {}: luzia explain {}\n", child.id, child.status(), child.id),
+        };
+    }
+    if children.len() > MOST_CHILDREN {
+        text += &format!("      and {} more: luzia tree {}\n", children.len() - MOST_CHILDREN, task.id);
+    }
+    Ok(text)
+}
+
+fn children_json(app: &App, task: &Task, open: &OpenWait) -> Result<Value, AppError> {
+    if open.kind != WaitKind::Agent.word() {
+        return Ok(json!([]));
+    }
+    let of = |child: &Task| {
+        let wait = if child.status() == Status::Waiting { app.open_wait(child.id)? } else { None };
+        let wait = wait.map(|wait| json!({ "kind": wait.kind, "event": wait.event, "until": wait.until }));
+        Ok::<_, AppError>(json!({ "id": child.id.to_string(), "status": child.status().word(), "wait": wait }))
+    };
+    app.open_children(task.id, &open.filter)?.iter().map(of).collect()
 }
 
 /// The command that sends what a task waits for.
@@ -211,10 +260,12 @@ fn wait_json(app: &App, task: &Task) -> Result<Value, AppError> {
         Err(damage) => return Ok(json!({ "damage": damage.0.message })),
     };
     let other = |mail: &crate::app::steps::Mail| json!({ "number": mail.number, "event": mail.event, "thread": mail.thread, "data": mail.data, "at": mail.at });
+    let children = children_json(app, task, &open)?;
     let filter: serde_json::Map<String, Value> =
         open.filter.into_iter().map(|(name, wanted)| (name, wanted.into())).collect();
     Ok(json!({ "kind": open.kind, "event": open.event, "since": open.since, "until": open.until,
-        "expect": open.expect, "match": filter, "others": others.iter().map(other).collect::<Vec<_>>() }))
+        "expect": open.expect, "match": filter, "children": children,
+        "others": others.iter().map(other).collect::<Vec<_>>() }))
 }
 
 fn supervised(supervisor: Supervisor) -> String {

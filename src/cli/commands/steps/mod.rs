@@ -26,7 +26,7 @@ pub fn run(
         Command::Finish(args) => finish::run(args, app, console),
         Command::Beat(args) => beat::run(args, app, console),
         Command::Step(args) => step::run(args, app, around, console),
-        Command::Await(args) => wait_for::run(args, app, console),
+        Command::Await(args) => wait_for::run(args, app, around, console),
         Command::Emit(args) => emit::run(args, app, read, console),
         _ => Err(AppError::new(Kind::Bug, Code::Bug, "this command needs no state directory").into()),
     }

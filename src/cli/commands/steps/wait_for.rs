@@ -2,8 +2,9 @@
 
 use crate::app::steps::output::{OutputOrder, check_pattern};
 use crate::app::steps::places::check_line;
-use crate::app::steps::wait::{WaitEnd, WaitOrder, wait_kind, wait_time};
-use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of};
+use crate::app::steps::wait::{WaitEnd, WaitOrder};
+use crate::app::steps::words::{await_name, wait_kind, wait_time};
+use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of, members};
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -14,11 +15,19 @@ use serde_json::{Value, json};
 
 /// `luzia await`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = AWAIT_HELP)]
+#[command(after_help = await_help())]
 pub struct AwaitArgs {
     /// What the task waits for: response, agent, document, signature, test, event, event:NAME, delay or output
     #[arg(value_name = "KIND")]
     pub kind: String,
+
+    /// With `delay`: how long
+    #[arg(value_name = "DUR", conflicts_with_all = ["timeout", "time"])]
+    pub delay: Option<String>,
+
+    /// A name by which this await is known when the task is started again, its own within the task
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
 
     /// End this run; the command is started again when the wait is over, and finished steps and awaits are remembered
     #[arg(long)]
@@ -28,7 +37,7 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "DUR")]
     pub timeout: Option<String>,
 
-    /// With `delay`: how long
+    /// With `delay`: how long, as behind `delay`
     #[arg(long = "for", value_name = "DUR", conflicts_with = "timeout")]
     pub time: Option<String>,
 
@@ -59,9 +68,13 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "DUR", conflicts_with = "matches")]
     pub idle: Option<String>,
 
-    /// How many events it takes
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_EXPECTED)))]
-    pub expect: u32,
+    /// How many events it takes; 1 where nothing is said, and with `agent` the ends of all children that are not over
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_EXPECTED)))]
+    pub expect: Option<u32>,
+
+    /// With `agent`: until one child has ended
+    #[arg(long, conflicts_with = "expect")]
+    pub any: bool,
 }
 
 /// What the end of the time means.
@@ -75,31 +88,57 @@ pub enum Word {
     Retry,
 }
 
-const AWAIT_HELP: &str = "\
+/// The help behind the options.
+fn await_help() -> String {
+    format!("{AWAIT_HEAD}{}\n{AWAIT_TAIL}", members::table())
+}
+
+const AWAIT_HEAD: &str = "\
 Notes:
-  The event comes by `luzia emit`. One that came before the wait counts, and each ends one wait only:
-  response MESSAGE_RECEIVED, agent AGENT_COMPLETED, document DOCUMENT_UPLOADED, signature SIGNATURE_COMPLETED,
-  test TEST_COMPLETED, event EVENT_COMPLETED, event:NAME NAME, delay its time or SCHEDULE_REACHED.
+  The event comes by `luzia emit`. One that came before the wait counts, and each ends one wait only.
   Times, and the longest: response 24h 7d, agent 1h 1d, event and output 24h 30d, delay 30d, all others 7d 30d.
-  What came is printed and set as variables: lastResponse, documentUrls, signedDocumentUrl, testScore and so on. It is data from
-  outside: a script reads it as \"$LUZIA_VAR_lastResponse\". One of more than 64 KiB comes by the file LUZIA_VAR_<name>_FILE; when
-  all have more than 2 MiB as JSON, the largest new ones are only printed (luzia-set(1)).
+  What came is printed and set as variables. It is data from outside: a script reads it as \"$LUZIA_VAR_lastResponse\". One of more
+  than 64 KiB comes by the file LUZIA_VAR_<name>_FILE; when all have more than 2 MiB as JSON, the largest new ones are only
+  printed (luzia-set(1)). In a script pass the code on, else a time that ran out is ignored:
+  answer=$(luzia await response) || exit $?
   The task is `waiting` meanwhile. It keeps all its lanes, and its --timeout goes on. With --park its processes end and it keeps
   only the lanes whose rule says so (by default its user, threads and sessions: luzia lanes set LANE --hold). What it held of the
   others it takes again before its command is started again, ahead of new work; until they are free it is `resume_ready`.
-  When the task is started again, awaits that were over return at once, by their order; the open one keeps its end.
+  When the task is started again, awaits that were over return at once with what they got, and the open one keeps its end. An
+  await is known by --name, else by the step around it, its own arguments, and how many equal ones came before it in this start.
+  Two equal ones of which one is under an `if` cannot be told apart: give each a --name. A name has one await in a start.
 
+What ends which wait, and what it becomes:
+";
+
+const AWAIT_TAIL: &str = "\
+Children:
+  agent waits until no child of the task is unfinished; with --any for one end, with --expect N for N, with
+  --match child=task_7 for that child. A child that waits for the lanes of this task runs in them meanwhile. A wait that ends
+  early (its time, a signal) first ends the child that runs there. A child in lanes of its own is left alone.
+  triggeredExecutionId, childExecutionStatus and childExecutionSuccess tell of the child that ended last, childResults of each
+  by its id. The variables of the children become variables of this task.
+
+Output:
   output waits for a line of the logs of --task, from where the last such wait of this task has ended; a last line without an
-  end counts when it has stood still for 1s. It is the only kind that works outside of a task, too. The line is printed, and is the
-  variable lastOutput. When that task ends first, the code is 1, and with --idle 0.
+  end counts when it has stood still for 1s. It is the only kind that works outside of a task, too. When that task ends first, the
+  code is 1, and with --idle 0.
 
 Examples:
   luzia await document --expect 2 --timeout 7d
-  answer=$(luzia await response --timeout 2h --match from=ana)
+  answer=$(luzia await response --timeout 2h --match from=ana) || exit $?
   luzia await signature --park --timeout-do 'mail -s late ops < /dev/null'
-  luzia await delay --for 10m
+  luzia await delay 10m
   luzia await output --task task_7 --match '^Listening on port [0-9]+'
   luzia await output --task task_7 --idle 30s
+
+A parent and its children, which goes on where it stood after a crash:
+  luzia enqueue --retries 3 -- sh -ec '
+      luzia step ask -- luzia enqueue -- make test
+      luzia await agent --name tests --timeout 2h
+      [ \"$(luzia get childExecutionSuccess)\" = true ]
+      ok=$(luzia await response --name approval --park --timeout 7d)
+      luzia step deploy -- ./deploy.sh \"$ok\"'
 
 Exit codes:
   0    it came, or the time ran out with --on-timeout continue
@@ -130,7 +169,7 @@ fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOr
                 .hint("a regular expression has alternatives: --match 'ready|failed'"));
         }
     };
-    if args.expect != 1 {
+    if args.expect.is_some_and(|expect| expect != 1) {
         return Err(AppError::usage("--expect counts events, and output has none".to_owned())
             .hint("one await after the other waits for one line after the other"));
     }
@@ -141,16 +180,24 @@ fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOr
     Ok(Some(OutputOrder { task: app.task_id(task)?, pattern, idle_ms }))
 }
 
-fn order(args: &AwaitArgs, app: &App) -> Result<WaitOrder, AppError> {
+fn order(args: &AwaitArgs, app: &App, around: Option<&str>) -> Result<WaitOrder, AppError> {
+    if let Some(name) = &args.name {
+        await_name(name)?;
+    }
     let (kind, event) = wait_kind(&args.kind)?;
     let output = output(args, kind, app)?;
     let is_delay = kind == WaitKind::Delay;
-    let given = if is_delay { &args.time } else { &args.timeout };
-    if is_delay && given.is_none() {
-        return Err(AppError::usage("a delay needs its time".to_owned()).hint("such as `luzia await delay --for 10m`"));
+    if args.any && kind != WaitKind::Agent {
+        return Err(AppError::usage(format!("--any is for agent, and this waits for {}", kind.word()))
+            .hint("a wait for anything else ends with one event, unless --expect says more"));
     }
-    if !is_delay && args.time.is_some() {
-        return Err(AppError::usage(format!("--for is for a delay, and this waits for {}", kind.word()))
+    let time = args.delay.as_ref().or(args.time.as_ref());
+    let given = if is_delay { time } else { args.timeout.as_ref() };
+    if is_delay && given.is_none() {
+        return Err(AppError::usage("a delay needs its time".to_owned()).hint("such as `luzia await delay 10m`"));
+    }
+    if !is_delay && time.is_some() {
+        return Err(AppError::usage(format!("a time alone is for a delay, and this waits for {}", kind.word()))
             .hint("--timeout says how long at most"));
     }
     let pair = |text: &String| {
@@ -161,9 +208,14 @@ fn order(args: &AwaitArgs, app: &App) -> Result<WaitOrder, AppError> {
     };
     args.timeout_do.as_deref().map_or(Ok(()), |line| check_line("timeout-do", line))?;
     Ok(WaitOrder {
+        name: args.name.clone(),
+        around: around.map(str::to_owned),
         kind,
         event: output.as_ref().map_or(event, OutputOrder::name),
-        time_ms: wait_time(kind, task_request::duration(if is_delay { "for" } else { "timeout" }, given.as_deref())?)?,
+        time_ms: wait_time(
+            kind,
+            task_request::duration(if is_delay { "for" } else { "timeout" }, given.map(String::as_str))?,
+        )?,
         on_timeout: match args.on_timeout {
             Word::Continue => OnTimeout::Continue,
             Word::Fail => OnTimeout::Fail,
@@ -171,7 +223,7 @@ fn order(args: &AwaitArgs, app: &App) -> Result<WaitOrder, AppError> {
         },
         timeout_command: args.timeout_do.clone(),
         filter: if output.is_some() { Vec::new() } else { args.matches.iter().map(pair).collect::<Result<_, _>>()? },
-        expect: args.expect,
+        expect: args.expect.unwrap_or(u32::from(kind != WaitKind::Agent || args.any)),
         ends_run: args.park,
         output,
     })
@@ -214,9 +266,9 @@ fn outside(
     Ok(end)
 }
 
-/// `luzia await`.
-pub fn run(args: &AwaitArgs, app: &App, console: &mut Console) -> Answer {
-    let order = order(args, app)?;
+/// `luzia await`. `around` is the step inside which this process runs.
+pub fn run(args: &AwaitArgs, app: &App, around: Option<&str>, console: &mut Console) -> Answer {
+    let order = order(args, app, around)?;
     let ended = match &order.output {
         Some(output) if app.subject(None).is_err() => outside(args, &order, output, app, console)?,
         _ => app.await_event(&order, &mut |line| console.progress(line))?,

@@ -47,6 +47,9 @@ pub(crate) struct RealChild {
     /// The pipe of its job server, and whether a token was seen in it.
     tokens: Option<File>,
     has_token: bool,
+    /// Other processes whose end it heeds, and whether one of them has ended.
+    others: Vec<File>,
+    is_one_gone: bool,
 }
 
 impl RealChild {
@@ -63,6 +66,8 @@ impl RealChild {
             heed: None,
             tokens: None,
             has_token: false,
+            others: Vec::new(),
+            is_one_gone: false,
         })
     }
 
@@ -86,13 +91,20 @@ impl RealChild {
         let mut fds: Vec<PollFd<'_>> = [tokens, wakeups, ends, self.heed.as_ref().and_then(Heed::fd)]
             .into_iter()
             .flatten()
+            .chain(self.others.iter().map(AsFd::as_fd))
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .collect();
         // Without a pidfd and with SIGCHLD blocked, nothing tells of the end.
         let nap = deadline(Duration::from_millis(100)).filter(|_| self.pidfd.is_none());
         poll_until(&mut fds, nap.into_iter().chain(until).chain(self.heed.as_ref().and_then(Heed::due)).min())?;
         let has_token = tokens.is_some() && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+        let ends = fds.len() - self.others.len();
+        let is_one_gone = fds[ends..].iter().any(|fd| !fd.revents().is_empty());
         self.has_token = has_token;
+        if is_one_gone {
+            self.is_one_gone = true;
+            self.others.clear();
+        }
         signals::drain();
         Ok(())
     }
@@ -125,6 +137,9 @@ impl Child for RealChild {
             if std::mem::take(&mut self.has_token) {
                 return Ok(Woken::Token);
             }
+            if std::mem::take(&mut self.is_one_gone) {
+                return Ok(Woken::Gone);
+            }
             if self.heed.as_mut().is_some_and(Heed::has_news) {
                 return Ok(Woken::Wrote);
             }
@@ -139,6 +154,10 @@ impl Child for RealChild {
     fn heed_tokens(&mut self, pipe: Option<File>) {
         self.tokens = pipe;
         self.has_token = false;
+    }
+
+    fn heed_ends(&mut self, ends: Vec<File>) {
+        self.others = ends;
     }
 
     fn signal(&mut self, signal: Signal) -> io::Result<()> {

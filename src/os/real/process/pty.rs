@@ -72,7 +72,7 @@ fn watch(child: &mut RealChild) -> Result<Exit, StartError> {
         match child.wait(None).map_err(StartError::Other)? {
             Woken::Exited(exit) => return Ok(exit),
             Woken::Terminate => child.signal(Signal::Term).map_err(StartError::Other)?,
-            Woken::Interrupt | Woken::Pass | Woken::Wrote | Woken::Token | Woken::TimeUp => {}
+            Woken::Interrupt | Woken::Pass | Woken::Wrote | Woken::Token | Woken::Gone | Woken::TimeUp => {}
         }
     }
 }

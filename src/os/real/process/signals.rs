@@ -27,10 +27,14 @@ pub enum Caught {
     Pass,
 }
 
+/// The signals that ask a process to end.
+pub(crate) const ENDS: [Caught; 3] = [Caught::Interrupt, Caught::Terminate, Caught::Hangup];
+
 impl Caught {
     const ALL: [Self; 4] = [Self::Terminate, Self::Interrupt, Self::Hangup, Self::Pass];
 
-    fn number(self) -> i32 {
+    /// Its number (signal(7)).
+    pub(crate) fn number(self) -> i32 {
         match self {
             Self::Terminate => SIGTERM,
             Self::Interrupt => SIGINT,

@@ -50,7 +50,12 @@ impl BackOff {
 impl Disk {
     /// Locks an open file, and waits for it [`FILE_WAIT_MS`] at most.
     pub(crate) fn lock_soon(&self, handle: &mut dyn Handle, path: &str, shared: bool) -> Result<()> {
-        let mut back_off = BackOff::new(self, FILE_WAIT_MS, 20_000);
+        self.lock_within(handle, path, shared, FILE_WAIT_MS)
+    }
+
+    /// Like `lock_soon`, and no longer than so many milliseconds.
+    pub(crate) fn lock_within(&self, handle: &mut dyn Handle, path: &str, shared: bool, ms: u64) -> Result<()> {
+        let mut back_off = BackOff::new(self, FILE_WAIT_MS.min(ms), 20_000);
         while !handle.try_lock(shared).map_err(StoreError::io("lock", path))? {
             if !back_off.pause(self) {
                 return Err(self.file_busy(path));

@@ -22,6 +22,14 @@ impl Lending {
     pub fn child(&self) -> TaskId {
         self.child
     }
+
+    /// Whether nobody else waits for the child.
+    pub fn is_sole(&mut self) -> Result<bool> {
+        let wrong = StoreError::io("lock", &self.path);
+        let is_sole = self.file.try_lock(false).map_err(wrong)?;
+        let is_lent = self.file.try_lock(true).map_err(StoreError::io("lock", &self.path))?;
+        Ok(is_sole && is_lent)
+    }
 }
 
 impl Drop for Lending {
@@ -74,6 +82,11 @@ impl FileStore {
                 return Ok(Lending { child, file, vfs: Arc::clone(&self.vfs), path });
             }
         }
+    }
+
+    /// Device and inode of the file that those who wait for a child have open and locked, where there is one.
+    pub fn loan_file(&self, child: TaskId) -> Result<Option<(u64, u64)>> {
+        Ok(self.meta(&layout::loan(child))?.map(|meta| meta.ident))
     }
 
     /// Whether somebody waits for a child.

@@ -7,6 +7,7 @@ use crate::store::files::disk::layout;
 use crate::store::files::steps::Locked;
 use crate::store::{Changes, FileStore, Hold};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 const NAME: &str = "waits.json";
 const LOCK: &str = "wait.lock";
@@ -17,6 +18,12 @@ const LOCK: &str = "wait.lock";
 pub struct OpenWait {
     /// Its place among the waits of a run, from 0.
     pub position: usize,
+    /// By what it is known in a later start; empty in records of versions that went by the position.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// How many of the same key came before it in its start.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub turn: u32,
     /// What it waits for.
     pub kind: String,
     /// The event that ends it.
@@ -81,6 +88,11 @@ pub struct OutputEnd {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -105,6 +117,12 @@ pub struct DoneWait {
     /// How a wait for output ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputEnd>,
+    /// By what it is known in a later start; empty in records of versions that went by the position.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// How many of the same key came before it in its start.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub turn: u32,
 }
 
 /// A command for the end of the time of a wait that was begun.
@@ -139,6 +157,9 @@ pub struct Waits {
     pub done: Vec<DoneWait>,
     /// The one that is open.
     pub open: Option<OpenWait>,
+    /// How often each key was asked for in that start.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<String, u32>,
     /// The start in which a wait ended the task.
     pub failed_in: Option<u64>,
     /// The commands for the end of a time that were begun.
@@ -169,11 +190,16 @@ impl Waiter {
 impl FileStore {
     /// Takes the lock of the process that waits for a task; an error where another one of its processes waits.
     pub fn begin_wait(&self, id: TaskId) -> Result<Waiter> {
+        self.begin_wait_within(id, u64::MAX)
+    }
+
+    /// Like `begin_wait`, for a process that waits no longer than so many milliseconds for another one.
+    pub fn begin_wait_within(&self, id: TaskId, ms: u64) -> Result<Waiter> {
         drop(self.lock_steps(id)?);
         self.make_dir(&layout::mail(id))?;
         let path = layout::step_file(id, LOCK);
         let mut lock = self.open_or_make(&path)?;
-        self.lock_soon(lock.as_mut(), &path, false)?;
+        self.lock_within(lock.as_mut(), &path, false, ms)?;
         Ok(Waiter::new(id, Hold::of(lock)))
     }
 

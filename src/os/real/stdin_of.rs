@@ -1,7 +1,8 @@
 //! The standard input of another process, opened through /proc (proc_pid_fd(5)).
 
-use super::{is_other_boot, procfs};
 use crate::model::Identity;
+use crate::model::namespace::is_other_boot;
+use crate::os::real::process::procfs;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::File;
 use std::io;

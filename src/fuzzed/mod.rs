@@ -13,6 +13,8 @@ mod records;
 mod words;
 
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod tests;
 
 pub use agents::{hook, mcp, settings};

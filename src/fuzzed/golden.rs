@@ -72,8 +72,8 @@ fn sidecar(bytes: &[u8]) -> Again {
 }
 
 fn control(bytes: &[u8]) -> Again {
-    use crate::store::files::disk::hold_record::{decode_control, encode_control};
-    words(decode_control("x", bytes).and_then(|(read, extra)| encode_control(&read, Some(extra))))
+    use crate::store::files::disk::control_record::{decode_control, encode_control};
+    words(decode_control("x", bytes).and_then(|(read, extra)| encode_control(&read, extra)))
 }
 
 fn hooks(bytes: &[u8]) -> Again {

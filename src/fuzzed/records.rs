@@ -185,9 +185,9 @@ pub fn ledger(bytes: &[u8]) {
 
 /// What was set at run time.
 pub fn control(bytes: &[u8]) {
-    use crate::store::files::disk::hold_record::{decode_control, encode_control};
+    use crate::store::files::disk::control_record::{decode_control, encode_control};
     let Ok((read, extra)) = decode_control("x", bytes) else { return };
     assert!(is_object(bytes), "{}", text(bytes));
-    let written = encode_control(&read, Some(extra.clone())).expect("what reads can be written");
+    let written = encode_control(&read, extra.clone()).expect("what reads can be written");
     assert_eq!(decode_control("x", &written).ok(), Some((read, extra)), "{}", text(&written));
 }

@@ -294,8 +294,8 @@ fn what_is_meant_to_read_reads() {
     let read = |file| crate::store::files::schedules::record::decode_schedule("x", seed("schedule", file));
     assert!(read("whole.json").is_ok_and(|schedule| schedule.last.is_some() && schedule.extra.is_some()));
     assert!(read("least.json").is_ok_and(|schedule| schedule.next.is_none()));
-    let control = crate::store::files::disk::hold_record::decode_control("x", seed("control", "both"));
-    assert!(control.is_ok_and(|(read, extra)| read.holds.len() == 2 && read.lanes.len() == 2 && extra.len() == 1));
+    let control = crate::store::files::disk::control_record::decode_control("x", seed("control", "both"));
+    assert!(control.is_ok_and(|(read, extra)| read.holds.len() == 2 && read.lanes.len() == 2 && !extra.is_empty()));
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
     assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
     for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "steps") {

@@ -2,6 +2,7 @@
 //! context in which it was queued (contract P9).
 
 use super::queue::digest;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::OnceLock;
@@ -67,7 +68,7 @@ impl fmt::Display for SandboxId {
 
 /// What a process cannot leave, or cannot give to a child: two processes with compatible sandboxes may start each other's
 /// tasks.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Sandbox {
     /// The boot in which the inode numbers hold.
     pub boot_id: String,
@@ -77,9 +78,11 @@ pub struct Sandbox {
     pub root: [u64; 2],
     /// The mount of the root directory, by a number that the kernel gives once in a boot (STATX_MNT_ID_UNIQUE of statx(2), since
     /// Linux 6.8). Inode numbers of namespaces are given out again. `None` where it cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_mount: Option<u64>,
     /// The start time of pid 1 of the pid namespace, in clock ticks since boot; `None` in the initial namespace, and where it
     /// cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init_start: Option<u64>,
     /// Whether the process, and all it starts, can gain no privileges by execve(2).
     pub no_new_privs: bool,
@@ -92,8 +95,10 @@ pub struct Sandbox {
     /// The hard limits by name, in the units of getrlimit(2); an absent name is no limit.
     pub hard_limits: BTreeMap<String, u64>,
     /// The supplementary groups, in order; `None` in a record that does not say them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<u32>>,
     /// The least memory limit of its control groups, in bytes; `None` is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_max: Option<u64>,
 }
 
@@ -143,8 +148,25 @@ impl NamedSandbox {
     }
 }
 
+/// The sandbox of a task in its record.
+pub(crate) mod recorded {
+    use super::{NamedSandbox, Sandbox};
+    use crate::model::record::object;
+    use serde::{Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(crate) fn serialize<S: Serializer>(named: &Option<Arc<NamedSandbox>>, to: S) -> Result<S::Ok, S::Error> {
+        named.as_ref().map(|named| named.sandbox()).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arc<NamedSandbox>>, D::Error> {
+        Ok(object::<Sandbox, D>(from)?.map(|sandbox| Arc::new(sandbox.into())))
+    }
+}
+
 /// What a supervisor sets for the command of a task, as at(1) and batch(1) do: the submitter's own choices.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// The soft limits by name; an absent name is no limit.
     pub soft: BTreeMap<String, u64>,

@@ -113,6 +113,8 @@ impl LaneName {
     }
 }
 
+super::record::as_text!(LaneName, |text| Self::parse(text));
+
 impl fmt::Display for LaneName {
     /// Writes what [`LaneName::parse`] reads back as this very lane: the kind `lane` is left out only where the key has
     /// no `:`, for else `lane:user:bob` would be taken for bob's own lane.

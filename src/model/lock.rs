@@ -11,6 +11,7 @@ use super::lane::LaneName;
 use super::namespace::Origin;
 use super::time::Timestamp;
 use super::who::Who;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The token of a grant; greater than every token its lane ever gave (P5).
@@ -24,7 +25,7 @@ impl fmt::Display for Fence {
 }
 
 /// The name of one grant: `<task_id>_<unix seconds>` (S3.21).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct LockId(pub String);
 
 impl fmt::Display for LockId {

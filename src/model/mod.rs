@@ -1,4 +1,5 @@
-//! WHAT: the words of luzia as types. Nothing here does I/O, asks the time or knows JSON.
+//! WHAT: the words of luzia as types, as they stand in records. Nothing here does I/O or asks the time, and only `record`
+//! knows JSON.
 
 pub mod calendar;
 pub mod capacity;
@@ -14,6 +15,7 @@ pub mod name;
 pub mod namespace;
 pub mod process;
 pub mod queue;
+pub mod record;
 pub mod task;
 pub mod thing;
 pub mod time;

@@ -74,6 +74,8 @@ impl Name {
     }
 }
 
+super::record::as_text!(Name, |text| Self::new(text));
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

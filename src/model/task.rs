@@ -1,5 +1,6 @@
 //! A task: one command with a state machine, and how it ended.
 
+mod environment;
 pub mod priority;
 pub mod state;
 pub mod stepwise;
@@ -12,12 +13,15 @@ use super::context::{Limits, NamedSandbox};
 use super::control::TaskHold;
 use super::lane::LaneName;
 use super::name::Name;
+use super::record::{self, Extra, Version};
 use super::time::Timestamp;
-use super::who::Agent;
+use super::who::{self, Agent};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use environment::Environment;
 pub use priority::{Priority, Tier};
 pub use state::{EndState, Outcome, Status, TaskState};
 pub use stepwise::{Finish, LastRun, Stepwise};
@@ -36,6 +40,8 @@ impl TaskId {
         (number > 0 && number.to_string() == digits).then_some(Self(number))
     }
 }
+
+record::as_text!(TaskId, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a task id")));
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,118 +62,170 @@ pub const TASK_VARIABLES: [&str; 9] = [
     "LUZIA_RESULT_FILE",
 ];
 
-/// Variables and their values, as bytes; shared by the tasks of a batch.
-pub type Environment = Arc<Vec<(Vec<u8>, Vec<u8>)>>;
-
 /// One accepted task, from its request to its end.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Task {
+    /// The version of its record.
+    pub v: Version,
     /// Its number.
     pub id: TaskId,
     /// Where it stands, and what only that state has.
+    #[serde(flatten)]
     pub state: TaskState,
     /// The name it is serialised by.
     pub user: Name,
     /// Its project, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<Name>,
-    /// Whether it takes the lane of its user. A task that names lanes only does not (contract, section 4).
-    pub takes_user_lane: bool,
     /// Further lanes it takes, beside its user's and `global`: in canonical order, without repeats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneName>,
+    /// Whether it takes the lane of its user. A task that names lanes only does not (contract, section 4).
+    #[serde(rename = "user_lane", default = "record::yes", skip_serializing_if = "record::is_true")]
+    pub takes_user_lane: bool,
     /// The sandbox in which it was queued; `None` for records of luzia 0.1.0, which start in any.
+    #[serde(default, with = "super::context::recorded", skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Arc<NamedSandbox>>,
     /// The limits of its submitter, which the supervisor sets for the command.
+    #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
     /// Its place among tasks of the same lane.
     pub priority: Priority,
     /// The program and its arguments, executed as they are.
     pub command: Vec<String>,
     /// Text given to the command on its standard input, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
     /// The process whose standard input the command reads (`run --stdin`).
+    #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub stdin_of: Option<Identity>,
     /// Whether the command gets a terminal of its own (`run --pty`).
+    #[serde(rename = "pty", default, skip_serializing_if = "std::ops::Not::not")]
     pub has_terminal: bool,
     /// A note for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The agent that asked for it.
+    #[serde(flatten)]
     pub agent: Option<Agent>,
     /// The process for which it was asked, where no agent is known: a key to compare, nothing more.
+    #[serde(default, deserialize_with = "who::key", skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
     /// Only one unfinished task has a given key.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The environment of the command, as bytes; luzia's own variables are added at the start.
+    #[serde(flatten, with = "environment")]
     pub env: Environment,
     /// The working directory of the command.
     pub cwd: String,
     /// The file mode creation mask of the command.
+    #[serde(default = "default_umask")]
     pub umask: u32,
     /// The directory with `active/` and `done/` in which the task's own directory stands.
     pub conductor_dir: String,
     /// Whether `conductor_dir` was configured for the project (then luzia never removes anything there).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub conductor_configured: bool,
     /// The account the command runs as, when luzia runs as root.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
     /// When it was accepted.
     pub created_at: Timestamp,
     /// The process that asked for it.
+    #[serde(default)]
     pub created_by_pid: u32,
     /// The task inside which it was asked for.
+    #[serde(default, deserialize_with = "record::note", skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     /// Whether the process that asked for it, in the tree of `parent` or in its name, waits for its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waited_for: bool,
     /// Whether it does not borrow the lanes of `parent` (`--no-inherit`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_inherit: bool,
     /// Whether it is cancelled when `parent` is over (`--on-parent-death cancel`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_with_parent: bool,
     /// What it is for, in words; the command finds it as LUZIA_GOAL.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// The part of the user's share that it belongs to ([`Task::own_share`]), as it was when it was accepted; `None` in
     /// records of older versions, which stand in queues without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<String>,
     /// Its steps, where its command is started once per step.
+    #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub stepwise: Option<Stepwise>,
     /// The schedule that made it, and for which of its moments.
+    #[serde(flatten)]
     pub schedule: Option<SlotOf>,
     /// Not while it is paused by itself (`pause TASK`, `enqueue --hold`).
+    #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub hold: Option<TaskHold>,
     /// Where its record stood before a change of its queue: `<priority>/<queue>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub was_in: Option<String>,
     /// Not before this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
     /// Not before these have completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<TaskId>,
     /// Every task it was told to come after, also those that completed before: a retry waits for them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comes_after: Vec<TaskId>,
     /// Ends as `timeout` when it has not started by this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_by: Option<Timestamp>,
     /// The longest its command may run, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The time between SIGTERM and SIGKILL, in milliseconds.
+    #[serde(default = "default_grace")]
     pub grace_ms: u64,
     /// How many failed or interrupted attempts are followed by another one.
+    #[serde(default)]
     pub retries: u32,
     /// Attempts that have failed or were interrupted (P3).
+    #[serde(default)]
     pub failures: u32,
     /// Launches of the command that were recorded (P3).
+    #[serde(default)]
     pub starts: u32,
     /// Claims that ended before the command was launched.
+    #[serde(default)]
     pub claims: u32,
     /// What is known of the latest start.
+    #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub last_start: Option<Start>,
     /// What few tasks ask for.
+    #[serde(flatten)]
     pub terms: Terms,
-    /// Members of the record that this version does not know, kept as JSON text.
-    pub extra: Option<String>,
+    /// The group it belongs to.
+    #[serde(flatten)]
+    pub group: Option<Group>,
+    /// Members of the record that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// The time between SIGTERM and SIGKILL of a task that names none, in milliseconds.
 pub const DEFAULT_GRACE_MS: u64 = 10_000;
 
+fn default_grace() -> u64 {
+    DEFAULT_GRACE_MS
+}
+
+fn default_umask() -> u32 {
+    0o022
+}
+
 impl Task {
     /// A pending task of a user that asks for nothing but its command: in the root directory, with an empty environment.
     pub fn plain(id: TaskId, user: Name, command: Vec<String>, created_at: Timestamp) -> Self {
         Self {
+            v: Version,
             id,
             state: TaskState::Pending,
             user,
@@ -187,7 +245,7 @@ impl Task {
             key: None,
             env: Arc::default(),
             cwd: "/".into(),
-            umask: 0o022,
+            umask: default_umask(),
             conductor_dir: "/".into(),
             conductor_configured: false,
             run_as: None,
@@ -215,7 +273,8 @@ impl Task {
             claims: 0,
             last_start: None,
             terms: Terms::default(),
-            extra: None,
+            group: None,
+            extra: Extra::default(),
         }
     }
 
@@ -267,7 +326,7 @@ impl Task {
 }
 
 /// One launch of a task's command.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Start {
     /// When the start was recorded.
     pub at: Timestamp,
@@ -276,6 +335,7 @@ pub struct Start {
     /// The fence of the task's user lane at that start.
     pub fence: u64,
     /// What its slots stand for, by the names of their lanes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub slots: BTreeMap<String, String>,
 }
 

@@ -51,6 +51,8 @@ impl Timestamp {
     }
 }
 
+super::record::as_text!(Timestamp, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a time")));
+
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC with milliseconds; the nearest moment that can be written, for one that cannot.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

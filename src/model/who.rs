@@ -1,6 +1,8 @@
 //! Who works: the agent, its session, and the words by which people know the work.
 
 use super::lock::{LockKind, LockRecord};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt::Write as _;
 
 /// The longest agent name, label or command kept beside a lock, in bytes.
@@ -13,12 +15,23 @@ const MOST_WORDS: usize = 3;
 const SHOWN_SESSION: usize = 24;
 
 /// An agent that calls luzia.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Agent {
     /// Its name for people, e.g. `codex`.
+    #[serde(rename = "agent", deserialize_with = "name")]
     pub name: String,
     /// The key of its session. A subagent has one of its own.
+    #[serde(default, deserialize_with = "key", skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+}
+
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    clean(&String::deserialize(from)?, MOST_BYTES).ok_or_else(|| D::Error::custom("no name is left of it"))
+}
+
+/// The key of a session or a process, as a record says it.
+pub(crate) fn key<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.and_then(|key| clean(&key, MOST_SESSION_BYTES)))
 }
 
 /// The variables by which a command knows the agent for which it runs, so that what it asks of luzia has the same name.

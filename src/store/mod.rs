@@ -61,8 +61,8 @@ use files::disk::publish::Disk;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The version written into every file; a higher one is refused, never rewritten.
-pub const FORMAT_VERSION: u64 = 1;
+pub use crate::model::record::FORMAT_VERSION;
+
 /// The largest record read or written, in bytes.
 pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 

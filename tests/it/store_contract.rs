@@ -5,7 +5,6 @@ mod memory;
 mod queue;
 mod runs;
 
-use luzia::model::task::Terms;
 use luzia::model::{Identity, LaneName, LockKind, Name, Task, TaskId, Who};
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
@@ -44,7 +43,7 @@ fn lane(text: &str) -> LaneName {
 
 /// A task of one user in one named lane.
 fn task(id: TaskId) -> Task {
-    Task { terms: Terms::default(), ..crate::sim::spool::task(id) }
+    Task { group: None, ..crate::sim::spool::task(id) }
 }
 
 /// Accepts tasks, each changed by `change`; gives their numbers.

@@ -190,6 +190,15 @@ fn a_risky_dependency_has_one_owner() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Records are the types of the model by serde; which text they are is for others to say.
+#[test]
+fn only_one_file_of_the_model_names_serde_json() {
+    let names = |(_, text): &(String, String)| code(text).any(|line| line.contains("serde_json"));
+    let files: Vec<String> =
+        sources(&root().join("src/model")).into_iter().filter(names).map(|(file, _)| file).collect();
+    assert_eq!(files, ["src/model/record/mod.rs"]);
+}
+
 /// An emptied environment has no `HOME`, and luzia then looks for the account's own.
 #[test]
 fn every_process_of_a_test_has_a_home() {

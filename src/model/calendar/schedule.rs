@@ -2,6 +2,7 @@
 
 use crate::model::control::TaskHold;
 use crate::model::{Name, Task, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// What becomes of a slot while the former task of its schedule is not over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,7 +42,7 @@ pub struct Made {
 }
 
 /// What a task says of the schedule that made it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SlotOf {
     /// The schedule.
     pub schedule: Name,

@@ -7,9 +7,12 @@ pub use preempt::{How, Preempt};
 
 use super::config::{Config, LaneRule};
 use super::lane::LaneName;
+use super::record::as_text;
 use super::task::Task;
 use super::time::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Everything that was set at run time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,32 +37,40 @@ pub enum Held {
 }
 
 /// One `pause`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hold {
     /// Whom it keeps from starting.
+    #[serde(rename = "what")]
     pub held: Held,
     /// When it began.
     pub since: Timestamp,
     /// When it ends by itself, or was ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// Why, in words for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
 /// The hold of one task, in its record.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskHold {
     /// When it began.
     pub since: Timestamp,
     /// When it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// Why, in words for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// How much of the time of `--start-within` was left, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_left_ms: Option<u64>,
 }
 
@@ -100,11 +111,7 @@ impl Held {
 
     /// `*` for the host, a lane, or a pattern that ends in `*`.
     pub fn text(&self) -> String {
-        match self {
-            Self::All => "*".to_owned(),
-            Self::Lane(lane) => lane.to_string(),
-            Self::Pattern(prefix) => format!("{prefix}*"),
-        }
+        self.to_string()
     }
 
     /// Whether it means this lane.
@@ -113,6 +120,18 @@ impl Held {
             Self::All => true,
             Self::Lane(own) => own == lane,
             Self::Pattern(prefix) => lane.to_string().starts_with(prefix.as_str()),
+        }
+    }
+}
+
+as_text!(Held, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a lane")));
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("*"),
+            Self::Lane(lane) => write!(f, "{lane}"),
+            Self::Pattern(prefix) => write!(f, "{prefix}*"),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! A task that makes room for itself (`--preempt`).
 
-use super::super::task::TaskId;
+use crate::model::record::as_word;
+use crate::model::task::TaskId;
+use crate::model::time::MAX_DURATION_MS;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What becomes of the holder of a lane that is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,16 +32,25 @@ impl How {
     }
 }
 
+as_word!(How, Self::word, Self::parse, "is not a way to preempt");
+
+/// A length of time that can be waited for.
+fn bounded<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Ok(Option::<u64>::deserialize(from)?.map(|ms| ms.min(MAX_DURATION_MS)))
+}
+
 /// The wish of one task, from its acceptance to its start.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Preempt {
     /// The task that needs the room.
     pub task: TaskId,
     /// What becomes of the holders.
     pub how: How,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
+    #[serde(default, deserialize_with = "bounded", skip_serializing_if = "Option::is_none")]
     pub grace_ms: Option<u64>,
     /// Whether work of somebody else may be ended or queued again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub others: bool,
     /// Who asked for it.
     pub by: String,

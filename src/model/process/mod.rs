@@ -1,11 +1,14 @@
 //! Who a process is: a pid alone is reused, a pid with its start time and boot is not.
 
+use serde::{Deserialize, Serialize};
+
 /// One process for the whole life of a host: pid, start time and boot.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Identity {
     /// The process number.
     pub pid: u32,
     /// Field 22 of `/proc/<pid>/stat`: clock ticks from boot to the start of the process (proc(5)).
+    #[serde(rename = "pid_start")]
     pub start: u64,
     /// `/proc/sys/kernel/random/boot_id` of the boot in which it lives.
     pub boot_id: String,

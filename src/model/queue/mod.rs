@@ -106,7 +106,7 @@ impl Task {
 
     /// Its place among the tasks with which it takes turns.
     pub fn turn(&self) -> Turn {
-        let first = self.terms.group.as_ref().map_or(self.id, |group| group.first);
+        let first = self.group.as_ref().map_or(self.id, |group| group.first);
         (self.priority, (first, self.id))
     }
 
@@ -134,7 +134,7 @@ impl Task {
                 name.push_str(share);
             }
         }
-        if let Some(group) = &self.terms.group {
+        if let Some(group) = &self.group {
             let _ = write!(name, "~g{}", group.first.0);
         }
         if let Some(sandbox) = &self.sandbox {

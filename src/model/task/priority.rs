@@ -1,7 +1,10 @@
 //! The priority of a task, and the class of priorities that gets a share of the grants.
 
+use serde::{Deserialize, Serialize};
+
 /// 0 (first) to 9 (last).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub struct Priority(u8);
 
 impl Priority {
@@ -25,6 +28,20 @@ impl Priority {
             4..=6 => Tier::Normal,
             _ => Tier::Low,
         }
+    }
+}
+
+impl TryFrom<u8> for Priority {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Self, Self::Error> {
+        Self::new(number).ok_or("its priority is not one of 0 to 9")
+    }
+}
+
+impl From<Priority> for u8 {
+    fn from(priority: Priority) -> Self {
+        priority.0
     }
 }
 

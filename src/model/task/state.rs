@@ -1,7 +1,10 @@
 //! The state of a task, and how it ended.
 
 use super::wait::TaskWait;
+use crate::model::record::{as_word, object};
 use crate::model::time::Timestamp;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// Where a task stands, with what only that state has.
@@ -43,6 +46,42 @@ impl TaskState {
     }
 }
 
+/// The members of a record that tell a state together.
+#[derive(Serialize, Deserialize)]
+#[serde(bound(deserialize = "W: Deserialize<'de>, O: Deserialize<'de>"))]
+struct Members<W, O> {
+    status: Status,
+    #[serde(default, deserialize_with = "object", skip_serializing_if = "Option::is_none")]
+    wait: Option<W>,
+    #[serde(default, deserialize_with = "object", skip_serializing_if = "Option::is_none")]
+    outcome: Option<O>,
+}
+
+impl Serialize for TaskState {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (wait, outcome) = match self {
+            Self::Pending => (None, None),
+            Self::Running { from: wait } | Self::Waiting(wait) => (wait.as_ref(), None),
+            Self::Over(outcome) => (None, Some(outcome)),
+        };
+        Members { status: self.status(), wait, outcome }.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskState {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let Members { status, wait, outcome } = Members::<TaskWait, Outcome>::deserialize(from)?;
+        match (status, outcome) {
+            (Status::Pending, None) => Ok(Self::Pending),
+            (Status::Running, None) => Ok(Self::Running { from: wait }),
+            (Status::Waiting, None) => Ok(Self::Waiting(wait)),
+            (_, Some(outcome)) if outcome.end.status() == status => Ok(Self::Over(outcome)),
+            (_, Some(_)) if status.is_final() => Err(D::Error::custom("its state is not that of its outcome")),
+            _ => Err(D::Error::custom("its state and its outcome contradict each other")),
+        }
+    }
+}
+
 /// The four ways to end. Nothing but an explicit `retry` leaves them (S1.11).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EndState {
@@ -65,6 +104,14 @@ impl EndState {
             Self::Timeout => Status::Timeout,
             Self::Cancelled => Status::Cancelled,
         }
+    }
+
+    fn word(self) -> &'static str {
+        self.status().word()
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        Status::parse(word).and_then(Self::of)
     }
 
     /// The end that a state is; `None` for the three states of a task that is not over.
@@ -130,6 +177,9 @@ impl Status {
     }
 }
 
+as_word!(Status, Self::word, Self::parse, "is not a state");
+as_word!(EndState, Self::word, Self::parse, "is not a final state");
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
@@ -137,27 +187,35 @@ impl fmt::Display for Status {
 }
 
 /// How a task ended (S1.35–S1.38).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// In which of the four ways.
+    #[serde(rename = "status")]
     pub end: EndState,
     /// When it ended.
     pub completed_at: Timestamp,
     /// The command's own code, when it exited.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The signal that ended the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     /// One sentence for people.
     pub summary: String,
     /// What the task hands on (`finish --data`), as JSON text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
     /// What went wrong, for `failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Who cancelled it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<String>,
     /// Why it was cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_reason: Option<String>,
     /// How long the command ran, in milliseconds; `None` when it never started.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ran_ms: Option<u64>,
 }
 

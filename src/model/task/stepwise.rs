@@ -1,6 +1,8 @@
 //! A task whose command is started once per step, until a step calls `luzia finish` (`--stepwise`).
 
 use super::Status;
+use crate::model::record;
+use serde::{Deserialize, Serialize};
 
 /// The most steps of a task that names no limit.
 pub const MOST_STEPS: u32 = 1000;
@@ -10,26 +12,36 @@ pub const MOST_STEPS_EVER: u32 = 1_000_000;
 pub const MOST_PER_RUN: u32 = 10_000;
 
 /// How far a stepwise task has come.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stepwise {
     /// The number of the step that runs or comes next, from 0.
     pub step: u32,
     /// How many steps it may take.
+    #[serde(rename = "max_steps")]
     pub most: u32,
     /// How many steps one claim may take.
+    #[serde(rename = "steps_per_run", default = "one")]
     pub per_run: u32,
     /// One command a step (`--steps`); empty where every step runs the command of the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Vec<String>>,
     /// The highest number of its mail that a step was told of.
+    #[serde(default)]
     pub seen_mail: u64,
     /// What came of the last run of its command.
+    #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub last: Option<LastRun>,
 }
 
+fn one() -> u32 {
+    1
+}
+
 /// What came of one run of a stepwise command.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LastRun {
     /// Whether the newest record of that run was made by `luzia step`.
+    #[serde(rename = "tool", default)]
     pub is_tool: bool,
     /// The exit code, 128+N for signal N.
     pub exit_code: i32,

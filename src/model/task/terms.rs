@@ -1,7 +1,9 @@
 //! What few tasks ask for. A record that has none of it has no member for it.
 
 use super::{Task, TaskId};
+use crate::model::record::{as_word, note};
 use crate::model::{LaneName, Name};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The first pause between two attempts of a task that names none, in milliseconds (S2.20).
 pub const FIRST_BACKOFF_MS: u64 = 2000;
@@ -61,45 +63,69 @@ impl OnInterrupt {
     }
 }
 
+as_word!(OnInterrupt, Self::word, Self::parse, "says nothing of interruptions");
+
+/// Of a member that may be null.
+fn or_default<'de, D: Deserializer<'de>>(from: D) -> Result<OnInterrupt, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+fn is_default(on_interrupt: &OnInterrupt) -> bool {
+    *on_interrupt == OnInterrupt::default()
+}
+
 /// Tasks that belong together and run one after another (S3.F3).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Group {
     /// Its name.
+    #[serde(rename = "group")]
     pub name: Name,
     /// The first of its tasks: the others take their turn as if they had been queued right behind it.
+    #[serde(rename = "group_first")]
     pub first: TaskId,
 }
 
 /// What was asked for beside what every task has.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Terms {
     /// Of the tasks it comes after, those that may end in any way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_any: Vec<TaskId>,
     /// Of the tasks it comes after, those that must fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_failed: Vec<TaskId>,
     /// The task that it came after, and that ended in another way than was wanted: the reason of its own end.
+    #[serde(default, deserialize_with = "note", skip_serializing_if = "Option::is_none")]
     pub failed_dependency: Option<TaskId>,
-    /// The group it belongs to.
-    pub group: Option<Group>,
     /// The digest of its work tree when it was queued.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// Whether the digest is taken again when its command has ended (`--stable`).
+    #[serde(rename = "stable", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_stable: bool,
     /// Whether the work tree was another one then.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject_changed: Option<bool>,
     /// The first pause between two attempts, in milliseconds; each later one is twice as long.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_ms: Option<u64>,
     /// The longest pause between two attempts, in milliseconds.
+    #[serde(rename = "max_backoff_ms", skip_serializing_if = "Option::is_none")]
     pub most_backoff_ms: Option<u64>,
     /// What an interruption means.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub on_interrupt: OnInterrupt,
     /// A shell command that is run once when the task is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub on_finish: Option<String>,
     /// Of how many of a million starts the prompt and the answer are logged.
+    #[serde(rename = "log_sample_ppm", skip_serializing_if = "Option::is_none")]
     pub log_sample: Option<u32>,
     /// The task whose variables it began with.
+    #[serde(default, deserialize_with = "note", skip_serializing_if = "Option::is_none")]
     pub reuses: Option<TaskId>,
     /// How many slots it takes of each capacity lane that it names, where that is more than one (`--slots`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_count: Option<u32>,
 }
 

@@ -5,7 +5,7 @@ use super::{Event, ReadEvent, decode, encode};
 use crate::model::Timestamp;
 use crate::model::control::hooks::{Action, Hook};
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::hold_record::time;
+use crate::store::files::disk::control_record::time;
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
 use crate::store::{FORMAT_VERSION, FileStore};

@@ -66,6 +66,7 @@ pub(super) fn scene(seed: u64, now: i64) -> Scene {
             hold: (pick(10) == 0).then_some(hold),
             timeout_ms: [None, Some(10_000), Some(60_000)][pick(3)],
             agent: session.map(|session| Agent { name: "codex".into(), session: Some(session.into()) }),
+            group: None,
             terms: Terms { slot_count: [None, None, None, Some(2), Some(3)][pick(5)], ..Terms::default() },
             conductor_dir: "/s/conductor/_".into(),
             command: vec!["Work".into()],

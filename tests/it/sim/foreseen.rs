@@ -31,7 +31,7 @@ fn with_rules(mut scene: Scene, seed: u64) -> Scene {
     for task in &mut scene.tasks {
         if pick(2) == 0 {
             let first = *groups.entry((task.queue(), task.priority)).or_insert(task.id);
-            task.terms.group = Some(Group { name: Name::new("g").expect("a name"), first });
+            task.group = Some(Group { name: Name::new("g").expect("a name"), first });
         }
     }
     scene
@@ -73,8 +73,7 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 5]) {
     counts[1].fetch_add(u64::from(has("RateLimited")), Ordering::Relaxed);
     let has_reserve = scene.config.slots_max == 2 && scene.config.reserves().next().is_some();
     counts[2].fetch_add(u64::from(has_reserve && !granted.is_empty()), Ordering::Relaxed);
-    let members =
-        scene.tasks.iter().filter(|task| task.terms.group.as_ref().is_some_and(|group| group.first != task.id));
+    let members = scene.tasks.iter().filter(|task| task.group.as_ref().is_some_and(|group| group.first != task.id));
     counts[3].fetch_add(members.count() as u64, Ordering::Relaxed);
 }
 

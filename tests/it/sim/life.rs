@@ -58,6 +58,7 @@ fn task_of(wish: &Wish, id: u64) -> Task {
     Task {
         user: Name::new(wish.user).expect("a name"),
         lanes: named.map(|lane| LaneName::parse(lane).expect("a lane")).collect(),
+        group: None,
         terms: luzia::model::task::Terms { slot_count: wish.slots, ..Default::default() },
         command: vec![wish.deed.word()],
         conductor_dir: "/s/conductor/_".into(),

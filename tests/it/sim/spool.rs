@@ -3,7 +3,7 @@
 
 use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, Sim, know, seeds};
-use luzia::model::task::{Group, Terms};
+use luzia::model::task::Group;
 use luzia::model::{LaneName, Name, Task, TaskId, Timestamp};
 use luzia::store::Place;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ pub fn task(id: TaskId) -> Task {
         conductor_dir: "/c".into(),
         created_by_pid: 9,
         // Some form groups, whose queues have names of their own.
-        terms: Terms { group: id.0.is_multiple_of(3).then(|| group_of(id)), ..Terms::default() },
+        group: id.0.is_multiple_of(3).then(|| group_of(id)),
         ..Task::plain(id, Name::new("alice").expect("a name"), vec!["true".into()], Timestamp(1_700_000_000_123))
     }
 }

@@ -28,7 +28,7 @@ impl App {
         let open = joined(open, is_waiting, task.id);
         let kept = members.len().min(usize::try_from(open.count - 1).unwrap_or(usize::MAX));
         slot.note(&[&[task.id], &members[..kept]].concat())?;
-        task.terms.group = Some(Group { name: group, first: open.first });
+        task.group = Some(Group { name: group, first: open.first });
         Ok(Some(slot))
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// Adds the members of a task's terms.
 pub fn extend(members: &mut Map<String, Value>, task: &Task) {
-    let Terms { group, subject, is_stable, subject_changed, on_finish, log_sample, .. } = &task.terms;
+    let Terms { subject, is_stable, subject_changed, on_finish, log_sample, .. } = &task.terms;
     let terms = &task.terms;
     let ids = |ids: &[TaskId]| (!ids.is_empty()).then(|| ids.iter().map(TaskId::to_string).collect::<Vec<_>>().into());
     let failed = terms.failed_dependency;
@@ -17,8 +17,8 @@ pub fn extend(members: &mut Map<String, Value>, task: &Task) {
         ("after_failed", ids(&terms.after_failed)),
         ("reason", failed.map(|_| "DependencyFailed".into())),
         ("reason_detail", failed.map(|before| dependency_failed(task, before))),
-        ("group", group.as_ref().map(|group| group.name.as_str().into())),
-        ("group_first", group.as_ref().map(|group| group.first.to_string().into())),
+        ("group", task.group.as_ref().map(|group| group.name.as_str().into())),
+        ("group_first", task.group.as_ref().map(|group| group.first.to_string().into())),
         ("subject", subject.as_deref().map(Value::from)),
         ("stable", is_stable.then(|| true.into())),
         ("subject_changed", subject_changed.map(Value::from)),

@@ -4,7 +4,7 @@
 use crate::model::control::Control;
 use crate::store::FileStore;
 use crate::store::error::Result;
-use crate::store::files::disk::hold_record::{decode_control, encode_control};
+use crate::store::files::disk::control_record::{decode_control, encode_control};
 use crate::store::files::disk::layout;
 
 impl FileStore {
@@ -31,7 +31,7 @@ impl FileStore {
         let before = control.clone();
         let given = change(&mut control)?;
         if control != before {
-            self.stage(layout::CONTROL_TMP, &encode_control(&control, Some(extra))?)?;
+            self.stage(layout::CONTROL_TMP, &encode_control(&control, extra)?)?;
             self.replace_by(layout::CONTROL_TMP, layout::CONTROL)?;
             self.sync_dir(layout::SPOOL)?;
         }

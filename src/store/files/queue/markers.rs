@@ -2,7 +2,6 @@
 //! its record means nothing and goes away; a record never depends on one to be found.
 
 use crate::model::queue::digest;
-use crate::model::task::Terms;
 use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, Tier, Timer, Timestamp, Turn};
 use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::error::{Result, StoreError};
@@ -182,7 +181,7 @@ impl FileStore {
     }
 
     fn group_slot(&self, task: &Task, group: &Name) -> Result<FileKey<'_>> {
-        let alone = Task { terms: Terms::default(), ..task.clone() };
+        let alone = Task { group: None, ..task.clone() };
         let digest = digest(&format!("{}\n{}\n{group}", task.priority.number(), alone.queue()));
         self.enter_slot(format!("{}/=g{digest}", layout::KEYS))
     }
@@ -208,7 +207,7 @@ impl FileStore {
     /// Takes a task off the holders of its key; a key without holders is forgotten. A key that an enqueuer keeps locked is
     /// left as it is: that task is over, so it holds nothing, and `cleanup-stale` removes the key.
     pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
-        if let Some(group) = &task.terms.group {
+        if let Some(group) = &task.group {
             self.drop_group(task, &group.name)?;
         }
         let Some(key) = &task.key else { return Ok(()) };

@@ -6,7 +6,6 @@ use crate::model::control::TaskHold;
 use crate::model::{TaskId, Timestamp};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
 use crate::store::files::disk::{json_object, layout};
 
 const PAUSE: &str = "pause.json";
@@ -31,14 +30,14 @@ impl RunPause {
 
 /// Writes `pause.json`.
 pub(crate) fn encode_pause(asked: &TaskHold) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&encode_task_hold(asked))
+    serde_json::to_vec(asked)
 }
 
 /// Reads `pause.json`. One that does not read is a pause without words: what somebody wanted to stand still does not go on by
 /// itself, and `resume` ends it.
 pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
-    let read = json_object::read::<HoldFile>(bytes).ok().and_then(|file| decode_task_hold(file).ok());
-    read.unwrap_or(TaskHold { since: Timestamp(0), until: None, reason: None, by: None, start_left_ms: None })
+    let unread = TaskHold { since: Timestamp(0), until: None, reason: None, by: None, start_left_ms: None };
+    json_object::read(bytes).unwrap_or(unread)
 }
 
 impl FileStore {

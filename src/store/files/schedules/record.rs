@@ -4,7 +4,7 @@
 use crate::model::calendar::{Made, Overlap, Pattern, Schedule, Zone};
 use crate::model::{Name, Task, TaskId, Timestamp};
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::hold_record::time;
+use crate::store::files::disk::control_record::time;
 use crate::store::files::disk::json_object;
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, decode_task, encode_task};
@@ -132,7 +132,7 @@ fn template(path: &str, mut members: Map<String, Value>, created_at: &str) -> Re
     let bytes = serde_json::to_vec(&members).map_err(|error| StoreError::corrupt(path, error.to_string()))?;
     let task = decode_task(path, &bytes, None).map_err(wrong)?;
     let is_fresh = task.schedule.is_none() && task.due_at.is_none() && task.hold.is_none() && task.start_by.is_none();
-    let has_ties = task.terms.group.is_some() || task.terms.subject.is_some() || task.terms.reuses.is_some();
+    let has_ties = task.group.is_some() || task.terms.subject.is_some() || task.terms.reuses.is_some();
     let is_new = !has_ties
         && task.last_start.is_none()
         && task.outcome().is_none()

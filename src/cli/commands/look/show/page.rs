@@ -137,14 +137,12 @@ impl Page<'_, '_> {
             };
             self.field("Comes after", &task.comes_after.iter().map(how).collect::<Vec<_>>().join(", "));
         }
+        let group = task.group.as_ref().map(|group| format!("{}, since {}", group.name, group.first));
+        self.maybe("Group", group.as_deref());
         self.terms(&task.terms);
     }
 
     fn terms(&mut self, terms: &Terms) {
-        self.maybe(
-            "Group",
-            terms.group.as_ref().map(|group| format!("{}, since {}", group.name, group.first)).as_deref(),
-        );
         self.maybe("Work tree", terms.subject.as_deref().map(|digest| digest.get(..16).unwrap_or(digest)));
         let moved = terms.subject_changed.map(|is_changed| match is_changed {
             true => "it changed after the task was queued",

@@ -1,0 +1,133 @@
+//! How the values of the model stand in records: as serde sees them. Knows no file, and of JSON only what a later version may
+//! add ([`Extra`]).
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A type that stands in records as its text: how a text reads, or why it does not.
+macro_rules! as_text {
+    ($type:ty, |$text:ident| $read:expr) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let $text: &str = &std::borrow::Cow::<str>::deserialize(from)?;
+                $read.map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// A type that stands in records as a word: its word, the reader of words, and what is said of any other.
+macro_rules! as_word {
+    ($type:ty, $word:expr, $parse:expr, $wrong:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str($word(*self))
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let word = std::borrow::Cow::<str>::deserialize(from)?;
+                $parse(&word).ok_or_else(|| serde::de::Error::custom(format_args!("\"{word}\" {}", $wrong)))
+            }
+        }
+    };
+}
+
+pub(crate) use {as_text, as_word};
+
+/// The version of every record. A higher one is refused, never rewritten.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// The member `v` of a record: [`FORMAT_VERSION`], and no other number reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Version;
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(FORMAT_VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match u64::deserialize(from)? {
+            FORMAT_VERSION => Ok(Self),
+            0 => Err(D::Error::custom("there was no version 0")),
+            _ => Err(D::Error::custom("it is of a newer version")),
+        }
+    }
+}
+
+/// Members of a record that this version does not know. They are written again in their order, behind all others.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Extra(Map<String, Value>);
+
+impl Extra {
+    /// Whether the record had none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// An object, and nothing else: serde's derived readers take a list as well, member by member.
+#[derive(Default)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
+}
+
+/// Reads a member that is an object, or null.
+pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Option::<Object<T>>::deserialize(from).map(|member| member.map(|object| object.0))
+}
+
+/// Reads a member that is a note: one that does not read is lost, and no reason to refuse the record.
+pub(crate) fn note<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Note<T> {
+        Read(T),
+        Lost(IgnoredAny),
+    }
+    Note::deserialize(from).map(|note| match note {
+        Note::Read(value) => Some(value),
+        Note::Lost(_) => None,
+    })
+}
+
+pub(crate) fn is_true(value: &bool) -> bool {
+    *value
+}
+
+pub(crate) fn yes() -> bool {
+    true
+}

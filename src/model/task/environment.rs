@@ -1,0 +1,63 @@
+//! The environment of a task, and its members in a record: `env` for text, `env_hex` for what is not UTF-8.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Variables and their values, as bytes; shared by the tasks of a batch.
+pub type Environment = Arc<Vec<(Vec<u8>, Vec<u8>)>>;
+
+#[derive(Serialize, Deserialize, Default)]
+struct Members<'a> {
+    #[serde(default)]
+    env: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// As hex digits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    env_hex: Vec<(String, String)>,
+}
+
+pub(super) fn serialize<S: Serializer>(env: &Environment, to: S) -> Result<S::Ok, S::Error> {
+    let mut members = Members::default();
+    for (key, value) in env.iter() {
+        match (std::str::from_utf8(key), std::str::from_utf8(value)) {
+            (Ok(key), Ok(value)) => members.env.push((key.into(), value.into())),
+            _ => members.env_hex.push((to_hex(key), to_hex(value))),
+        }
+    }
+    members.serialize(to)
+}
+
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Environment, D::Error> {
+    let members = Members::deserialize(from)?;
+    let bytes = |text: Cow<'_, str>| text.into_owned().into_bytes();
+    let mut env: Vec<_> = members.env.into_iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
+    for (key, value) in &members.env_hex {
+        let from_hex = |text| from_hex(text).map_err(D::Error::custom);
+        env.push((from_hex(key)?, from_hex(value)?));
+    }
+    let bad = |(key, value): &(Vec<u8>, Vec<u8>)| {
+        key.is_empty() || key.contains(&b'=') || key.contains(&0) || value.contains(&0)
+    };
+    if env.iter().any(bad) {
+        return Err(D::Error::custom("its environment has an impossible variable"));
+    }
+    Ok(env.into())
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>, String> {
+    let wrong = || format!("\"{}\" is not hexadecimal", text.chars().take(40).collect::<String>());
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) || !text.len().is_multiple_of(2)
+    {
+        return Err(wrong());
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())).collect()
+}

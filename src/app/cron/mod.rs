@@ -7,6 +7,7 @@ use crate::app::queue::enqueue::{Caller, NewTask, name};
 use crate::app::queue::moments::{duration, positive};
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
+use crate::model::record::{Extra, Version};
 use crate::model::time::format_duration;
 use crate::model::{Name, ScheduleKey, Task, TaskId, Timer, Timestamp};
 use crate::policy::cron::{LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many};
@@ -89,6 +90,7 @@ impl App {
         let default = if fill_ms.is_some() { Overlap::Queue } else { Overlap::Skip };
         let template = self.template_of(new, caller, now)?;
         let mut schedule = Schedule {
+            v: Version,
             name,
             expression: new.expression.trim().to_owned(),
             zone: zone.name().to_owned(),
@@ -101,7 +103,7 @@ impl App {
             last: None,
             skipped: None,
             task: template,
-            extra: None,
+            extra: Extra::default(),
         };
         self.store.prepare()?;
         let key = ScheduleKey::of(&schedule.name);

@@ -1,6 +1,7 @@
 //! A schedule: a cron line, and the task that each of its moments makes.
 
 use crate::model::control::TaskHold;
+use crate::model::record::{Extra, Version, as_word};
 use crate::model::{Name, Task, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,8 @@ impl Overlap {
     }
 }
 
+as_word!(Overlap, Self::word, Self::parse, "is no rule for slots that overlap");
+
 /// The last task that a schedule made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Made {
@@ -39,6 +42,33 @@ pub struct Made {
     pub slot: Timestamp,
     /// The task.
     pub task: TaskId,
+}
+
+/// The last task of a schedule, as its record says it.
+mod last {
+    use super::{Made, TaskId, Timestamp};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Members {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_slot: Option<Timestamp>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_task: Option<TaskId>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(made: &Option<Made>, to: S) -> Result<S::Ok, S::Error> {
+        Members { last_slot: made.map(|made| made.slot), last_task: made.map(|made| made.task) }.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Made>, D::Error> {
+        match Members::deserialize(from)? {
+            Members { last_slot: Some(slot), last_task: Some(task) } => Ok(Some(Made { slot, task })),
+            Members { last_slot: None, last_task: None } => Ok(None),
+            _ => Err(D::Error::custom("it names a last slot or a last task, and not both")),
+        }
+    }
 }
 
 /// What a task says of the schedule that made it.
@@ -51,34 +81,44 @@ pub struct SlotOf {
 }
 
 /// A schedule.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Schedule {
+    /// The version of its record.
+    pub v: Version,
     /// Its name.
     pub name: Name,
     /// The cron line as it was given.
     pub expression: String,
     /// The name of its time zone.
+    #[serde(rename = "tz")]
     pub zone: String,
     /// What becomes of a slot while the former task is not over.
     pub overlap: Overlap,
     /// Within which time every missed slot is made; without it, the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fill_ms: Option<u64>,
     /// `--start-within` of each task.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_within_ms: Option<u64>,
     /// Whether each task is queued paused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
     /// When it was added.
     pub created_at: Timestamp,
     /// The first slot that nobody has dealt with; `None` when none comes any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Timestamp>,
     /// The last task that it made.
+    #[serde(flatten, with = "last")]
     pub last: Option<Made>,
     /// The last slot that made no task, because the former one was not over.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Timestamp>,
     /// The task that each slot makes, but for its number, its moments and its slot.
     pub task: Task,
-    /// Members of the record that this version does not know, kept as JSON text.
-    pub extra: Option<String>,
+    /// Members of the record that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 impl Schedule {

@@ -1,136 +1,36 @@
 //! A schedule as JSON: `spool/schedules/<name>.json`. Its member `task` is the record of the task that each slot makes, without
 //! what only a task has that was made.
 
-use crate::model::calendar::{Made, Overlap, Pattern, Schedule, Zone};
-use crate::model::{Name, Task, TaskId, Timestamp};
+use crate::model::calendar::{Pattern, Schedule, Zone};
+use crate::store::FORMAT_VERSION;
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::control_record::time;
 use crate::store::files::disk::json_object;
-use crate::store::files::disk::task_record::newer_or_corrupt;
-use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, decode_task, encode_task};
-use serde::{Deserialize, Serialize};
+use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt, settled};
+use serde::de::Error as _;
 use serde_json::{Map, Value, json};
 
 /// The members of a task record that a schedule does not have: each slot gives its own.
 const OF_A_TASK: [&str; 4] = ["v", "id", "status", "created_at"];
 
-#[derive(Serialize, Deserialize)]
-struct ScheduleFile {
-    v: u64,
-    name: String,
-    expression: String,
-    tz: String,
-    overlap: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fill_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    start_within_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    hold: bool,
-    created_at: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_slot: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_task: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    skipped: Option<String>,
-    task: Map<String, Value>,
-    #[serde(flatten)]
-    extra: Map<String, Value>,
-}
-
-fn text(at: Option<Timestamp>) -> Option<String> {
-    at.map(|at| at.to_string())
-}
-
 /// A schedule as it is written.
 pub(crate) fn encode_schedule(schedule: &Schedule) -> Result<Vec<u8>> {
     let bad = |error: serde_json::Error| StoreError::corrupt("schedule", error.to_string());
-    let mut task: Map<String, Value> = serde_json::from_slice(&encode_task(&schedule.task)?).map_err(bad)?;
-    for member in OF_A_TASK {
-        task.shift_remove(member);
+    let mut members = serde_json::to_value(schedule).map_err(bad)?;
+    if let Some(Value::Object(task)) = members.get_mut("task") {
+        task.retain(|name, _| !OF_A_TASK.contains(&name.as_str()));
     }
-    let file = ScheduleFile {
-        v: FORMAT_VERSION,
-        name: schedule.name.to_string(),
-        expression: schedule.expression.clone(),
-        tz: schedule.zone.clone(),
-        overlap: schedule.overlap.word().to_owned(),
-        fill_ms: schedule.fill_ms,
-        start_within_ms: schedule.start_within_ms,
-        hold: schedule.hold,
-        created_at: schedule.created_at.to_string(),
-        next: text(schedule.next),
-        last_slot: text(schedule.last.map(|made| made.slot)),
-        last_task: schedule.last.map(|made| made.task.to_string()),
-        skipped: text(schedule.skipped),
-        task,
-        extra: schedule.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
-    };
-    let mut bytes = serde_json::to_vec(&file).map_err(bad)?;
-    bytes.push(b'\n');
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_RECORD_BYTES {
-        return Err(StoreError::TooLarge { bytes: bytes.len() });
-    }
-    Ok(bytes)
+    encode_line("schedule", &members)
 }
 
 /// Reads a schedule.
 pub(crate) fn decode_schedule(path: &str, bytes: &[u8]) -> Result<Schedule> {
-    let read = json_object::text(bytes).and_then(serde_json::from_str);
-    let file: ScheduleFile = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
-    match file.v {
-        FORMAT_VERSION => {}
-        0 => return Err(StoreError::corrupt(path, "there was no version 0")),
-        version => return Err(StoreError::Newer { thing: path.into(), version }),
-    }
-    let task = template(path, file.task, &file.created_at)?;
+    let read = json_object::read(bytes).and_then(whole).and_then(serde_json::from_value);
+    let mut schedule: Schedule = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
     let corrupt = |why: String| StoreError::corrupt(path, why);
-    let moment = |text: &Option<String>| text.as_deref().map(time).transpose().map_err(corrupt);
-    let zone = Zone::parse(&file.tz).map_err(|error| corrupt(error.to_string()))?;
-    Pattern::parse(&file.expression, zone).map_err(|error| corrupt(error.to_string()))?;
-    let last = match (moment(&file.last_slot)?, &file.last_task) {
-        (Some(slot), Some(task)) => {
-            let task = TaskId::parse(task).ok_or_else(|| corrupt(format!("\"{task}\" is not a task id")))?;
-            Some(Made { slot, task })
-        }
-        (None, None) => None,
-        _ => return Err(corrupt("it names a last slot or a last task, and not both".to_owned())),
-    };
-    Ok(Schedule {
-        name: Name::new(&file.name).map_err(|error| corrupt(error.to_string()))?,
-        overlap: Overlap::parse(&file.overlap)
-            .ok_or_else(|| corrupt(format!("\"{}\" is no rule for slots that overlap", file.overlap)))?,
-        fill_ms: file.fill_ms,
-        start_within_ms: file.start_within_ms,
-        hold: file.hold,
-        created_at: time(&file.created_at).map_err(corrupt)?,
-        next: moment(&file.next)?,
-        last,
-        skipped: moment(&file.skipped)?,
-        task,
-        expression: file.expression,
-        zone: file.tz,
-        extra: (!file.extra.is_empty()).then(|| Value::Object(file.extra).to_string()),
-    })
-}
-
-/// The task of a schedule, as the record of a task that has not started.
-fn template(path: &str, mut members: Map<String, Value>, created_at: &str) -> Result<Task> {
-    let values = [json!(FORMAT_VERSION), json!("task_1"), json!("pending"), json!(created_at)];
-    for (member, value) in OF_A_TASK.into_iter().zip(values) {
-        if members.insert(member.to_owned(), value).is_some() {
-            return Err(StoreError::corrupt(path, format!("its task has \"{member}\"")));
-        }
-    }
-    let wrong = |error: StoreError| match error {
-        StoreError::Corrupt { why, .. } => StoreError::corrupt(path, format!("its task: {why}")),
-        other => other,
-    };
-    let bytes = serde_json::to_vec(&members).map_err(|error| StoreError::corrupt(path, error.to_string()))?;
-    let task = decode_task(path, &bytes, None).map_err(wrong)?;
+    let zone = Zone::parse(&schedule.zone).map_err(|error| corrupt(error.to_string()))?;
+    Pattern::parse(&schedule.expression, zone).map_err(|error| corrupt(error.to_string()))?;
+    schedule.task = settled(schedule.task).map_err(|why| corrupt(format!("its task: {why}")))?;
+    let task = &schedule.task;
     let is_fresh = task.schedule.is_none() && task.due_at.is_none() && task.hold.is_none() && task.start_by.is_none();
     let has_ties = task.group.is_some() || task.terms.subject.is_some() || task.terms.reuses.is_some();
     let is_new = !has_ties
@@ -139,15 +39,32 @@ fn template(path: &str, mut members: Map<String, Value>, created_at: &str) -> Re
         && task.after.is_empty()
         && task.key.is_none();
     if is_fresh && is_new {
-        Ok(task)
+        Ok(schedule)
     } else {
-        Err(StoreError::corrupt(path, "its task has moments, a key or a state of its own"))
+        Err(corrupt("its task has moments, a key or a state of its own".to_owned()))
     }
+}
+
+/// A schedule whose task has the members of one that has not started.
+fn whole(mut members: Map<String, Value>) -> serde_json::Result<Value> {
+    let created_at = members.get("created_at").cloned().unwrap_or_default();
+    let values = [json!(FORMAT_VERSION), json!("task_1"), json!("pending"), created_at];
+    if let Some(Value::Object(task)) = members.get_mut("task") {
+        for (member, value) in OF_A_TASK.into_iter().zip(values) {
+            if task.insert(member.to_owned(), value).is_some() {
+                return Err(serde_json::Error::custom(format!("its task has \"{member}\"")));
+            }
+        }
+    }
+    Ok(Value::Object(members))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::model::calendar::{Made, Overlap};
+    use crate::model::record::{Extra, Version};
+    use crate::model::{Name, Task, TaskId, Timestamp};
     use crate::store::tests_support::task;
 
     pub(crate) fn schedule(name: &str) -> Schedule {
@@ -156,6 +73,7 @@ pub(crate) mod tests {
         (task.last_start, task.schedule) = Default::default();
         task.created_at = Timestamp(1000);
         Schedule {
+            v: Version,
             name: Name::new(name).expect("a name"),
             expression: "0 9 * * mon-fri".into(),
             zone: "Europe/Berlin".into(),
@@ -168,14 +86,15 @@ pub(crate) mod tests {
             last: Some(Made { slot: Timestamp(8000), task: TaskId(7) }),
             skipped: Some(Timestamp(7000)),
             task,
-            extra: Some("{\"later\":[1]}".into()),
+            extra: serde_json::from_str("{\"later\":[1]}").expect("members"),
         }
     }
 
     #[test]
     fn a_schedule_reads_back_with_what_this_version_does_not_know() {
         let full = schedule("stand.up/ä");
-        let bare = Schedule { next: None, last: None, skipped: None, fill_ms: None, extra: None, ..full.clone() };
+        let bare =
+            Schedule { next: None, last: None, skipped: None, fill_ms: None, extra: Extra::default(), ..full.clone() };
         for schedule in [full, bare] {
             let bytes = encode_schedule(&schedule).expect("text");
             assert_eq!(decode_schedule("s", &bytes).expect("it reads"), schedule);

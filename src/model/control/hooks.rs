@@ -1,5 +1,9 @@
 //! Hooks: what people want to be run when something happens (`hook add`).
 
+use crate::model::Timestamp;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// What a hook does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
@@ -9,26 +13,58 @@ pub enum Action {
     Url(String),
 }
 
+/// The members of a record that tell what a hook does.
+#[derive(Serialize, Deserialize)]
+struct Members<C, U> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<C>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<U>,
+}
+
+impl Serialize for Action {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Command(argv) => Members { command: Some(argv), url: None::<&str> }.serialize(to),
+            Self::Url(url) => Members { command: None::<&[String]>, url: Some(url) }.serialize(to),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match Members::<Vec<String>, String>::deserialize(from)? {
+            Members { command: Some(argv), url: None } if !argv.is_empty() => Ok(Self::Command(argv)),
+            Members { command: None, url: Some(url) } => Ok(Self::Url(url)),
+            _ => Err(D::Error::custom("a hook has neither a command nor a URL, or both")),
+        }
+    }
+}
+
 /// One hook.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hook {
     /// Its name, by which it is removed.
     pub name: String,
     /// The event that it is for.
     pub event: String,
     /// What it does.
+    #[serde(flatten)]
     pub action: Action,
     /// Only for tasks and the lane of this user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// Only for events of this lane.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
     /// How long it may take, in milliseconds.
     pub timeout_ms: u64,
     /// The directory in which it was added, and in which its command runs.
     pub cwd: String,
     /// When it was added.
-    pub added_at: super::Timestamp,
+    pub added_at: Timestamp,
     /// Who added it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 

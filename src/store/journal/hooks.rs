@@ -3,14 +3,14 @@
 
 use super::{Event, ReadEvent, decode, encode};
 use crate::model::Timestamp;
-use crate::model::control::hooks::{Action, Hook};
+use crate::model::control::hooks::Hook;
+use crate::model::record::{Extra, Version};
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::control_record::time;
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{FORMAT_VERSION, FileStore};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Of how many events a process remembers that hooks are to be run for them. A batch may make a hundred thousand.
@@ -20,44 +20,16 @@ const MOST_REMEMBERED: usize = 1000;
 pub(crate) type Told = Arc<Mutex<Vec<(Event, Timestamp)>>>;
 
 #[derive(Serialize, Deserialize)]
-struct HookFile {
-    name: String,
-    event: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    command: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    user: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lane: Option<String>,
-    timeout_ms: u64,
-    cwd: String,
-    added_at: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct HooksFile {
-    v: u64,
-    hooks: Vec<HookFile>,
+struct HooksFile<'a> {
+    v: Version,
+    hooks: Cow<'a, [Hook]>,
     #[serde(flatten)]
-    extra: Map<String, Value>,
+    extra: Extra,
 }
 
 /// The hooks as they are written. `extra` are members that this version does not know.
-pub(crate) fn encode_hooks(hooks: &[Hook], extra: Map<String, Value>) -> Result<Vec<u8>> {
-    let of_hook = |hook: &Hook| {
-        let (command, url) = match hook.action.clone() {
-            Action::Command(argv) => (Some(argv), None),
-            Action::Url(url) => (None, Some(url)),
-        };
-        let Hook { name, event, user, lane, timeout_ms, cwd, by, .. } = hook.clone();
-        let added_at = hook.added_at.to_string();
-        HookFile { name, event, command, url, user, lane, timeout_ms, cwd, added_at, by }
-    };
-    let file = HooksFile { v: FORMAT_VERSION, hooks: hooks.iter().map(of_hook).collect(), extra };
+pub(crate) fn encode_hooks(hooks: &[Hook], extra: Extra) -> Result<Vec<u8>> {
+    let file = HooksFile { v: Version, hooks: hooks.into(), extra };
     let mut bytes =
         serde_json::to_vec_pretty(&file).map_err(|error| StoreError::corrupt(layout::HOOKS, error.to_string()))?;
     bytes.push(b'\n');
@@ -65,26 +37,9 @@ pub(crate) fn encode_hooks(hooks: &[Hook], extra: Map<String, Value>) -> Result<
 }
 
 /// Reads `spool/hooks.json`, with the members that this version does not know.
-pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Map<String, Value>)> {
+pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Extra)> {
     let read = json_object::read::<HooksFile>(bytes);
-    let file = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
-    match file.v {
-        FORMAT_VERSION => {}
-        0 => return Err(StoreError::corrupt(path, "there was no version 0")),
-        version => return Err(StoreError::Newer { thing: path.into(), version }),
-    }
-    let hook = |file: HookFile| {
-        let action = match (file.command, file.url) {
-            (Some(argv), None) if !argv.is_empty() => Action::Command(argv),
-            (None, Some(url)) => Action::Url(url),
-            _ => return Err(format!("the hook \"{}\" has neither a command nor a URL, or both", file.name)),
-        };
-        let added_at = time(&file.added_at)?;
-        let HookFile { name, event, user, lane, timeout_ms, cwd, by, .. } = file;
-        Ok(Hook { name, event, action, user, lane, timeout_ms, cwd, added_at, by })
-    };
-    let hooks: std::result::Result<Vec<Hook>, String> = file.hooks.into_iter().map(hook).collect();
-    Ok((hooks.map_err(|why| StoreError::corrupt(path, why))?, file.extra))
+    read.map(|file| (file.hooks.into_owned(), file.extra)).map_err(|error| newer_or_corrupt(path, bytes, &error))
 }
 
 impl FileStore {
@@ -146,6 +101,7 @@ impl FileStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::control::hooks::Action;
 
     #[test]
     fn hooks_read_back_and_keep_foreign_members() {
@@ -161,10 +117,10 @@ mod tests {
             by: None,
         };
         let hooks = [hook("x", Action::Command(vec!["true".into()])), hook("y", Action::Url("https://h".into()))];
-        let text = String::from_utf8(encode_hooks(&hooks, Map::new()).expect("text")).expect("UTF-8");
+        let text = String::from_utf8(encode_hooks(&hooks, Extra::default()).expect("text")).expect("UTF-8");
         let text = text.replacen('{', "{\"later\":[1],", 1);
         let (read, extra) = decode_hooks("h", text.as_bytes()).expect("it reads");
-        assert_eq!((read.as_slice(), extra.len()), (hooks.as_slice(), 1));
+        assert_eq!((read.as_slice(), extra.is_empty()), (hooks.as_slice(), false));
         for wrong in ["", "{}", "{\"v\":0,\"hooks\":[]}", "{\"v\":1,\"hooks\":[{}]}"] {
             assert!(matches!(decode_hooks("h", wrong.as_bytes()), Err(StoreError::Corrupt { .. })), "{wrong}");
         }

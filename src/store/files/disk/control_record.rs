@@ -1,6 +1,5 @@
 //! What was set at run time as JSON: `spool/control.json`.
 
-use crate::model::Timestamp;
 use crate::model::control::{Control, Hold, Preempt};
 use crate::model::record::{Extra, Version};
 use crate::store::config::{rules_from_json, rules_to_json};
@@ -33,11 +32,6 @@ fn wishes<'de, 'a, D: Deserializer<'de>>(from: D) -> std::result::Result<Cow<'a,
     read.map(Cow::Owned).map_err(D::Error::custom)
 }
 
-/// A moment of a record.
-pub(crate) fn time(text: &str) -> std::result::Result<Timestamp, String> {
-    Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not a time"))
-}
-
 /// What was set at run time, as `spool/control.json` holds it. `extra` are members that this version does not know.
 pub(crate) fn encode_control(control: &Control, extra: Extra) -> Result<Vec<u8>> {
     let file = ControlFile {
@@ -65,9 +59,9 @@ pub(crate) fn decode_control(path: &str, bytes: &[u8]) -> Result<(Control, Extra
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TaskId;
     use crate::model::config::LaneRule;
     use crate::model::control::{Held, How};
+    use crate::model::{TaskId, Timestamp};
 
     #[test]
     fn what_was_set_reads_back_and_keeps_foreign_members() {

@@ -9,8 +9,8 @@ use crate::model::LaneName;
 use crate::model::evidence::Sidecar;
 use crate::policy::fair::Ledger;
 use crate::store::files::disk::counter::CounterLine;
-use crate::store::files::steps::{beat::BeatFile, decode, encode, finish::FinishFile, vars::VarsFile};
-use crate::store::{Mail, StepRecord, Waits};
+use crate::store::files::steps::{decode, encode, finish::FinishFile, vars::VarsFile};
+use crate::store::{Beat, Mail, StepRecord, Waits};
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ type Again = Result<Vec<u8>, String>;
 
 /// Every kind of record, by the name of its folder.
 const KINDS: [(&str, fn(&[u8]) -> Again); 19] = [
-    ("beat", of_steps::<BeatFile>),
+    ("beat", of_steps::<Beat>),
     ("cancel", |bytes| words(serde_json::to_vec(&crate::store::files::running::requests::decode_cancel(bytes)))),
     ("control", control),
     ("counter", |bytes| CounterLine::parse(bytes).map(|line| line.to_bytes()).ok_or_else(none)),

@@ -1,7 +1,9 @@
 //! Control groups (cgroups(7), version 2): one for each start of a task, where the host lets luzia make them.
 
+use serde::{Deserialize, Serialize};
+
 /// The control group of one start of a task, as its supervisor recorded it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Group {
     /// Its path in the file system, as the supervisor saw it.
     pub path: String,

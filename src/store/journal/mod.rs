@@ -129,18 +129,18 @@ impl FileStore {
 #[derive(Serialize)]
 struct Line<'a> {
     v: u64,
-    at: String,
+    at: Timestamp,
     boot_ms: u64,
     event: &'a str,
     pid: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
+    task: Option<TaskId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    lane: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    lanes: Vec<String>,
+    lane: Option<&'a LaneName>,
+    #[serde(skip_serializing_if = "<[LaneName]>::is_empty")]
+    lanes: &'a [LaneName],
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Value::is_null")]
@@ -151,14 +151,14 @@ struct Line<'a> {
 pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> String {
     let mut line = serde_json::to_string(&Line {
         v: FORMAT_VERSION,
-        at: now.to_string(),
+        at: now,
         boot_ms,
         event: event.name,
         pid,
-        task: event.task.map(|task| task.to_string()),
+        task: event.task,
         user: event.user.as_deref(),
-        lane: event.lane.as_ref().map(LaneName::to_string),
-        lanes: event.lanes.iter().map(LaneName::to_string).collect(),
+        lane: event.lane.as_ref(),
+        lanes: &event.lanes,
         message: event.message.as_deref(),
         data: &event.data,
     })

@@ -5,10 +5,11 @@
 use super::ReadEvent;
 use super::reading::Position;
 use super::segments::Segment;
+use crate::model::record::Version;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::task_record::newer_or_corrupt;
+use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt};
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{FORMAT_VERSION, FileStore};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,8 +17,10 @@ use std::collections::BTreeMap;
 const WRITE_AFTER: u64 = 1024 * 1024;
 
 /// Counters, and how far events have been added.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Tally {
+    /// The version of its record.
+    pub v: Version,
     /// The counters.
     pub counts: BTreeMap<String, u64>,
     /// How many bytes of a segment were added.
@@ -27,30 +30,14 @@ pub struct Tally {
 /// Adds an event to counters.
 pub type Add<'a> = dyn Fn(&mut BTreeMap<String, u64>, ReadEvent) + 'a;
 
-#[derive(Serialize, Deserialize)]
-struct TallyFile {
-    v: u64,
-    counts: BTreeMap<String, u64>,
-    read: BTreeMap<String, u64>,
-}
-
 /// The tally as it is written.
 pub(crate) fn encode_tally(tally: &Tally) -> Result<Vec<u8>> {
-    let file = TallyFile { v: FORMAT_VERSION, counts: tally.counts.clone(), read: tally.read.clone() };
-    let mut bytes = serde_json::to_vec(&file).map_err(|error| StoreError::corrupt(layout::TALLY, error.to_string()))?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    encode_line(layout::TALLY, tally)
 }
 
 /// Reads [`encode_tally`] back.
 pub(crate) fn decode_tally(path: &str, bytes: &[u8]) -> Result<Tally> {
-    let read = json_object::read::<TallyFile>(bytes);
-    let file = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
-    match file.v {
-        FORMAT_VERSION => Ok(Tally { counts: file.counts, read: file.read }),
-        0 => Err(StoreError::corrupt(path, "there was no version 0")),
-        version => Err(StoreError::Newer { thing: path.into(), version }),
-    }
+    json_object::read(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))
 }
 
 impl FileStore {

@@ -37,7 +37,7 @@ pub struct Started {
 struct StartedFile {
     v: u64,
     start: u32,
-    at: String,
+    at: Timestamp,
     pid: u32,
     pid_start: u64,
     boot_id: String,
@@ -52,18 +52,11 @@ struct StartedFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cgroup: Option<GroupFile>,
+    cgroup: Option<Group>,
     lock_id: String,
     fence: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     slots: BTreeMap<String, String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct GroupFile {
-    path: String,
-    inode: u64,
-    above: u64,
 }
 
 /// A start in the state directory `root`, as it is written.
@@ -71,7 +64,7 @@ pub(crate) fn encode_started(started: &Started, root: Option<RootId>) -> serde_j
     serde_json::to_vec(&StartedFile {
         v: FORMAT_VERSION,
         start: started.start,
-        at: started.at.to_string(),
+        at: started.at,
         pid: started.supervisor.pid,
         pid_start: started.supervisor.start,
         boot_id: started.supervisor.boot_id.clone(),
@@ -80,7 +73,7 @@ pub(crate) fn encode_started(started: &Started, root: Option<RootId>) -> serde_j
         user_namespace: started.origin.user_namespace,
         state_dir: started.state_dir.clone(),
         root: root.map(|root| root.to_string()),
-        cgroup: started.group.clone().map(|Group { path, inode, above }| GroupFile { path, inode, above }),
+        cgroup: started.group.clone(),
         lock_id: started.lock_id.clone(),
         fence: started.fence,
         slots: started.slots.clone(),
@@ -93,7 +86,7 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<(Started, Option<RootId>)> 
     let root = file.root.as_deref().and_then(RootId::parse);
     let started = Started {
         start: file.start,
-        at: Timestamp::parse(&file.at)?,
+        at: file.at,
         origin: Origin {
             boot_id: Some(file.boot_id.clone()),
             pid_namespace: file.pid_namespace,
@@ -101,7 +94,7 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<(Started, Option<RootId>)> 
             user_namespace: file.user_namespace,
         },
         state_dir: file.state_dir,
-        group: file.cgroup.map(|GroupFile { path, inode, above }| Group { path, inode, above }),
+        group: file.cgroup,
         supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
         lock_id: file.lock_id,
         fence: file.fence,

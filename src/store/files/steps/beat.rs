@@ -11,14 +11,8 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "beat.json";
 
-#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Debug)]
-pub(crate) struct BeatFile {
-    pub(crate) at: String,
-    pub(crate) note: Option<String>,
-}
-
 /// A sign of progress.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Beat {
     /// When it was given.
     pub at: Timestamp,
@@ -31,19 +25,18 @@ impl FileStore {
     pub fn note_beat(&self, id: TaskId, note: Option<String>) -> Result<Beat> {
         let _locked = self.lock_steps(id)?;
         let path = layout::step_file(id, NAME);
-        let at = self.host.now();
-        let bytes = encode(&path, &BeatFile { at: at.to_string(), note: note.clone() })?;
+        let beat = Beat { at: self.host.now(), note };
+        let bytes = encode(&path, &beat)?;
         let tmp = format!("{path}.tmp");
         drop(self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?);
         self.replace_by(&tmp, &path)?;
-        Ok(Beat { at, note })
+        Ok(beat)
     }
 
     /// The last sign of progress of a task.
     pub fn last_beat(&self, id: TaskId) -> Result<Option<Beat>> {
         let path = layout::step_file(id, NAME);
         let Some(bytes) = self.read(&path).unwrap_or(None) else { return Ok(None) };
-        let read = decode::<BeatFile>(&path, &bytes).ok();
-        Ok(read.and_then(|file| Some(Beat { at: Timestamp::parse(&file.at)?, note: file.note })))
+        Ok(decode(&path, &bytes).ok())
     }
 }

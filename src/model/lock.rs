@@ -11,11 +11,11 @@ use super::lane::LaneName;
 use super::namespace::Origin;
 use super::time::Timestamp;
 use super::who::Who;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// The token of a grant; greater than every token its lane ever gave (P5).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Fence(pub u64);
 
 impl fmt::Display for Fence {
@@ -35,7 +35,8 @@ impl fmt::Display for LockId {
 }
 
 /// What kind of holder a lock has, and so how its life is judged.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LockKind {
     /// A supervised task: `supervisor.lock` and `tree.lock` are its proof of life.
     Task,
@@ -78,9 +79,10 @@ impl LockKind {
 }
 
 /// What a sidecar says. Every member but `kind` may be missing in a file that another program wrote.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LockRecord {
     /// The lane; taken from the file's name when the sidecar does not say.
+    #[serde(skip)]
     pub lane: Option<LaneName>,
     /// The name of the grant.
     pub lock_id: Option<String>,
@@ -99,6 +101,7 @@ pub struct LockRecord {
     /// The time to live a lease was asked for, in milliseconds; absent when the lane's `lock_timeout_seconds` applies.
     pub ttl_ms: Option<u64>,
     /// The process that acquired it.
+    #[serde(rename = "acquired_by_pid")]
     pub pid: Option<u32>,
     /// The start time of that process, in clock ticks since boot.
     pub pid_start: Option<u64>,
@@ -109,29 +112,49 @@ pub struct LockRecord {
     /// The pid namespace of the acquirer, the inode of `/proc/self/ns/pid`.
     pub pid_namespace: Option<u64>,
     /// The start time of pid 1 of that namespace, in clock ticks since boot.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pid_namespace_init: Option<u64>,
     /// The user namespace of the acquirer, the inode of `/proc/self/ns/user`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_namespace: Option<u64>,
     /// The pid and the start time of the command that `luzia lock` runs.
+    #[serde(flatten, serialize_with = "command_members")]
     pub command: Option<(u32, u64)>,
     /// When that command ended, where a process that it left behind keeps the lane.
+    #[serde(rename = "command_ended_at", skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
     /// Whether a lease ends when its process does (`acquire --pid`).
     pub pid_watched: bool,
     /// Whether a supervisor took the lock of a task over from the dispatcher that claimed it.
+    #[serde(rename = "supervised")]
     pub is_supervised: bool,
     /// What its slot stands for, in a lane whose slots have names.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The id of the set of leases that one `acquire` took together; `None` for a lock outside a set.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
     /// How many processors the holder has now, in a lane with a CPU budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     /// The kind of holder.
     pub kind: LockKind,
     /// What it says of the requester.
+    #[serde(flatten)]
     pub who: Who,
     /// Members that this version does not know, kept as JSON text.
+    #[serde(skip)]
     pub extra: Option<String>,
+}
+
+/// The two members of a sidecar that say which process a command is.
+fn command_members<S: Serializer>(command: &Option<(u32, u64)>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Members {
+        command_pid: u32,
+        command_start: u64,
+    }
+    command.map(|(command_pid, command_start)| Members { command_pid, command_start }).serialize(to)
 }
 
 impl LockRecord {

@@ -42,17 +42,22 @@ pub fn agent_variables(agent: Option<&Agent>) -> impl Iterator<Item = (&'static 
 }
 
 /// What a lock or a task says of the requester. Nothing here proves anything: each word is a claim for people.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Who {
     /// The name of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The key of its session.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The first words of the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The note given with `--label`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Where no agent is known, the process for which it was asked: a key to compare, never shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
 }
 

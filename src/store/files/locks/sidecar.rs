@@ -2,6 +2,7 @@
 
 use crate::model::evidence::Sidecar;
 use crate::model::namespace::OTHER_ROOT;
+use crate::model::record::Version;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
 use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Timestamp, Who};
 use crate::store::FORMAT_VERSION;
@@ -17,53 +18,13 @@ type Unread = BTreeMap<String, Value>;
 
 #[derive(Serialize)]
 struct SidecarFile<'a> {
-    v: u64,
+    v: Version,
     user: Option<&'a str>,
-    lane: String,
-    lock_id: Option<&'a str>,
-    task_id: Option<&'a str>,
-    fence: Option<u64>,
-    acquired_at: Option<String>,
-    refreshed_at: Option<String>,
-    expires_at: Option<String>,
-    refreshed_boot_ms: Option<u64>,
-    ttl_ms: Option<u64>,
-    acquired_by_pid: Option<u32>,
-    pid_start: Option<u64>,
-    boot_id: Option<&'a str>,
+    lane: &'a LaneName,
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<String>,
-    host: Option<&'a str>,
-    pid_namespace: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pid_namespace_init: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user_namespace: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command_pid: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command_start: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command_ended_at: Option<String>,
-    pid_watched: bool,
-    supervised: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    set: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpus: Option<u32>,
-    kind: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asked_by: Option<&'a str>,
+    #[serde(flatten)]
+    record: &'a LockRecord,
     /// Absent where `extra` has those of another version.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowers: Option<[(); 0]>,
@@ -73,42 +34,13 @@ struct SidecarFile<'a> {
 
 /// The sidecar of a lock in the state directory `root`, one line.
 pub fn encode(lane: &LaneName, record: &LockRecord, root: Option<RootId>) -> Vec<u8> {
-    let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let extra: Option<Map<String, Value>> = record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let mut bytes = serde_json::to_vec(&SidecarFile {
-        v: FORMAT_VERSION,
+        v: Version,
         user: lane.is_user().then(|| lane.key().as_str()),
-        lane: lane.to_string(),
-        lock_id: record.lock_id.as_deref(),
-        task_id: record.task_id.as_deref(),
-        fence: record.fence.map(|fence| fence.0),
-        acquired_at: time(record.acquired_at),
-        refreshed_at: time(record.refreshed_at),
-        expires_at: time(record.expires_at),
-        refreshed_boot_ms: record.refreshed_boot_ms,
-        ttl_ms: record.ttl_ms,
-        acquired_by_pid: record.pid,
-        pid_start: record.pid_start,
-        boot_id: record.boot_id.as_deref(),
+        lane,
         root: root.map(|root| root.to_string()),
-        host: record.host.as_deref(),
-        pid_namespace: record.pid_namespace,
-        pid_namespace_init: record.pid_namespace_init,
-        user_namespace: record.user_namespace,
-        command_pid: record.command.map(|(pid, _)| pid),
-        command_start: record.command.map(|(_, start)| start),
-        command_ended_at: time(record.ended),
-        pid_watched: record.pid_watched,
-        supervised: record.is_supervised,
-        value: record.value.as_deref(),
-        set: record.set.as_deref(),
-        cpus: record.cpus,
-        kind: record.kind.word(),
-        agent: record.who.agent.as_deref(),
-        session: record.who.session.as_deref(),
-        command: record.who.command.as_deref(),
-        label: record.who.label.as_deref(),
-        asked_by: record.who.asked_by.as_deref(),
+        record,
         borrowers: extra.as_ref().is_none_or(|extra| !extra.contains_key("borrowers")).then_some([]),
         extra,
     })

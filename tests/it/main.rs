@@ -20,6 +20,7 @@ mod cycles;
 mod demo;
 mod doctor;
 mod documents;
+mod documents_golden;
 mod doors;
 mod environment;
 mod estimates;

@@ -47,6 +47,7 @@ mod mcp;
 mod metrics;
 mod mutants;
 mod names;
+mod other_versions;
 mod packaging;
 mod patience;
 mod prose;

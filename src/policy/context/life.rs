@@ -55,7 +55,9 @@ pub fn life(mine: &Sandbox, theirs: &Sandbox, is_dispatched: bool, around: &Surr
         (Some(_), Some(&INITIAL_PID_NAMESPACE)) => around.shows_below,
         _ => false,
     };
-    match (is_replaced || is_in_sight, is_initial(theirs)) {
+    // Of two sandboxes in the initial namespaces that differ in their mounts, nothing says which one is the host.
+    let is_host = is_initial(theirs) && !is_initial(mine);
+    match (is_replaced || is_in_sight, is_host) {
         (true, _) => Life::Ended,
         (false, true) => Life::Lives,
         (false, false) => Life::Unseen,

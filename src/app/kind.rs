@@ -1,9 +1,9 @@
-//! How a command ends, with its exit code (contract, section 6): the classes of refusal, and the ends that are none.
+//! How a command ends, with its exit code (contract, section 6): the classes of refusal, and the ends without one.
 
 /// Declares the kinds, each with its exit code and what it says.
 macro_rules! kinds {
     ($($name:ident $code:literal $meaning:literal;)*) => {
-        /// A class of refusal, or an end that is none. Verbs that run a command pass that command's code through instead.
+        /// A class of refusal, or an end without one. Verbs that run a command pass that command's code through instead.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Kind {
             $(#[doc = $meaning] $name,)*

@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod agents;
 pub mod capacity;
+pub mod check_project;
 mod code;
 mod config_reload;
 pub mod cron;

@@ -53,7 +53,7 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
 
 /// Reads a duration option, in milliseconds.
 pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
-    crate::app::queue::moments::duration(option, text)
+    crate::app::queue::terms::moments::duration(option, text)
 }
 
 /// Reads a number of seconds or a duration given as a bare argument, in milliseconds.

@@ -16,8 +16,6 @@ mod logs;
 mod pause;
 mod recover;
 mod run;
-mod subject;
-mod wait;
 
 pub use beside::{run_beside, told_end};
 pub use cpus::{CpuPlan, CpuShare};

@@ -1,8 +1,8 @@
 //! Recovery: does with an unsupervised task what the recovery table says. The caller has taken its `supervisor.lock`.
 
+use super::course::wait::or_wait;
 use super::finish::{Finished, finish};
 use super::kill::{Root, end_tree};
-use super::wait::or_wait;
 use crate::model::namespace::is_other_boot;
 use crate::model::{Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};

@@ -1,5 +1,7 @@
 //! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
+use super::course::subject::{compare, log_prompt, log_response};
+use super::course::wait::{asks_to_end, or_wait};
 use super::course::{judge, output_before};
 use super::cpus::CpuShare;
 use super::finish::{Finished, close_outside, ended_events, give_back};
@@ -11,8 +13,6 @@ use super::limits::lift;
 use super::logs::LogKeeper;
 use super::pause::Pausing;
 use super::recover::{recover, seen};
-use super::subject::{compare, log_prompt, log_response};
-use super::wait::{asks_to_end, or_wait};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
 use crate::model::{Group, LaneName, LockKind, Status, Task, TaskId};

@@ -4,7 +4,7 @@ pub mod slots;
 
 use crate::app::queue::accepted::although;
 use crate::app::queue::enqueue::{Caller, NewTask, name};
-use crate::app::queue::moments::{duration, positive};
+use crate::app::queue::terms::moments::{duration, positive};
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
 use crate::model::record::{Extra, Version};

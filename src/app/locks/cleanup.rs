@@ -20,7 +20,7 @@ pub struct Cleaned {
     /// Tasks that are over, whose outward directory was brought to its end late.
     pub closed: Vec<TaskId>,
     /// What was refused or released on the word of a project's `meta.json`.
-    pub projects: Vec<crate::app::locks::check_project::Checked>,
+    pub projects: Vec<crate::app::check_project::Checked>,
     /// Conductor directories that an error kept it from looking through. Everything else was done.
     pub failed: Vec<Failed>,
 }

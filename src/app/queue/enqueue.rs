@@ -1,8 +1,8 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
 
 use crate::app::accounts::Accounts;
-use crate::app::queue::moments::{duration, held_from_now, plus, positive};
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
+use crate::app::queue::terms::moments::{duration, held_from_now, plus, positive};
 use crate::app::queue::terms::{NewTerms, default_retries, stands_alone};
 use crate::app::steps::places::check_prompt;
 use crate::app::{App, AppError, Code, Kind, OnConflict, shell_word};

@@ -1,7 +1,7 @@
 //! Keys: names by which a request that is made again is known. A key is taken as long as a task that has it is unfinished.
 
 use crate::app::queue::enqueue::{Accepted, NewTask};
-use crate::app::queue::moments::duration;
+use crate::app::queue::terms::moments::duration;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::store::{KeySlot, Place, StoreError};

@@ -7,7 +7,6 @@ pub mod dry_run;
 pub mod edit;
 pub mod enqueue;
 pub mod idempotency;
-pub mod moments;
 pub mod order;
 pub mod pause;
 pub mod retry;

@@ -1,6 +1,6 @@
 //! A lock in JSON and in words, for the commands that list, check, release and clean up.
 
-use crate::app::locks::check_project::Checked;
+use crate::app::check_project::Checked;
 use crate::app::{App, Break, LineWaiter, Loans, LockView, lock_state};
 use crate::cli::output::console::Console;
 use crate::model::time::format_duration;

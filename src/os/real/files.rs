@@ -4,6 +4,7 @@ pub(crate) mod dir_root;
 pub(crate) mod fs_kind;
 pub(crate) mod handle;
 pub(crate) mod heed;
+mod names;
 pub(crate) mod pipe;
 pub(crate) mod places;
 pub(crate) mod published;
@@ -16,7 +17,7 @@ use crate::os::real::files::dir_root::{Beneath, check, check_dir, fault, refused
 use crate::os::real::files::handle::RealHandle;
 use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Pipe, Published, Vfs, Watch};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, linkat, mkdirat,
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, mkdirat,
     renameat_with, statat, syncfs, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
@@ -298,14 +299,7 @@ impl Vfs for RealFiles {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<bool> {
-        check(from)?;
-        check(to)?;
-        let renamed =
-            self.beneath.on_names(from, to, |a, old, b, new| renameat_with(a, old, b, new, RenameFlags::empty()));
-        match renamed {
-            Err(Errno::NOENT) => Ok(false),
-            other => other.map(|()| true).map_err(|error| fault(to, error)),
-        }
+        self.beneath.rename(from, to)
     }
 
     fn publish(&self, from: &str, to: &str) -> io::Result<Published> {
@@ -326,14 +320,7 @@ impl Vfs for RealFiles {
     }
 
     fn link(&self, from: &str, to: &str) -> io::Result<bool> {
-        check(from)?;
-        check(to)?;
-        let linked = self.beneath.on_names(from, to, |a, old, b, new| linkat(a, old, b, new, AtFlags::empty()));
-        match linked {
-            Ok(()) | Err(Errno::EXIST) => Ok(true),
-            Err(Errno::NOENT) => Ok(false),
-            Err(error) => Err(fault(to, error)),
-        }
+        self.beneath.link(from, to)
     }
 
     fn unlink(&self, path: &str) -> io::Result<bool> {

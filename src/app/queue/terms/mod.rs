@@ -2,12 +2,13 @@
 
 mod dependencies;
 mod groups;
+pub mod moments;
 mod reuse;
 pub(super) mod slots;
 mod subject;
 
 use crate::app::queue::enqueue::{Accepted, NewTask, name};
-use crate::app::queue::moments::positive;
+use crate::app::queue::terms::moments::positive;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use crate::model::task::{OnInterrupt, Terms};

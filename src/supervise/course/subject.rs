@@ -1,12 +1,12 @@
 //! What a run leaves in the event log beside its end: whether its work tree moved (`--stable`), and of a share of the starts
 //! what was asked and answered (`--log-sample`, S2.32).
 
-use super::Surroundings;
-use super::course::output_of;
-use super::keep::Keeper;
+use super::output_of;
 use crate::model::Task;
 use crate::policy::requests::sample::is_sampled;
 use crate::store::{Event, Site};
+use crate::supervise::Surroundings;
+use crate::supervise::keep::Keeper;
 use serde_json::json;
 
 /// How much of a prompt and of an answer is logged, in characters.
@@ -14,7 +14,7 @@ const MOST_LOGGED: usize = 4096;
 
 /// Takes the digest of the work tree again, and notes in the task whether it is another one than when the task was queued.
 /// Where it cannot be taken nobody knows, and the task says nothing.
-pub(super) fn compare(around: &Surroundings, task: &mut Task, keeper: &mut Keeper) {
+pub(in crate::supervise) fn compare(around: &Surroundings, task: &mut Task, keeper: &mut Keeper) {
     if !task.terms.is_stable {
         return;
     }
@@ -40,7 +40,7 @@ pub(super) fn compare(around: &Surroundings, task: &mut Task, keeper: &mut Keepe
 }
 
 /// Logs what a start was asked, where it is one of the sample.
-pub(super) fn log_prompt(site: &Site, task: &Task) {
+pub(in crate::supervise) fn log_prompt(site: &Site, task: &Task) {
     if is_sampled(task, task.starts) {
         let prompt = task.stdin.clone().unwrap_or_else(|| task.command.join(" "));
         let data = json!({ "start": task.starts, "prompt": first(&prompt), "bytes": prompt.len() });
@@ -49,7 +49,7 @@ pub(super) fn log_prompt(site: &Site, task: &Task) {
 }
 
 /// Logs the end of what it wrote to its standard output. `from` is where that begins.
-pub(super) fn log_response(site: &Site, task: &Task, from: u64) {
+pub(in crate::supervise) fn log_response(site: &Site, task: &Task, from: u64) {
     if is_sampled(task, task.starts) {
         let said = output_of(site, task, from);
         let skipped = said.chars().count().saturating_sub(MOST_LOGGED);

@@ -1,5 +1,8 @@
 //! The steps of a task as its supervisor sees them: what the next run is told, and what came of the last one.
 
+pub(super) mod subject;
+pub(super) mod wait;
+
 use crate::model::Task;
 use crate::model::task::LastRun;
 use crate::policy::outcome::Happened;
@@ -17,7 +20,7 @@ const MOST_RESULT_BYTES: u64 = 16 * 1024;
 const MOST_CHILDREN_BYTES: usize = 64 * 1024;
 
 /// What a task is told of its goal and its steps. The mail that it is told of counts as seen once its step is done.
-pub(super) fn variables(site: &Site, task: &mut Task) -> Result<Vec<(&'static str, String)>, StoreError> {
+pub(in crate::supervise) fn variables(site: &Site, task: &mut Task) -> Result<Vec<(&'static str, String)>, StoreError> {
     let mut told: Vec<(&'static str, String)> = task.goal.iter().map(|goal| ("LUZIA_GOAL", goal.clone())).collect();
     let id = task.id;
     let Some(stepwise) = &mut task.stepwise else { return Ok(told) };
@@ -78,7 +81,7 @@ fn exit_of(mail: &Mail) -> String {
 }
 
 /// How many bytes stand on the log of standard output before a run.
-pub(super) fn output_before(site: &Site, task: &Task) -> u64 {
+pub(in crate::supervise) fn output_before(site: &Site, task: &Task) -> u64 {
     if task.stepwise.is_none() && task.terms.log_sample.is_none() || task.starts == 0 {
         return 0;
     }
@@ -89,7 +92,12 @@ pub(super) fn output_before(site: &Site, task: &Task) -> u64 {
 
 /// What came of a run, and what the next one is told of it. `from` is where its output began. A host that is short of
 /// something is waited for; what cannot be read otherwise is left out, and the exit code decides.
-pub(super) fn judge((site, keeper): (&Site, &mut Keeper), task: &mut Task, happened: Happened, from: u64) -> Happened {
+pub(in crate::supervise) fn judge(
+    (site, keeper): (&Site, &mut Keeper),
+    task: &mut Task,
+    happened: Happened,
+    from: u64,
+) -> Happened {
     let mut pause = Duration::from_millis(50);
     loop {
         let judged =
@@ -136,7 +144,7 @@ fn last_run(site: &Site, task: &Task, code: i32, from: u64) -> Result<LastRun, S
 }
 
 /// The end of what a run wrote. A log that does not read tells nothing, and keeps no step from being done.
-pub(super) fn output_of(site: &Site, task: &Task, from: u64) -> String {
+pub(in crate::supervise) fn output_of(site: &Site, task: &Task, from: u64) -> String {
     let read = || {
         let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
         let mut log = conductor.read_log(task.id, STDOUT_LOG).ok().flatten()?;
@@ -154,7 +162,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Goes on to the next step within the same claim. The record of the task tells of it before the next start does. After an error the
 /// task is still at its step, so that the end of the run counts that step once.
-pub(super) fn go_on(site: &Site, task: &mut Task) -> Result<(), StoreError> {
+pub(in crate::supervise) fn go_on(site: &Site, task: &mut Task) -> Result<(), StoreError> {
     let next = at_next_step(task);
     site.store.keep_running(&next)?;
     *task = next;

@@ -9,12 +9,12 @@ use crate::policy::steps::waits::WaitKind;
 use crate::store::{OpenWait, Site, StoreError};
 
 /// Whether a run has asked to end and to be started again when its wait is over.
-pub(super) fn asks_to_end(site: &Site, id: TaskId, start: u32) -> bool {
+pub(in crate::supervise) fn asks_to_end(site: &Site, id: TaskId, start: u32) -> bool {
     site.store.open_in(id, start).is_some_and(|open| open.ends_run)
 }
 
 /// What the end of a run means when a wait was open in it. The tree of the task is dead.
-pub(super) fn or_wait(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
+pub(in crate::supervise) fn or_wait(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
     if !becomes_wait(&happened, true) {
         return Ok(happened);
     }

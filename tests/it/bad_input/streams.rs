@@ -124,7 +124,7 @@ fn a_run_whose_reader_has_paused_is_interrupted_all_the_same() {
     // What was written before is still there for its reader, unless somebody has enough of that.
     run.signal(Signal::TERM);
     drop(command);
-    run.end().coded(1);
+    run.end().coded(143);
     drop(reader);
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut command = place.command(&["run", "-u", "a", "--shell", "seq 1 100000"]);

@@ -62,13 +62,6 @@ fn a_text_that_no_environment_can_hold_comes_by_a_file_whatever_its_size() {
     emit(&place, "MESSAGE_RECEIVED", &id, &json!({ "text": "a\u{0}b" }));
     place.until_status(&id, "completed");
     assert_eq!(place.ok(&["logs", &id, "--stdout"]).out.split_whitespace().collect::<Vec<_>>(), ["a", "\\0", "b"]);
-    // Names that are none of variables set nothing.
-    let text = "\"$LUZIA\" await agent --park >/dev/null; env | grep -c '^LUZIA_VAR_' ; \"$LUZIA\" get good";
-    let id = parked(&place, text);
-    let variables = json!({ "good": "yes", "a=b": "no", "PATH=/x\nq": "no", "": "no" });
-    emit(&place, "AGENT_COMPLETED", &id, &json!({ "variables": variables }));
-    place.until_status(&id, "completed");
-    assert_eq!(place.ok(&["logs", &id, "--stdout"]).out, "1\nyes\n");
 }
 
 #[test]

@@ -195,12 +195,12 @@ fn an_await_that_was_killed_passes_nothing_to_the_next() {
     // Of another kind, and with a time of its own.
     let text = "timeout 0.3 \"$LUZIA\" await response || true; \"$LUZIA\" await signature --timeout 300ms || echo $?";
     let (out, _) = script(&place, &[], text);
-    assert!(out.ends_with("124\n"), "{out}");
+    assert!(out.contains("124\n"), "{out}");
     // One with a name is the same wait, with the end that it had.
     let text = "timeout 0.3 \"$LUZIA\" await response --name ask --timeout 1s || true; \
                 \"$LUZIA\" await response --name ask --timeout 1h || echo $?";
     let (out, _) = script(&place, &[], text);
-    assert!(out.ends_with("124\n"), "{out}");
+    assert!(out.contains("124\n"), "{out}");
 }
 
 /// A script that is started again: its supervisor is killed in a wait, or it has no process meanwhile.
@@ -305,7 +305,7 @@ fn waits_of_versions_that_went_by_the_position_are_known_still() {
     std::fs::write(&path, waits.to_string()).unwrap();
     place.ok(&["emit", "GO", "--task", &id]);
     place.until_status(&id, "completed");
-    assert!(said(&place, &id).ends_with("old 0\n"), "{}", said(&place, &id));
+    assert!(said(&place, &id).contains("old 0\n"), "{}", said(&place, &id));
 }
 
 #[test]

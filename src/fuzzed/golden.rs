@@ -19,8 +19,11 @@ use std::{env, fs};
 /// A record as it is written again, or why it is refused.
 type Again = Result<Vec<u8>, String>;
 
+/// Reads a record and writes it again.
+type Rewrite = fn(&[u8]) -> Again;
+
 /// Every kind of record, by the name of its folder.
-const KINDS: [(&str, fn(&[u8]) -> Again); 19] = [
+const KINDS: [(&str, Rewrite); 19] = [
     ("beat", of_steps::<Beat>),
     ("cancel", |bytes| words(serde_json::to_vec(&crate::store::files::running::requests::decode_cancel(bytes)))),
     ("control", control),

@@ -103,9 +103,9 @@ mod tests {
         let files = Files::from([("b".to_owned(), Some("/t/var.b".to_owned())), ("c".to_owned(), None)]);
         let place = Place { state_dir: "/s", config: None, task_dir: "/t", vars: &vars, files: &files, told: &[] };
         let env = environment(&task(3), &place, &[]);
+        let utf8 = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         let ours = env.into_iter().filter(|(key, _)| key.starts_with(b"LUZIA_VAR_"));
-        let ours: Vec<(String, String)> =
-            ours.map(|(key, value)| (String::from_utf8(key).unwrap(), String::from_utf8(value).unwrap())).collect();
+        let ours: Vec<(String, String)> = ours.map(|(key, value)| (utf8(key), utf8(value))).collect();
         let expected = [("a", "of a"), ("b_FILE", "/t/var.b"), ("c_FILE", "of c_FILE")];
         assert_eq!(ours, expected.map(|(name, value)| (format!("LUZIA_VAR_{name}"), value.to_owned())));
     }

@@ -112,7 +112,7 @@ impl App {
     fn waits_for_lanes_only(&self, task: &Task) -> Result<bool, AppError> {
         let situation = Situation {
             unfinished: self.unfinished_before(task),
-            first_in_lane: Firsts::default().before(&*self.store, task)?,
+            first_in_lane: Firsts::default().before(&self.store, task)?,
             shut: self.shut(task.all_lanes().iter(), true),
             ..self.situation_alone(task)
         };

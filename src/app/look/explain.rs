@@ -156,7 +156,7 @@ impl Reasons<'_> {
         let unfinished = self.app.unfinished_before(task);
         let lenders = self.app.lenders_of(task)?;
         let is_lent = is_lent_by(&lenders);
-        let mut first_in_lane = self.firsts.before(&*self.app.store, task)?;
+        let mut first_in_lane = self.firsts.before(&self.app.store, task)?;
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
         let mut lanes = self.lanes_now(task)?;
         let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();

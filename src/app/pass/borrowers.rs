@@ -159,7 +159,7 @@ impl App {
 
     fn admits_borrower(&self, task: &Task, lenders: &[Task]) -> bool {
         let is_lent = is_lent_by(lenders);
-        let Ok(mut first_in_lane) = super::Firsts::default().before(&*self.store, task) else { return false };
+        let Ok(mut first_in_lane) = super::Firsts::default().before(&self.store, task) else { return false };
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
         let situation = Situation {
             unfinished: self.unfinished_before(task),

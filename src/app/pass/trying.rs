@@ -240,14 +240,14 @@ impl App {
         if task.lanes.iter().any(|lane| is_full(&lane)) {
             // One that waits for a key lane as well holds its queue.
             let waits_for_key = task.lanes.iter().filter(is_full).any(LaneName::is_key_lane)
-                || !firsts.before(&*self.store, task).is_ok_and(|before| before.is_empty());
+                || !firsts.before(&self.store, task).is_ok_and(|before| before.is_empty());
             return if waits_for_key { Admission::No } else { Admission::Beyond };
         }
         let has_reserve = |lane: &LaneName| self.config().reserve(lane) > 0;
         if *is_kept && !task.all_lanes().iter().any(has_reserve) {
             return Admission::No;
         }
-        let Ok(first_in_lane) = firsts.before(&*self.store, task) else { return Admission::No };
+        let Ok(first_in_lane) = firsts.before(&self.store, task) else { return Admission::No };
         let situation = Situation {
             unfinished: self.unfinished_before(task),
             first_in_lane,

@@ -15,11 +15,11 @@ fn a_lane_has_one_holder_until_that_releases_it() {
         let release =
             |which: &Release, by| there.store.release(&lane("thread:1"), which, by, 3_600_000, judge).unwrap();
         assert!(matches!(release(&Release::Holder("b".into()), By::Holder), Released::NotYours(_)));
-        assert_eq!(holders(&*there.store, "thread:1"), ["a"]);
+        assert_eq!(holders(&there.store, "thread:1"), ["a"]);
         let ours = Release::LockId(grants[0].lock_id.0.clone());
         assert!(matches!(release(&ours, By::Holder), Released::Removed(_)));
         assert!(matches!(release(&ours, By::Holder), Released::Free), "a second time finds nothing");
-        assert_eq!(holders(&*here.store, "thread:1"), [""; 0]);
+        assert_eq!(holders(&here.store, "thread:1"), [""; 0]);
     });
 }
 
@@ -29,7 +29,7 @@ fn all_lanes_are_granted_or_none() {
         lease(here, "a", &["thread:3"]);
         assert!(matches!(lease(there, "b", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
         for free in ["thread:1", "thread:2"] {
-            assert_eq!(holders(&*here.store, free), [""; 0], "{free}");
+            assert_eq!(holders(&here.store, free), [""; 0], "{free}");
         }
         let Acquired::Granted { grants, .. } = lease(there, "b", &["thread:1", "thread:2"]) else { panic!("free") };
         let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
@@ -43,7 +43,7 @@ fn what_a_holder_has_is_refreshed_together_with_what_it_takes() {
         let Acquired::Granted { grants: old, .. } = lease(here, "a", &["thread:2"]) else { panic!("it is free") };
         lease(here, "b", &["thread:3"]);
         assert!(matches!(lease(there, "a", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
-        assert_eq!(holders(&*here.store, "thread:1"), [""; 0]);
+        assert_eq!(holders(&here.store, "thread:1"), [""; 0]);
         let Acquired::Granted { grants, refreshed, .. } = lease(there, "a", &["thread:1", "thread:2"]) else {
             panic!("one is free, and it has the other")
         };

@@ -23,7 +23,7 @@ fn no_id_is_given_twice() {
 #[test]
 fn what_is_accepted_is_found_by_every_process_as_it_was_given() {
     over_a_store(|here, there| {
-        let [one, two] = accepted(&*here.store, 2, |_, _| {})[..] else { panic!("two") };
+        let [one, two] = accepted(&here.store, 2, |_, _| {})[..] else { panic!("two") };
         for id in [one, two] {
             assert_eq!(there.store.find(id).unwrap(), Some((Place::Pending, task(id))));
             assert_eq!(there.store.place_of(id).unwrap(), Some(Place::Pending));
@@ -39,7 +39,7 @@ fn what_is_accepted_is_found_by_every_process_as_it_was_given() {
 #[test]
 fn a_task_whose_number_is_taken_changes_nothing() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         let other = luzia::model::Task { command: vec!["false".into()], ..task(id) };
         assert!(there.store.accept(&[other], None).is_err());
         assert_eq!(here.store.find(id).unwrap(), Some((Place::Pending, task(id))));
@@ -49,7 +49,7 @@ fn a_task_whose_number_is_taken_changes_nothing() {
 #[test]
 fn the_head_of_a_queue_is_the_most_urgent_and_then_the_first() {
     over_a_store(|here, _| {
-        let store = &*here.store;
+        let store = &here.store;
         let urgent = Priority::new(4).unwrap();
         let ids = accepted(store, 3, |n, task| {
             if n == 2 {
@@ -74,7 +74,7 @@ fn the_head_of_a_queue_is_the_most_urgent_and_then_the_first() {
 #[test]
 fn a_task_is_taken_by_one_process_at_a_time() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         let Removed::Taken(found, lock) = here.store.take_pending(id).unwrap() else { panic!("nobody has it") };
         assert_eq!(*found, task(id));
         assert!(matches!(there.store.take_pending(id).unwrap(), Removed::Busy));

@@ -64,14 +64,14 @@ fn hold(site: &Site, id: TaskId) -> Option<Hold> {
 #[test]
 fn a_task_is_claimed_once_with_all_its_lanes() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         let head = head(there);
         let ours = claimed(here, &head);
         assert_eq!((ours.task.id, ours.grants.len()), (id, ours.task.all_lanes().len()));
         assert_eq!(there.store.place_of(id).unwrap(), Some(Place::Running));
         assert!(matches!(claim(there, &head), Claim::Lost));
         for text in ["user:alice", "thread:7"] {
-            assert_eq!(holders(&*there.store, text), ["task_1"], "{text}");
+            assert_eq!(holders(&there.store, text), ["task_1"], "{text}");
         }
         assert!(there.run_dir.is_supervised(id).unwrap());
     });
@@ -80,7 +80,7 @@ fn a_task_is_claimed_once_with_all_its_lanes() {
 #[test]
 fn a_claim_that_meets_a_held_lane_or_is_refused_changes_nothing() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         lease(there, "somebody", &["thread:7"]);
         let head = head(here);
         assert!(matches!(claim(here, &head), Claim::Held(..)));
@@ -88,8 +88,8 @@ fn a_claim_that_meets_a_held_lane_or_is_refused_changes_nothing() {
         let asked = |task: &Task| request("x", LockKind::Task, &task.all_lanes(), here.host.identity());
         assert!(matches!(here.store.claim(&head, &|_| false, &asked, judges).unwrap(), Claim::Refused(_)));
         assert_eq!(here.store.find(id).unwrap(), Some((Place::Pending, task(id))));
-        assert_eq!(holders(&*here.store, "user:alice"), [""; 0]);
-        assert_eq!(holders(&*here.store, "thread:7"), ["somebody"]);
+        assert_eq!(holders(&here.store, "user:alice"), [""; 0]);
+        assert_eq!(holders(&here.store, "thread:7"), ["somebody"]);
         assert!(!here.run_dir.is_supervised(id).unwrap());
     });
 }
@@ -97,7 +97,7 @@ fn a_claim_that_meets_a_held_lane_or_is_refused_changes_nothing() {
 #[test]
 fn a_run_that_ended_is_over_and_tells_who_waited() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         here.store.mark_after(TaskId(99), id).unwrap();
         let (ending, dependents) = end(here, claimed(here, &head(here)), &Happened::Exited(0));
         assert!(matches!(ending, Ending::Over(_)));
@@ -117,7 +117,7 @@ fn a_run_that_ended_is_over_and_tells_who_waited() {
 #[test]
 fn a_run_that_is_tried_again_is_queued_with_its_attempt_spent() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, task| task.retries = 1)[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, task| task.retries = 1)[..] else { panic!("one") };
         let (ending, _) = end(here, claimed(here, &head(here)), &Happened::Exited(3));
         assert!(matches!(ending, Ending::Requeued(_)));
         let (place, again) = there.store.find(id).unwrap().unwrap();
@@ -129,7 +129,7 @@ fn a_run_that_is_tried_again_is_queued_with_its_attempt_spent() {
 #[test]
 fn a_recorded_end_is_found_by_the_process_that_recovers() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         let ours = claimed(here, &head(here));
         assert!(there.store.find_abandoned(id).unwrap().is_none(), "somebody has it");
         here.store.record_start(id, &started(here)).unwrap();
@@ -147,7 +147,7 @@ fn a_recorded_end_is_found_by_the_process_that_recovers() {
 #[test]
 fn a_request_to_cancel_reaches_the_run_and_goes_with_it() {
     over_a_store(|here, there| {
-        let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
+        let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         let asked = CancelRequest { by: "bob".into(), reason: None, grace_ms: Some(5), requeue: false };
         assert!(!there.store.request_cancel(id, &asked).unwrap(), "nothing runs");
         let ours = claimed(here, &head(here));
@@ -155,6 +155,6 @@ fn a_request_to_cancel_reaches_the_run_and_goes_with_it() {
         assert_eq!(here.store.cancel_request(id).unwrap(), Some(asked));
         end(here, ours, &Happened::Exited(0));
         assert_eq!(there.store.cancel_request(id).unwrap(), None);
-        assert_eq!(holders(&*there.store, &lane("thread:7").to_string()), [""; 0]);
+        assert_eq!(holders(&there.store, &lane("thread:7").to_string()), [""; 0]);
     });
 }

@@ -170,10 +170,10 @@ impl FileStore {
 
     /// Tells watchers that there is something to do. Never relied on.
     pub fn ring(&self) {
-        if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing) {
-            if wake.meta().is_ok_and(|meta| meta.links == 1) {
-                let _ = wake.write_at_start(b"\n");
-            }
+        if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing)
+            && wake.meta().is_ok_and(|meta| meta.links == 1)
+        {
+            let _ = wake.write_at_start(b"\n");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Whose turn a new task takes, and as which account it runs.
 
+use super::config_reload::config;
 use crate::app::queue::enqueue::{NewTask, name};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::Name;
@@ -46,58 +47,58 @@ impl Accounts {
     }
 }
 
-impl App {
-    /// Whose turn the task takes: `--user`, the project's user, the task inside which it was asked for, the owner of the
-    /// conductor directory, the account (X21).
-    pub(super) fn user_of(
-        &self,
-        new: &NewTask,
-        project_user: Option<&Name>,
-        conductor: Option<&str>,
-        accounts: &Accounts,
-    ) -> Result<Name, AppError> {
-        if let Some(user) = &new.user {
-            return name("user", user);
-        }
-        if let Some(user) = project_user.filter(|_| new.project.is_some() || self.inside.is_none()) {
-            return Ok(user.clone());
-        }
-        if let Some(user) = self.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
-            return name("user", user);
-        }
-        let owner = |path: &str| accounts.owners.get(path, || self.owner_of(path));
-        match conductor.filter(|path| !path.contains('{')).map(owner).transpose()?.flatten() {
-            Some(owner) => name("user", &owner),
-            None => name("user", LazyCell::force(&accounts.caller).as_deref().map_err(AppError::clone)?),
-        }
+/// Whose turn the task takes: `--user`, the project's user, the task inside which it was asked for, the owner of the
+/// conductor directory, the account (X21).
+pub(super) fn user_of(
+    app: &App,
+    new: &NewTask,
+    project_user: Option<&Name>,
+    conductor: Option<&str>,
+    accounts: &Accounts,
+) -> Result<Name, AppError> {
+    if let Some(user) = &new.user {
+        return name("user", user);
     }
+    if let Some(user) = project_user.filter(|_| new.project.is_some() || app.inside.is_none()) {
+        return Ok(user.clone());
+    }
+    if let Some(user) = app.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
+        return name("user", user);
+    }
+    let owner = |path: &str| accounts.owners.get(path, || owner_of(app, path));
+    match conductor.filter(|path| !path.contains('{')).map(owner).transpose()?.flatten() {
+        Some(owner) => name("user", &owner),
+        None => name("user", LazyCell::force(&accounts.caller).as_deref().map_err(AppError::clone)?),
+    }
+}
 
-    fn owner_of(&self, path: &str) -> Result<Option<String>, AppError> {
-        let failed = |error| AppError::not_looked_up(&format!("the owner of \"{path}\""), &error);
-        self.host.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
-    }
+fn owner_of(app: &App, path: &str) -> Result<Option<String>, AppError> {
+    let failed = |error| AppError::not_looked_up(&format!("the owner of \"{path}\""), &error);
+    app.host.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
+}
 
-    /// The project of the task inside which this one was asked for, unless it is for a user of its own.
-    pub(super) fn inside_project(&self, new: &NewTask) -> Option<&str> {
-        let inside = self.inside.as_ref().filter(|_| new.user.is_none())?;
-        inside.project.as_deref().filter(|project| !project.is_empty())
-    }
+/// The project of the task inside which this one was asked for, unless it is for a user of its own.
+pub(super) fn inside_project<'a>(app: &'a App, new: &NewTask) -> Option<&'a str> {
+    let inside = app.inside.as_ref().filter(|_| new.user.is_none())?;
+    inside.project.as_deref().filter(|project| !project.is_empty())
+}
 
-    /// The account of a project must exist, and may be root only where the configuration says so.
-    pub(super) fn check_account(&self, run_as: Option<&str>, accounts: &Accounts) -> Result<(), AppError> {
-        let Some(name) = run_as else { return Ok(()) };
-        let wrong = |why: String| AppError::new(Kind::Config, Code::RunAs, why);
-        match accounts.numbers.get(name, || self.account_id(name))? {
-            None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
-            Some(0) if !self.config().allow_root => Err(wrong("a task may not run as root".to_owned())
-                .hint("\"allow_root\": true in the configuration permits it")),
-            Some(_) => Ok(()),
+/// The account of a project must exist, and may be root only where the configuration says so.
+pub(super) fn check_account(app: &App, run_as: Option<&str>, accounts: &Accounts) -> Result<(), AppError> {
+    let Some(name) = run_as else { return Ok(()) };
+    let wrong = |why: String| AppError::new(Kind::Config, Code::RunAs, why);
+    match accounts.numbers.get(name, || account_id(app, name))? {
+        None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
+        Some(0) if !config(app).allow_root => {
+            Err(wrong("a task may not run as root".to_owned())
+                .hint("\"allow_root\": true in the configuration permits it"))
         }
+        Some(_) => Ok(()),
     }
+}
 
-    /// The number of the account of a project.
-    pub(super) fn account_id(&self, name: &str) -> Result<Option<u32>, AppError> {
-        let failed = |error| AppError::not_looked_up(&format!("the account \"{name}\""), &error);
-        self.host.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
-    }
+/// The number of the account of a project.
+pub(super) fn account_id(app: &App, name: &str) -> Result<Option<u32>, AppError> {
+    let failed = |error| AppError::not_looked_up(&format!("the account \"{name}\""), &error);
+    app.host.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
 }

@@ -65,52 +65,50 @@ impl Settings {
     }
 }
 
-impl App {
-    /// The configuration in force.
-    pub fn config(&self) -> Rc<Config> {
-        Rc::clone(&self.settings.now.borrow())
-    }
+/// The configuration in force.
+pub fn config(app: &App) -> Rc<Config> {
+    Rc::clone(&app.settings.now.borrow())
+}
 
-    /// What people have set at run time, as of the last look.
-    pub fn control(&self) -> Rc<Control> {
-        Rc::clone(&self.settings.control.borrow())
-    }
+/// What people have set at run time, as of the last look.
+pub fn control(app: &App) -> Rc<Control> {
+    Rc::clone(&app.settings.control.borrow())
+}
 
-    /// Looks at what was set at run time: rules of lanes and holds.
-    pub fn follow_control(&self) -> Result<(), AppError> {
-        let found = self.store.control()?;
-        if found != **self.settings.control.borrow() {
-            self.settings.control.replace(Rc::new(found));
-            self.settings.combine();
-        }
-        Ok(())
+/// Looks at what was set at run time: rules of lanes and holds.
+pub fn follow_control(app: &App) -> Result<(), AppError> {
+    let found = app.store.control()?;
+    if found != **app.settings.control.borrow() {
+        app.settings.control.replace(Rc::new(found));
+        app.settings.combine();
     }
+    Ok(())
+}
 
-    /// Takes a changed configuration up. One that cannot be read leaves the old one in force and is an error: nothing is to
-    /// be started by rules that nobody wants any more. A file that is just being saved is not whole for a moment, so it is
-    /// looked at again before that is said the first time.
-    pub(super) fn follow_config(&self) -> Result<(), AppError> {
-        self.follow_control()?;
-        let Settings { written, look, is_broken, .. } = &self.settings;
-        let mut left = if is_broken.get() { 0 } else { MORE_LOOKS };
-        loop {
-            match look(if left == 0 { Round::Last } else { Round::Early }) {
-                Ok(changed) => {
-                    is_broken.set(false);
-                    if let Some(config) = changed {
-                        written.replace(config);
-                        self.settings.combine();
-                    }
-                    return Ok(());
+/// Takes a changed configuration up. One that cannot be read leaves the old one in force and is an error: nothing is to
+/// be started by rules that nobody wants any more. A file that is just being saved is not whole for a moment, so it is
+/// looked at again before that is said the first time.
+pub(super) fn follow_config(app: &App) -> Result<(), AppError> {
+    follow_control(app)?;
+    let Settings { written, look, is_broken, .. } = &app.settings;
+    let mut left = if is_broken.get() { 0 } else { MORE_LOOKS };
+    loop {
+        match look(if left == 0 { Round::Last } else { Round::Early }) {
+            Ok(changed) => {
+                is_broken.set(false);
+                if let Some(config) = changed {
+                    written.replace(config);
+                    app.settings.combine();
                 }
-                Err(_) if left > 0 => {
-                    left -= 1;
-                    self.host.sleep(PAUSE);
-                }
-                Err(error) => {
-                    is_broken.set(true);
-                    return Err(error);
-                }
+                return Ok(());
+            }
+            Err(_) if left > 0 => {
+                left -= 1;
+                app.host.sleep(PAUSE);
+            }
+            Err(error) => {
+                is_broken.set(true);
+                return Err(error);
             }
         }
     }

@@ -1,14 +1,15 @@
-//! `doctor`: is this installation as it should be, and if not, what helps? Looking changes nothing; [`App::mend`] makes
+//! `doctor`: is this installation as it should be, and if not, what helps? Looking changes nothing; `mend` makes
 //! the repairs that are safe at any time, beside working dispatchers and running tasks.
 
 mod checks_host;
 mod checks_queue;
 mod checks_schedules;
 mod checks_waiting;
-mod mend;
+pub(crate) mod mend;
 
 pub use mend::Mended;
 
+use super::queue::doors::no_exclusion;
 use super::{App, AppError};
 
 /// How many findings of one check are told one by one.
@@ -101,7 +102,7 @@ pub fn look(around: &Around) -> Vec<Finding> {
     checks_host::second(around, &mut findings);
     checks_host::config(around, &mut findings);
     let Ok(app) = around.app else { return findings };
-    if let Some(warning) = app.no_exclusion() {
+    if let Some(warning) = no_exclusion(app) {
         findings.push(Finding::warn("config", warning, "set it to true, or remove it, for tasks that must take turns"));
     }
     checks_host::rules(app, &mut findings);

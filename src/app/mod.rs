@@ -6,7 +6,7 @@ pub mod agents;
 pub mod capacity;
 pub mod check_project;
 mod code;
-mod config_reload;
+pub mod config_reload;
 pub mod cron;
 pub mod demo;
 pub mod doctor;
@@ -48,6 +48,9 @@ use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
 use crate::store::{FileStore, LaneNeed, LockIndex, RunDir, Site};
+use capacity::gates::shut;
+use look::logs::last_task;
+use names::at_lane;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -154,10 +157,10 @@ impl App {
                 .hint(format!("write user:{text} for a user of that name"))
                 .next(format!("luzia explain {id}")));
         }
-        if let Some(lane) = self.at_lane(text, None)? {
+        if let Some(lane) = at_lane(self, text, None)? {
             return Ok(lane);
         }
-        let lane = Target::lane(text, |word| self.config().names_lane(word)).map_err(|error| {
+        let lane = Target::lane(text, |word| config_reload::config(self).names_lane(word)).map_err(|error| {
             AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
                 .hint("write a user's name, or a lane as kind:key, such as thread:7")
         })?;
@@ -184,10 +187,10 @@ impl App {
         if text == "self" {
             return self.task_id(text).map(Target::Task);
         }
-        if let Some(lane) = self.at_lane(text, None)? {
+        if let Some(lane) = at_lane(self, text, None)? {
             return Ok(Target::Lane(lane));
         }
-        let target = Target::any(text, |word| self.config().names_lane(word))
+        let target = Target::any(text, |word| config_reload::config(self).names_lane(word))
             .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))?;
         if let Target::Lane(lane) = &target {
             self.refuse_another_meaning(text, lane)?;
@@ -205,8 +208,7 @@ impl App {
             });
         }
         if text == "last" {
-            return self
-                .last_task()?
+            return last_task(self)?
                 .ok_or_else(|| AppError::not_found(Code::TaskNotFound, "there is no task yet".to_owned()));
         }
         TaskId::parse(text).ok_or_else(|| {
@@ -259,10 +261,10 @@ impl App {
 
     /// A lane with its limits.
     pub fn need(&self, lane: &LaneName) -> LaneNeed {
-        let config = self.config();
+        let config = config_reload::config(self);
         let rate = config.rate(lane);
         let (values, shares_cpus) = (config.values(lane), config.cpu_rule(lane).is_some());
-        let is_shut = !self.shut(std::iter::once(lane), true).is_empty();
+        let is_shut = !shut(self, std::iter::once(lane), true).is_empty();
         LaneNeed {
             rate,
             values,
@@ -276,7 +278,7 @@ impl App {
     pub fn needs(&self, lanes: &[LaneName]) -> Vec<LaneNeed> {
         let mut needs: Vec<LaneNeed> = lanes.iter().map(|lane| self.need(lane)).collect();
         if let Some(global) = needs.iter_mut().find(|need| need.lane.is_global()) {
-            global.kept = self.config().reserves().filter(|(lane, _)| !lanes.contains(lane)).collect();
+            global.kept = config_reload::config(self).reserves().filter(|(lane, _)| !lanes.contains(lane)).collect();
         }
         needs
     }
@@ -290,11 +292,11 @@ impl App {
 
     /// Every holder of a lane.
     pub fn holders(&self, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
-        Ok(self.store.holders(lane, self.config().lock_timeout_ms(lane), judge)?)
+        Ok(self.store.holders(lane, config_reload::config(self).lock_timeout_ms(lane), judge)?)
     }
 
     /// Those among them that an index of the locks knows.
     fn holders_in(&self, locks: &LockIndex, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
-        Ok(self.store.holders_in(locks, lane, self.config().lock_timeout_ms(lane), judge)?)
+        Ok(self.store.holders_in(locks, lane, config_reload::config(self).lock_timeout_ms(lane), judge)?)
     }
 }

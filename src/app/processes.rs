@@ -4,21 +4,19 @@ use crate::app::App;
 use crate::model::TaskId;
 use crate::store::StoreError;
 
-impl App {
-    /// Whether this process belongs to the tree of a task that runs: below its supervisor, or with its `tree.lock` open. Its
-    /// environment alone may have gone to a process that the end of the task does not wait for.
-    pub(crate) fn is_in_tree(&self, task: TaskId) -> Result<bool, StoreError> {
-        let supervisor = self.store.started(task)?.flatten().map(|started| started.supervisor);
-        if supervisor.is_some_and(|process| self.host.procs.descends_from(&process)) {
-            return Ok(true);
-        }
-        Ok(self.run_dir.tree_ident(task)?.is_some_and(|file| self.host.procs.has_open(file)))
+/// Whether this process belongs to the tree of a task that runs: below its supervisor, or with its `tree.lock` open. Its
+/// environment alone may have gone to a process that the end of the task does not wait for.
+pub(crate) fn is_in_tree(app: &App, task: TaskId) -> Result<bool, StoreError> {
+    let supervisor = app.store.started(task)?.flatten().map(|started| started.supervisor);
+    if supervisor.is_some_and(|process| app.host.procs.descends_from(&process)) {
+        return Ok(true);
     }
+    Ok(app.run_dir.tree_ident(task)?.is_some_and(|file| app.host.procs.has_open(file)))
+}
 
-    /// The pid of the supervisor of a task, when that is stopped and still has the task.
-    pub(crate) fn stopped_supervisor(&self, id: TaskId) -> Result<Option<u32>, StoreError> {
-        let supervisor = self.store.started(id)?.flatten().map(|started| started.supervisor);
-        let Some(stopped) = supervisor.filter(|process| self.host.is_stopped(process)) else { return Ok(None) };
-        Ok(self.run_dir.is_supervised(id)?.then_some(stopped.pid))
-    }
+/// The pid of the supervisor of a task, when that is stopped and still has the task.
+pub(crate) fn stopped_supervisor(app: &App, id: TaskId) -> Result<Option<u32>, StoreError> {
+    let supervisor = app.store.started(id)?.flatten().map(|started| started.supervisor);
+    let Some(stopped) = supervisor.filter(|process| app.host.is_stopped(process)) else { return Ok(None) };
+    Ok(app.run_dir.is_supervised(id)?.then_some(stopped.pid))
 }

@@ -1,6 +1,10 @@
 //! Tasks that were queued in another sandbox: whether that lives, how many there are, and how one is taken into the context of
 //! the caller (contract P9).
 
+use super::config_reload::config;
+use super::pass::reach::{context_differences, is_near, own_context};
+use super::queue::pause::change_waiting;
+use super::queue::wait::has_dispatcher;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::config::Contexts;
 use crate::model::{NamedSandbox, QueueName, SandboxId, Status, Surroundings, Task, TaskId};
@@ -22,7 +26,7 @@ impl Sandboxes {
         }
         let around = self.around.get_or_insert_with(|| app.host.sandboxes());
         let is_dispatched = app.store.has_dispatcher(Some(theirs.id()))?;
-        let found = life(app.own_context().0.sandbox(), theirs.sandbox(), is_dispatched, around);
+        let found = life(own_context(app).0.sandbox(), theirs.sandbox(), is_dispatched, around);
         self.known.insert(theirs.id().clone(), found);
         Ok(found)
     }
@@ -52,70 +56,67 @@ const MOST_NAMED: usize = 5;
 /// How many queues are looked at. Each costs the record of one task.
 const MOST_QUEUES: usize = 200;
 
-impl App {
-    /// Whether nothing but a process of this sandbox would start what is queued here, and none is at work that does.
-    pub fn starts_only_here(&self) -> Result<bool, AppError> {
-        let is_alone = self.config().contexts == Contexts::Same && is_private(self.own_context().0.sandbox());
-        Ok(is_alone && self.inside.is_none() && !self.has_dispatcher()?)
-    }
+/// Whether nothing but a process of this sandbox would start what is queued here, and none is at work that does.
+pub fn starts_only_here(app: &App) -> Result<bool, AppError> {
+    let is_alone = config(app).contexts == Contexts::Same && is_private(own_context(app).0.sandbox());
+    Ok(is_alone && app.inside.is_none() && !has_dispatcher(app)?)
+}
 
-    /// The queues with pending tasks that this process may not start, and whether all pending tasks stand in such queues.
-    pub fn elsewhere(&self) -> Result<(Elsewhere, bool), AppError> {
-        let (mut found, mut is_all, mut sandboxes) = (Elsewhere::default(), true, Sandboxes::default());
-        if !self.store.has_layout()? {
-            return Ok((found, false));
-        }
-        let lanes = self.store.lanes_with_work()?;
-        let mut queues: Vec<&String> = lanes.values().flat_map(BTreeMap::keys).collect();
-        queues.sort_unstable();
-        queues.dedup();
-        is_all &= queues.len() <= MOST_QUEUES;
-        for queue in queues.into_iter().take(MOST_QUEUES) {
-            let has_sandbox = QueueName::parse(queue).is_some_and(|name| name.sandbox.is_some());
-            if !has_sandbox || self.is_near(queue)? {
-                is_all = false;
-                continue;
-            }
-            // A record that does not read is `doctor`'s to report.
-            let Some(task) = self.store.any_of_queue(queue)? else { continue };
-            let Some(theirs) = &task.sandbox else { continue };
-            match sandboxes.life(self, theirs)? {
-                Life::Lives => found.lives.push(task.id),
-                Life::Ended => found.ended.push(task.id),
-                Life::Unseen => found.unseen.push(task.id),
-            }
-        }
-        [&mut found.lives, &mut found.ended, &mut found.unseen].into_iter().for_each(|ids| ids.sort_unstable());
-        let is_any = [&found.lives, &found.ended, &found.unseen].iter().any(|ids| !ids.is_empty());
-        Ok((found, is_all && is_any))
+/// The queues with pending tasks that this process may not start, and whether all pending tasks stand in such queues.
+pub fn elsewhere(app: &App) -> Result<(Elsewhere, bool), AppError> {
+    let (mut found, mut is_all, mut sandboxes) = (Elsewhere::default(), true, Sandboxes::default());
+    if !app.store.has_layout()? {
+        return Ok((found, false));
     }
-
-    /// Takes a task that was queued in another sandbox into the context of this process. It keeps its place, its attempts and
-    /// its key. `None` where this process may start the task anyway, or the task has started. Refused while its sandbox lives.
-    pub fn take_here(&self, id: TaskId) -> Result<Option<Task>, AppError> {
-        let task = self.existing(id)?;
-        let differences = self.differences(&task);
-        let Some(theirs) = task.sandbox.as_ref().filter(|_| !differences.is_empty()) else { return Ok(None) };
-        match task.status() {
-            Status::Pending => {}
-            Status::Waiting => {
-                let message = format!("{id} waits for an event, and goes on in the sandbox in which it was queued");
-                return Err(AppError::new(Kind::No, Code::SandboxLives, message)
-                    .hint("only a task that is pending can be taken into another context; nothing was changed")
-                    .next(format!("luzia explain {id}")));
-            }
-            _ => return Ok(None),
+    let lanes = app.store.lanes_with_work()?;
+    let mut queues: Vec<&String> = lanes.values().flat_map(BTreeMap::keys).collect();
+    queues.sort_unstable();
+    queues.dedup();
+    is_all &= queues.len() <= MOST_QUEUES;
+    for queue in queues.into_iter().take(MOST_QUEUES) {
+        let has_sandbox = QueueName::parse(queue).is_some_and(|name| name.sandbox.is_some());
+        if !has_sandbox || is_near(app, queue)? {
+            is_all = false;
+            continue;
         }
-        if Sandboxes::default().life(self, theirs)? == Life::Lives {
-            let what: Vec<String> = differences.iter().map(crate::app::Difference::text).collect();
-            let message =
-                format!("the sandbox of {id} lives, and a pass there starts it (different: {})", what.join(", "));
+        // A record that does not read is `doctor`'s to report.
+        let Some(task) = app.store.any_of_queue(queue)? else { continue };
+        let Some(theirs) = &task.sandbox else { continue };
+        match sandboxes.life(app, theirs)? {
+            Life::Lives => found.lives.push(task.id),
+            Life::Ended => found.ended.push(task.id),
+            Life::Unseen => found.unseen.push(task.id),
+        }
+    }
+    [&mut found.lives, &mut found.ended, &mut found.unseen].into_iter().for_each(|ids| ids.sort_unstable());
+    let is_any = [&found.lives, &found.ended, &found.unseen].iter().any(|ids| !ids.is_empty());
+    Ok((found, is_all && is_any))
+}
+
+/// Takes a task that was queued in another sandbox into the context of this process. It keeps its place, its attempts and
+/// its key. `None` where this process may start the task anyway, or the task has started. Refused while its sandbox lives.
+pub fn take_here(app: &App, id: TaskId) -> Result<Option<Task>, AppError> {
+    let task = app.existing(id)?;
+    let differences = context_differences(app, &task);
+    let Some(theirs) = task.sandbox.as_ref().filter(|_| !differences.is_empty()) else { return Ok(None) };
+    match task.status() {
+        Status::Pending => {}
+        Status::Waiting => {
+            let message = format!("{id} waits for an event, and goes on in the sandbox in which it was queued");
             return Err(AppError::new(Kind::No, Code::SandboxLives, message)
-                .hint("run `luzia dispatch` or a daemon in that sandbox; nothing was changed")
-                .next(format!("luzia wait {id}")));
+                .hint("only a task that is pending can be taken into another context; nothing was changed")
+                .next(format!("luzia explain {id}")));
         }
-        let (sandbox, limits) = self.own_context();
-        let into = |task: &Task| Ok(Task { sandbox: Some(sandbox), limits: Some(limits), ..task.clone() });
-        self.change_waiting(id, "taken_here", into).map(Some)
+        _ => return Ok(None),
     }
+    if Sandboxes::default().life(app, theirs)? == Life::Lives {
+        let what: Vec<String> = differences.iter().map(crate::app::Difference::text).collect();
+        let message = format!("the sandbox of {id} lives, and a pass there starts it (different: {})", what.join(", "));
+        return Err(AppError::new(Kind::No, Code::SandboxLives, message)
+            .hint("run `luzia dispatch` or a daemon in that sandbox; nothing was changed")
+            .next(format!("luzia wait {id}")));
+    }
+    let (sandbox, limits) = own_context(app);
+    let into = |task: &Task| Ok(Task { sandbox: Some(sandbox), limits: Some(limits), ..task.clone() });
+    change_waiting(app, id, "taken_here", into).map(Some)
 }

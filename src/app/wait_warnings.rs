@@ -2,6 +2,8 @@
 //! (S4.8). Where a rule of a lane was written, the first task of each queue is told while it waits, by whichever pass comes;
 //! any other wait is told when it ends. `docs/decisions/360-when-a-wait-is-told.md` says why.
 
+use super::config_reload::{config, control};
+use super::pass::reach::is_near;
 use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};
@@ -31,82 +33,80 @@ pub(crate) struct LongWait<'a> {
     pub held_by: Option<&'a str>,
 }
 
-impl App {
-    /// Tells of the first tasks of queues that have waited for as long as a written rule of their lanes says.
-    pub(super) fn warn_of_waits(&self, pass: &mut Pass) -> Result<(), AppError> {
-        if !self.config().has_wait_rules() {
-            return Ok(());
-        }
-        let queues = self.store.lanes_with_work()?;
-        let all = |(_, queues): (&Tier, &BTreeMap<String, Priority>)| {
-            queues.iter().map(|(stem, priority)| (stem.clone(), *priority)).collect::<Vec<_>>()
-        };
-        let all: Vec<(String, Priority)> = queues.iter().flat_map(all).collect();
-        let offset = usize::try_from(self.host.boot_ms()).unwrap_or(0).checked_rem(all.len()).unwrap_or(0);
-        for (stem, priority) in all.iter().cycle().skip(offset).take(MOST_LOOKED_AT.min(all.len())) {
-            if !self.is_near(stem)? {
-                continue;
-            }
-            let head = self.store.head_from(*priority, stem)?;
-            if let Some(task) = head.and_then(|head| self.store.peek(&head)) {
-                self.warn_of_task(&task, pass)?;
-            }
-        }
-        Ok(())
+/// Tells of the first tasks of queues that have waited for as long as a written rule of their lanes says.
+pub(super) fn warn_of_waits(app: &App, pass: &mut Pass) -> Result<(), AppError> {
+    if !config(app).has_wait_rules() {
+        return Ok(());
     }
+    let queues = app.store.lanes_with_work()?;
+    let all = |(_, queues): (&Tier, &BTreeMap<String, Priority>)| {
+        queues.iter().map(|(stem, priority)| (stem.clone(), *priority)).collect::<Vec<_>>()
+    };
+    let all: Vec<(String, Priority)> = queues.iter().flat_map(all).collect();
+    let offset = usize::try_from(app.host.boot_ms()).unwrap_or(0).checked_rem(all.len()).unwrap_or(0);
+    for (stem, priority) in all.iter().cycle().skip(offset).take(MOST_LOOKED_AT.min(all.len())) {
+        if !is_near(app, stem)? {
+            continue;
+        }
+        let head = app.store.head_from(*priority, stem)?;
+        if let Some(task) = head.and_then(|head| app.store.peek(&head)) {
+            warn_of_task(app, &task, pass)?;
+        }
+    }
+    Ok(())
+}
 
-    fn warn_of_task(&self, task: &Task, pass: &mut Pass) -> Result<(), AppError> {
-        let now = self.host.now();
-        let Some(rule) = self.wait_rule(task).filter(|rule| rule.is_explicit) else { return Ok(()) };
-        let Some(from) = told_from(task, &rule) else { return Ok(()) };
-        if pause_of(task, &self.control().holds, now).is_some() {
-            return Ok(());
-        }
-        if from > now {
-            pass.comes_again(from);
-            return Ok(());
-        }
-        if self.store.mark_warned(task.id)? {
-            let views = self.holders(&rule.lane).unwrap_or_default();
-            let is_living = |view: &&LockView| !view.verdict.is_stale();
-            let held_by = views.iter().find(is_living).and_then(LockView::holder);
-            let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: 1, held_by };
-            self.store.note(&wait.event(Event::of(WAIT_WARNING, task)));
-        }
-        Ok(())
+fn warn_of_task(app: &App, task: &Task, pass: &mut Pass) -> Result<(), AppError> {
+    let now = app.host.now();
+    let Some(rule) = wait_rule(app, task).filter(|rule| rule.is_explicit) else { return Ok(()) };
+    let Some(from) = told_from(task, &rule) else { return Ok(()) };
+    if pause_of(task, &control(app).holds, now).is_some() {
+        return Ok(());
     }
+    if from > now {
+        pass.comes_again(from);
+        return Ok(());
+    }
+    if app.store.mark_warned(task.id)? {
+        let views = app.holders(&rule.lane).unwrap_or_default();
+        let is_living = |view: &&LockView| !view.verdict.is_stale();
+        let held_by = views.iter().find(is_living).and_then(LockView::holder);
+        let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: 1, held_by };
+        app.store.note(&wait.event(Event::of(WAIT_WARNING, task)));
+    }
+    Ok(())
+}
 
-    /// Tells of a task that has its lanes now, when it had waited for long and was not told of.
-    pub(super) fn warn_at_claim(&self, task: &Task) {
-        let now = self.host.now();
-        let Some(rule) = self.wait_rule(task) else { return };
-        if told_from(task, &rule).is_none_or(|from| from > now) || self.store.forget_warned(task.id).unwrap_or(true) {
-            return;
-        }
-        let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: 1, held_by: None };
-        self.store.note(&wait.event(Event::of(WAIT_WARNING, task)));
+/// Tells of a task that has its lanes now, when it had waited for long and was not told of.
+pub(super) fn warn_at_claim(app: &App, task: &Task) {
+    let now = app.host.now();
+    let Some(rule) = wait_rule(app, task) else { return };
+    if told_from(task, &rule).is_none_or(|from| from > now) || app.store.forget_warned(task.id).unwrap_or(true) {
+        return;
     }
+    let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: 1, held_by: None };
+    app.store.note(&wait.event(Event::of(WAIT_WARNING, task)));
+}
 
-    fn wait_rule(&self, task: &Task) -> Option<WaitRule> {
-        rule_of(&self.config(), &task.all_lanes())
-    }
+fn wait_rule(app: &App, task: &Task) -> Option<WaitRule> {
+    rule_of(&config(app), &task.all_lanes())
+}
 
-    /// `on_wait` of the lane of an event that tells of a long wait, as a hook of its own.
-    pub(super) fn wait_command(&self, record: &Record) -> Option<Hook> {
-        let lane = LaneName::parse(record.text("rule").filter(|_| record.kind == WAIT_WARNING)?).ok()?;
-        let command = self.config().on_wait(&lane)?;
-        Some(Hook {
-            name: format!("on-wait-{lane}"),
-            event: "wait.warning".to_owned(),
-            action: Action::Command(vec!["/bin/sh".to_owned(), "-c".to_owned(), command]),
-            user: None,
-            lane: None,
-            timeout_ms: HOOK_TIMEOUT_MS,
-            cwd: "/".to_owned(),
-            added_at: record.at,
-            by: None,
-        })
-    }
+/// `on_wait` of the lane of an event that tells of a long wait, as a hook of its own.
+pub(super) fn wait_command(app: &App, record: &Record) -> Option<Hook> {
+    let lane = LaneName::parse(record.text("rule").filter(|_| record.kind == WAIT_WARNING)?).ok()?;
+    let command = config(app).on_wait(&lane)?;
+    Some(Hook {
+        name: format!("on-wait-{lane}"),
+        event: "wait.warning".to_owned(),
+        action: Action::Command(vec!["/bin/sh".to_owned(), "-c".to_owned(), command]),
+        user: None,
+        lane: None,
+        timeout_ms: HOOK_TIMEOUT_MS,
+        cwd: "/".to_owned(),
+        added_at: record.at,
+        by: None,
+    })
 }
 
 impl LongWait<'_> {

@@ -8,7 +8,7 @@ use super::configuration::{config_of, followed};
 use super::context::{app_of, state_dir, variable};
 use super::exit::Exit;
 use super::shim::folder;
-use crate::app::agents::hook::Hook;
+use crate::app::agents::hook::{Hook, note_failed_hook};
 use crate::app::{App, AppError, Settings, shell_word};
 use crate::model::{AgentKind, Config, HookAnswer, HookEvent};
 use crate::os::real::{self, RealUserFiles, term};
@@ -56,7 +56,7 @@ fn run(call: &Call) -> u8 {
     if let Err(why) = answer(call) {
         // Without a state directory there is nobody to tell. A configuration with a mistake is a reason to tell, too.
         let app = open(&call.globals).or_else(|_| open_with(&call.globals, Settings::fixed(Config::default())));
-        let _ = app.map(|app| app.note_failed_hook(&call.agent, &why));
+        let _ = app.map(|app| note_failed_hook(&app, &call.agent, &why));
     }
     Exit::Done.code()
 }

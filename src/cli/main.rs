@@ -15,7 +15,12 @@ use super::output::messages;
 use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, daemon_ended, ended, interrupts};
+use crate::app::config_reload::follow_control;
+use crate::app::hooks::run_hooks;
+use crate::app::locks::keeper::keep_session;
 use crate::app::look::logs::Stream;
+use crate::app::pass::supervise::supervise;
+use crate::app::pass::timers::fire_timers;
 use crate::app::{App, AppError, Code, Kind, Settings};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
@@ -220,10 +225,10 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
                 ));
             }
             if needs_rules(command) && !follows_control(command) {
-                app.follow_control()?;
+                follow_control(&app)?;
             }
             let answer = run_in(cli, &app, console, &found);
-            app.run_hooks(&mut |text| console.say(text));
+            run_hooks(&app, &mut |text| console.say(text));
             answer
         }
     }
@@ -278,7 +283,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
     let (command, ask) = (&cli.command, |question: &str| confirm(&cli.globals, question));
     let agree = Consent { ask: &ask, yes: cli.globals.yes };
     if fires_timers(command) {
-        for what in app.fire_timers() {
+        for what in fire_timers(app) {
             console.say(&format!("warning: {what}; it was set aside"));
         }
     }
@@ -329,12 +334,12 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         Command::Daemon(args) => operate::daemon::run(args, app, &mut daemon_ended(), console),
         Command::Supervise { task, recover } => {
             let mut is_told_to_end = || real::take(real::Caught::Terminate);
-            app.supervise(app.task_id(task)?, *recover, &mut is_told_to_end)?;
+            supervise(app, app.task_id(task)?, *recover, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
         Command::KeepSession { pid, start, key } => {
             let mut is_told_to_end = || real::take(real::Caught::Terminate);
-            app.keep_session(key, *pid, *start, &mut is_told_to_end)?;
+            keep_session(app, key, *pid, *start, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
         other => steps::run(other, app, variable("LUZIA_STEP_NAME")?.as_deref(), &read_data, console),

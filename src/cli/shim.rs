@@ -6,7 +6,9 @@ use super::configuration::{config_of, followed};
 use super::context::{HOME, app_of, of_state_dir, state_dir, variable};
 use super::exit::{Exit, end_code};
 use super::output::messages;
-use crate::app::names::shims::{self, Folder};
+use crate::app::locks::lock::lock_telling;
+use crate::app::names::lane_option;
+use crate::app::names::shims::{self, Folder, is_under};
 use crate::app::{AppError, Code, Kind, Line, Under};
 use crate::os::StartError;
 use crate::os::real::{self, RealShims, term};
@@ -106,8 +108,8 @@ fn under_lock(
     let found = state_dir(&globals)?;
     let command = Command::Lock(Deferred(LockArgs::of(&lane)));
     let app = app_of(&globals, followed(Ok(loaded), &globals), &found, &command)?;
-    let lane = app.lane_option(&lane, None)?;
-    if app.is_under(&lane)? {
+    let lane = lane_option(&app, &lane, None)?;
+    if is_under(&app, &lane)? {
         return Ok(None);
     }
     let mut tell = |line: Line| {
@@ -116,7 +118,7 @@ fn under_lock(
         }
     };
     let under = Under { command: &argv, closes: false };
-    let ran = app.lock_telling(&[lane], None, under, &mut tell, &|| has_started.set(true))?;
+    let ran = lock_telling(&app, &[lane], None, under, &mut tell, &|| has_started.set(true))?;
     for (lane, who) in &ran.kept {
         say(&format!("luzia: {name} left {who} behind, which keeps lane \"{lane}\" until it ends"));
     }

@@ -73,13 +73,13 @@ impl Timed {
             accounts: Accounts::new(|| Ok("a".to_owned())),
             pid: 1,
         };
-        self.app().cron_add(&NewSchedule { task, ..new }, &caller)
+        luzia::app::cron::cron_add(&self.app(), &NewSchedule { task, ..new }, &caller)
     }
 
     /// What any command does that lets timers fire, in a process of its own, at a moment.
     fn look(&self, now: &str) {
         self.set(now);
-        assert_eq!(self.app().fire_timers(), Vec::<String>::new());
+        assert_eq!(luzia::app::pass::timers::fire_timers(&self.app()), Vec::<String>::new());
     }
 
     fn tasks(&self) -> Vec<Task> {
@@ -94,7 +94,12 @@ impl Timed {
     }
 
     fn row(&self, name: &str) -> ScheduleRow {
-        self.app().cron_list().unwrap().rows.into_iter().find(|row| row.schedule.name.as_str() == name).unwrap()
+        luzia::app::cron::cron_list(&self.app())
+            .unwrap()
+            .rows
+            .into_iter()
+            .find(|row| row.schedule.name.as_str() == name)
+            .unwrap()
     }
 }
 
@@ -216,10 +221,10 @@ fn many_that_look_at_once_make_one_task_a_slot() {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let timed = Arc::clone(&timed);
-                scope.spawn(move || drop(timed.app().fire_timers()));
+                scope.spawn(move || drop(luzia::app::pass::timers::fire_timers(&timed.app())));
             }
         });
-        timed.app().fire_timers();
+        luzia::app::pass::timers::fire_timers(&timed.app());
     }
     let mut slots: Vec<String> = timed
         .tasks()
@@ -244,13 +249,13 @@ fn a_bad_schedule_is_set_aside_and_stops_no_other() {
     let newer = std::fs::read_to_string(file("newer")).unwrap().replace("\"v\":1", "\"v\":2");
     std::fs::write(file("newer"), &newer).unwrap();
     timed.set("2026-11-24T08:00:00Z");
-    let wrong = timed.app().fire_timers();
+    let wrong = luzia::app::pass::timers::fire_timers(&timed.app());
     assert!(wrong.len() == 1 && wrong[0].contains("bad.json"), "{wrong:?}");
     assert_eq!(timed.tasks().len(), 1);
     assert!(!file("bad").exists());
     assert_eq!(std::fs::read_to_string(file("newer")).unwrap(), newer);
     assert!(timed.place.state().join("spool/corrupt/spool_schedules_bad.json").exists());
-    assert_eq!(timed.app().cron_list().unwrap().broken.len(), 1);
+    assert_eq!(luzia::app::cron::cron_list(&timed.app()).unwrap().broken.len(), 1);
 }
 
 #[test]
@@ -265,7 +270,7 @@ fn a_schedule_is_replaced_and_the_old_one_makes_no_more_tasks() {
     assert_eq!(timed.slots(), Vec::<String>::new());
     timed.look("2026-11-24T09:30:00Z");
     assert_eq!(timed.slots(), ["2026-11-24T09:00:00.000Z"]);
-    timed.app().cron_rm("x").unwrap();
+    luzia::app::cron::cron_rm(&timed.app(), "x").unwrap();
     timed.look("2026-11-25T09:30:00Z");
     assert_eq!(timed.slots().len(), 1);
 }

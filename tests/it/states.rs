@@ -8,6 +8,7 @@ mod table;
 use crate::sim::{Env, Sim};
 use crate::support::Place;
 use combination::{Combination, Copies, ID, Lock, Outcome, Tree};
+use luzia::app::pass::pass;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, TaskId};
 use luzia::policy::recovery::{Action, action};
@@ -128,7 +129,9 @@ fn drain(combination: Combination) -> (Walked, u32) {
     sim.on_launch(|env| {
         let is_recovery = env.args.iter().any(|arg| arg == "--recover");
         let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
-        if let Err(error) = app(&env).supervise(id, is_recovery, &mut || env.is_told_to_end()) {
+        if let Err(error) =
+            luzia::app::pass::supervise::supervise(&app(&env), id, is_recovery, &mut || env.is_told_to_end())
+        {
             env.violation(&error.to_string());
         }
     });
@@ -142,7 +145,7 @@ fn drain(combination: Combination) -> (Walked, u32) {
         let app = app(&env);
         let mut end = Walked::default();
         for _ in 0..8 {
-            if let Err(error) = app.pass() {
+            if let Err(error) = pass(&app) {
                 end.error = Some(error.to_string());
             }
             env.clock().sleep(Duration::from_secs(70));

@@ -1,5 +1,10 @@
 //! `agent hook`: gathers what the decision needs, and says it in sentences.
 
+use super::session::{lock_owner, session_keys};
+use crate::app::config_reload::config;
+use crate::app::locks::session::release_session;
+use crate::app::look::list::locks;
+use crate::app::names::lane_option;
 use crate::app::names::shims::{DEFAULT_LANE, Folder};
 use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::time::format_duration;
@@ -36,10 +41,10 @@ impl Hook<'_> {
         };
         match (&call.event, app) {
             (HookEvent::Start, app) => self.start(app, call),
-            (HookEvent::Edit(paths), Some(app)) => app.answer_edit(call, paths),
+            (HookEvent::Edit(paths), Some(app)) => answer_edit(app, call, paths),
             (HookEvent::Shell(line), Some(app)) => self.shell(app, call, line),
             (HookEvent::End, Some(app)) => {
-                app.answer_end(self.agent, call)?;
+                answer_end(app, self.agent, call)?;
                 Ok(HookAnswer::Nothing)
             }
             (HookEvent::Edit(_) | HookEvent::Shell(_) | HookEvent::End | HookEvent::Other, _) => {
@@ -70,8 +75,8 @@ impl Hook<'_> {
         if let Some(app) = app {
             let data = json!({ "agent": self.agent.word(), "session": call.session, "cwd": call.cwd });
             app.store.note(&Event::new("session_started").with(data));
-            lines.extend(app.lines_of_tree(call)?);
-            lines.extend(app.busy_lines()?);
+            lines.extend(lines_of_tree(app, call)?);
+            lines.extend(busy_lines(app)?);
         }
         lines.truncate(MOST_LINES);
         Ok(HookAnswer::Start { context: lines.join("\n"), variables })
@@ -81,7 +86,7 @@ impl Hook<'_> {
         let mut lanes: Vec<LaneName> = Vec::new();
         for tool in heavy_tools(line) {
             let lane = self.shims.map(|shims| shims.lane(&tool)).transpose()?;
-            let lane = app.lane_option(lane.as_deref().unwrap_or(DEFAULT_LANE), call.cwd.as_deref())?;
+            let lane = lane_option(app, lane.as_deref().unwrap_or(DEFAULT_LANE), call.cwd.as_deref())?;
             if !lanes.contains(&lane) && lanes.len() < MOST_LANES {
                 lanes.push(lane);
             }
@@ -89,8 +94,8 @@ impl Hook<'_> {
         let mut notes = Vec::new();
         for lane in &lanes {
             let holders = app.holders(lane)?;
-            let text = || format!("{}.", app.busy_text(lane, &holders));
-            match app.decide_on(Asked::Shell { gate: self.gate }, lane, &holders, call) {
+            let text = || format!("{}.", busy_text(app, lane, &holders));
+            match decide_on(app, Asked::Shell { gate: self.gate }, lane, &holders, call) {
                 Decision::Nothing => {}
                 Decision::Note => notes.push(text()),
                 Decision::Deny => {
@@ -102,118 +107,115 @@ impl Hook<'_> {
     }
 }
 
-impl App {
-    fn decide_on(&self, asked: Asked, lane: &LaneName, holders: &[LockView], call: &HookCall) -> Decision {
-        if !holders.iter().any(|view| is_living(&view.verdict)) {
-            return Decision::Nothing;
-        }
-        let keys = self.session_keys(call);
-        let owner = |view: &LockView| self.lock_owner(view.record(), &keys, call);
-        let seen: Vec<_> = holders.iter().map(|view| (owner(view), view.verdict.clone())).collect();
-        decide(asked, self.config().limit(lane), &seen)
+fn decide_on(app: &App, asked: Asked, lane: &LaneName, holders: &[LockView], call: &HookCall) -> Decision {
+    if !holders.iter().any(|view| is_living(&view.verdict)) {
+        return Decision::Nothing;
     }
+    let keys = session_keys(app, call);
+    let owner = |view: &LockView| lock_owner(app, view.record(), &keys, call);
+    let seen: Vec<_> = holders.iter().map(|view| (owner(view), view.verdict.clone())).collect();
+    decide(asked, config(app).limit(lane), &seen)
+}
 
-    fn answer_edit(&self, call: &HookCall, paths: &[String]) -> Result<HookAnswer, AppError> {
-        let mut seen: Vec<LaneName> = Vec::new();
-        let mut notes = Vec::new();
-        for path in paths {
-            let Some(tree) = self.surroundings.tree_of_file(path, call.cwd.as_deref())? else { continue };
-            if seen.contains(&tree.lane) {
-                continue;
-            }
-            let holders = self.holders(&tree.lane)?;
-            let text = || {
-                let tree_path = tree.path.as_deref().unwrap_or_default();
-                let held = self.held_text(&tree.lane, &holders);
-                format!("{path} is in the work tree {tree_path}. {held} {}", way_on(&tree.lane, &holders))
-            };
-            match self.decide_on(Asked::Edit, &tree.lane, &holders, call) {
-                Decision::Nothing => {}
-                Decision::Note => notes.push(text()),
-                Decision::Deny => return Ok(HookAnswer::Deny(text())),
-            }
-            seen.push(tree.lane);
+fn answer_edit(app: &App, call: &HookCall, paths: &[String]) -> Result<HookAnswer, AppError> {
+    let mut seen: Vec<LaneName> = Vec::new();
+    let mut notes = Vec::new();
+    for path in paths {
+        let Some(tree) = app.surroundings.tree_of_file(path, call.cwd.as_deref())? else { continue };
+        if seen.contains(&tree.lane) {
+            continue;
         }
-        Ok(if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) })
-    }
-
-    /// Gives the leases of the session back. Its keeper would do so when the agent's process ends.
-    fn answer_end(&self, agent: AgentKind, call: &HookCall) -> Result<(), AppError> {
-        let mut released = 0;
-        for key in self.session_keys(call) {
-            let (_, given) = self.release_session(Some(&key), None)?;
-            released += given.iter().filter(|one| one.lock.is_some()).count();
-        }
-        let data = json!({ "agent": agent.word(), "session": call.session, "released": released });
-        self.store.note(&Event::new("session_ended").with(data));
-        Ok(())
-    }
-
-    /// Notes that a hook failed, where there is a state directory to note it in.
-    pub fn note_failed_hook(&self, agent: &str, why: &str) {
-        if self.store.has_layout().unwrap_or(false) {
-            let data = json!({ "agent": agent });
-            self.store.note(&Event::new("hook_failed").saying(why).with(data));
-        }
-    }
-
-    /// The work tree of the session, and who holds its lane.
-    fn lines_of_tree(&self, call: &HookCall) -> Result<Vec<String>, AppError> {
-        let Some(cwd) = &call.cwd else { return Ok(Vec::new()) };
-        let tree = match self.surroundings.name(ThingKind::Tree, Some(cwd), None) {
-            Err(error) if error.0.kind == Kind::NotFound => return Ok(Vec::new()),
-            found => found?,
+        let holders = app.holders(&tree.lane)?;
+        let text = || {
+            let tree_path = tree.path.as_deref().unwrap_or_default();
+            let held = held_text(app, &tree.lane, &holders);
+            format!("{path} is in the work tree {tree_path}. {held} {}", way_on(&tree.lane, &holders))
         };
-        let path = tree.path.as_deref().unwrap_or_default();
-        let holders = self.holders(&tree.lane)?;
-        let mut lines = vec![format!("The lane of the work tree {path} is {} (`-l @tree`).", tree.lane)];
-        if holders.iter().any(|view| is_living(&view.verdict)) {
-            lines.push(self.held_text(&tree.lane, &holders));
+        match decide_on(app, Asked::Edit, &tree.lane, &holders, call) {
+            Decision::Nothing => {}
+            Decision::Note => notes.push(text()),
+            Decision::Deny => return Ok(HookAnswer::Deny(text())),
         }
-        Ok(lines)
+        seen.push(tree.lane);
     }
+    Ok(if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) })
+}
 
-    /// Lanes without a free slot, those of users and of work trees left out.
-    fn busy_lines(&self) -> Result<Vec<String>, AppError> {
-        let mut by_lane: std::collections::BTreeMap<String, (LaneName, Vec<LockView>)> =
-            std::collections::BTreeMap::new();
-        for view in self.locks()? {
-            let Some(lane) = view.lane.clone().filter(|lane| !lane.is_user() && lane.kind() != "tree") else {
-                continue;
-            };
-            if is_living(&view.verdict) {
-                by_lane.entry(lane.to_string()).or_insert_with(|| (lane, Vec::new())).1.push(view);
-            }
-        }
-        let is_full = |lane: &LaneName, views: &[LockView]| views.len() >= self.config().limit(lane) as usize;
-        let full = by_lane.into_values().filter(|(lane, views)| is_full(lane, views));
-        Ok(full.take(MOST_BUSY).map(|(lane, views)| format!("{}.", self.busy_text(&lane, &views))).collect())
+/// Gives the leases of the session back. Its keeper would do so when the agent's process ends.
+fn answer_end(app: &App, agent: AgentKind, call: &HookCall) -> Result<(), AppError> {
+    let mut released = 0;
+    for key in session_keys(app, call) {
+        let (_, given) = release_session(app, Some(&key), None)?;
+        released += given.iter().filter(|one| one.lock.is_some()).count();
     }
+    let data = json!({ "agent": agent.word(), "session": call.session, "released": released });
+    app.store.note(&Event::new("session_ended").with(data));
+    Ok(())
+}
 
-    /// `build: 2 of 2 slots busy, by task_7 since 3m12s`.
-    fn busy_text(&self, lane: &LaneName, holders: &[LockView]) -> String {
-        let living: Vec<&LockView> = holders.iter().filter(|view| is_living(&view.verdict)).collect();
-        let first = living.first().map(|view| self.holder_text(view)).unwrap_or_default();
-        format!("Lane {}: {} of {} slots busy, {first}", whole(lane), living.len(), self.config().limit(lane))
+/// Notes that a hook failed, where there is a state directory to note it in.
+pub fn note_failed_hook(app: &App, agent: &str, why: &str) {
+    if app.store.has_layout().unwrap_or(false) {
+        let data = json!({ "agent": agent });
+        app.store.note(&Event::new("hook_failed").saying(why).with(data));
     }
+}
 
-    /// Who holds a lane, since when, and how that is known.
-    fn held_text(&self, lane: &LaneName, holders: &[LockView]) -> String {
-        let Some(view) = holders.iter().find(|view| is_living(&view.verdict)) else {
-            return format!("Lane {} is free.", whole(lane));
+/// The work tree of the session, and who holds its lane.
+fn lines_of_tree(app: &App, call: &HookCall) -> Result<Vec<String>, AppError> {
+    let Some(cwd) = &call.cwd else { return Ok(Vec::new()) };
+    let tree = match app.surroundings.name(ThingKind::Tree, Some(cwd), None) {
+        Err(error) if error.0.kind == Kind::NotFound => return Ok(Vec::new()),
+        found => found?,
+    };
+    let path = tree.path.as_deref().unwrap_or_default();
+    let holders = app.holders(&tree.lane)?;
+    let mut lines = vec![format!("The lane of the work tree {path} is {} (`-l @tree`).", tree.lane)];
+    if holders.iter().any(|view| is_living(&view.verdict)) {
+        lines.push(held_text(app, &tree.lane, &holders));
+    }
+    Ok(lines)
+}
+
+/// Lanes without a free slot, those of users and of work trees left out.
+fn busy_lines(app: &App) -> Result<Vec<String>, AppError> {
+    let mut by_lane: std::collections::BTreeMap<String, (LaneName, Vec<LockView>)> = std::collections::BTreeMap::new();
+    for view in locks(app)? {
+        let Some(lane) = view.lane.clone().filter(|lane| !lane.is_user() && lane.kind() != "tree") else {
+            continue;
         };
-        let why = view.verdict.why().text();
-        format!("Lane {} is held {}: {why}.", whole(lane), self.holder_text(view))
+        if is_living(&view.verdict) {
+            by_lane.entry(lane.to_string()).or_insert_with(|| (lane, Vec::new())).1.push(view);
+        }
     }
+    let is_full = |lane: &LaneName, views: &[LockView]| views.len() >= config(app).limit(lane) as usize;
+    let full = by_lane.into_values().filter(|(lane, views)| is_full(lane, views));
+    Ok(full.take(MOST_BUSY).map(|(lane, views)| format!("{}.", busy_text(app, &lane, &views))).collect())
+}
 
-    /// `by task_7 "cargo test" of codex since 3m12s`.
-    fn holder_text(&self, view: &LockView) -> String {
-        let record = view.record();
-        let name = record.and_then(LockRecord::shown).unwrap_or_else(|| "an unknown holder".to_owned());
-        let since = record.and_then(|record| record.acquired_at);
-        let age = since.map_or(view.age_ms, |at| u64::try_from(self.host.now().ms_since(at)).unwrap_or(0));
-        format!("by {name} since {}", format_duration(age))
-    }
+/// `build: 2 of 2 slots busy, by task_7 since 3m12s`.
+fn busy_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
+    let living: Vec<&LockView> = holders.iter().filter(|view| is_living(&view.verdict)).collect();
+    let first = living.first().map(|view| holder_text(app, view)).unwrap_or_default();
+    format!("Lane {}: {} of {} slots busy, {first}", whole(lane), living.len(), config(app).limit(lane))
+}
+
+/// Who holds a lane, since when, and how that is known.
+fn held_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
+    let Some(view) = holders.iter().find(|view| is_living(&view.verdict)) else {
+        return format!("Lane {} is free.", whole(lane));
+    };
+    let why = view.verdict.why().text();
+    format!("Lane {} is held {}: {why}.", whole(lane), holder_text(app, view))
+}
+
+/// `by task_7 "cargo test" of codex since 3m12s`.
+fn holder_text(app: &App, view: &LockView) -> String {
+    let record = view.record();
+    let name = record.and_then(LockRecord::shown).unwrap_or_else(|| "an unknown holder".to_owned());
+    let since = record.and_then(|record| record.acquired_at);
+    let age = since.map_or(view.age_ms, |at| u64::try_from(app.host.now().ms_since(at)).unwrap_or(0));
+    format!("by {name} since {}", format_duration(age))
 }
 
 /// A lane with its kind: without it, `luzia explain` would take the name for a user.

@@ -1,43 +1,42 @@
 //! Sessions of agents: by which keys a session is known, and whose a lock is.
 
 use crate::app::App;
+use crate::app::locks::session::agent_key;
 use crate::model::{HookCall, LockKind, LockRecord};
 use crate::policy::agent::session_key;
 use crate::policy::hook::Owner;
 
-impl App {
-    /// The keys of the session of a call: what the agent says to its hook, with and without its subagent, what the environment
-    /// says, and the process of the agent. A command of an agent that gives it no variable is known by the last one only.
-    pub(super) fn session_keys(&self, call: &HookCall) -> Vec<String> {
-        let of_environment = self.agent.as_ref().and_then(|agent| agent.session.clone());
-        let of_subagent = call.session.as_ref().map(|session| session_key(session, call.subagent.as_deref()));
-        let mut keys: Vec<String> = Vec::new();
-        for key in [of_subagent, call.session.clone(), of_environment, self.process_key()].into_iter().flatten() {
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
+/// The keys of the session of a call: what the agent says to its hook, with and without its subagent, what the environment
+/// says, and the process of the agent. A command of an agent that gives it no variable is known by the last one only.
+pub(super) fn session_keys(app: &App, call: &HookCall) -> Vec<String> {
+    let of_environment = app.agent.as_ref().and_then(|agent| agent.session.clone());
+    let of_subagent = call.session.as_ref().map(|session| session_key(session, call.subagent.as_deref()));
+    let mut keys: Vec<String> = Vec::new();
+    for key in [of_subagent, call.session.clone(), of_environment, agent_key(app)].into_iter().flatten() {
+        if !keys.contains(&key) {
+            keys.push(key);
         }
-        keys
     }
+    keys
+}
 
-    /// Whose a lock is, seen from the session with these keys.
-    pub(super) fn lock_owner(&self, record: Option<&LockRecord>, keys: &[String], call: &HookCall) -> Owner {
-        let Some(record) = record else { return Owner::Unknown };
-        match &record.who.session {
-            Some(session) if keys.contains(session) => return Owner::Mine,
-            // A subagent works for its session.
-            Some(session) if call.subagent.is_none() && is_below_session(session, call) => return Owner::Mine,
-            Some(_) => return Owner::Other,
-            None => {}
-        }
-        // The agent runs below the command that holds the lane.
-        if self.host.is_below(record) {
-            return Owner::Mine;
-        }
-        match record.kind {
-            LockKind::Task | LockKind::Process | LockKind::Session => Owner::Other,
-            LockKind::Lease | LockKind::Wait | LockKind::Foreign => Owner::Unknown,
-        }
+/// Whose a lock is, seen from the session with these keys.
+pub(super) fn lock_owner(app: &App, record: Option<&LockRecord>, keys: &[String], call: &HookCall) -> Owner {
+    let Some(record) = record else { return Owner::Unknown };
+    match &record.who.session {
+        Some(session) if keys.contains(session) => return Owner::Mine,
+        // A subagent works for its session.
+        Some(session) if call.subagent.is_none() && is_below_session(session, call) => return Owner::Mine,
+        Some(_) => return Owner::Other,
+        None => {}
+    }
+    // The agent runs below the command that holds the lane.
+    if app.host.is_below(record) {
+        return Owner::Mine;
+    }
+    match record.kind {
+        LockKind::Task | LockKind::Process | LockKind::Session => Owner::Other,
+        LockKind::Lease | LockKind::Wait | LockKind::Foreign => Owner::Unknown,
     }
 }
 

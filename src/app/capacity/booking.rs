@@ -1,8 +1,15 @@
 //! What a task that waits for several slots keeps others from (`policy::backfill`), by the locks and the events of now.
 
+use super::holders::occupied;
+use crate::app::capacity::gates;
+use crate::app::config_reload::config;
 use crate::app::foresee::{QUICK, longest};
+use crate::app::locks::acquire::limited_until;
+use crate::app::pass::borrowers::lenders_of;
 use crate::app::pass::heads::Firsts;
-use crate::app::{App, AppError};
+use crate::app::pass::situation::{situation_alone, unfinished_before};
+use crate::app::steps::wait::as_seen;
+use crate::app::{App, AppError, foresee};
 use crate::model::lock::loan::is_loan;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::{Booked, Situation, first_obstacle};
@@ -53,12 +60,12 @@ impl Bookings {
 
     /// The slots that a task wants; `None` where it waits for something else as well.
     fn wanted(&self, app: &App, task: &Task) -> Result<Option<Vec<(LaneName, Wanted)>>, AppError> {
-        if !app.lenders_of(task)?.is_empty() || !app.waits_for_lanes_only(task)? {
+        if !lenders_of(app, task)?.is_empty() || !waits_for_lanes_only(app, task)? {
             return Ok(None);
         }
         let (locks, mut wanted) = (app.store.lock_index()?, Vec::new());
         for lane in task.all_lanes() {
-            let limit = app.config().limit(&lane);
+            let limit = config(app).limit(&lane);
             if !lane.is_capacity_lane() {
                 if locks.holders(&lane) >= limit {
                     return Ok(None);
@@ -66,7 +73,7 @@ impl Bookings {
                 continue;
             }
             let views = app.holders_in(&locks, &lane)?;
-            if app.limited_until(&lane)?.is_some() || app.occupied(&lane, &views).is_some() {
+            if limited_until(app, &lane)?.is_some() || occupied(app, &lane, &views).is_some() {
                 return Ok(None);
             }
             let counts = |view: &&LockView| !is_loan(view.slot) && !view.verdict.is_stale();
@@ -89,7 +96,7 @@ impl Bookings {
         }
         let (place, task) = app.store.find(view.holder().and_then(TaskId::parse)?).ok().flatten()?;
         let stands_still = matches!(app.store.run_pause(task.id), Ok(Some(_)));
-        if place != Place::Running || stands_still || app.as_seen(task.clone()).status() != Status::Running {
+        if place != Place::Running || stands_still || as_seen(app, task.clone()).status() != Status::Running {
             return None;
         }
         let since = task.last_start.as_ref().map_or(held_since, |start| start.at);
@@ -103,19 +110,17 @@ impl Bookings {
 
     /// Events that do not read keep no task from its start.
     fn history(&self, app: &App) -> &History {
-        self.history.get_or_init(|| app.history(QUICK.event_bytes).unwrap_or_default())
+        self.history.get_or_init(|| foresee::history(app, QUICK.event_bytes).unwrap_or_default())
     }
 }
 
-impl App {
-    /// Whether nothing but room in its lanes keeps a task from starting.
-    fn waits_for_lanes_only(&self, task: &Task) -> Result<bool, AppError> {
-        let situation = Situation {
-            unfinished: self.unfinished_before(task),
-            first_in_lane: Firsts::default().before(&self.store, task)?,
-            shut: self.shut(task.all_lanes().iter(), true),
-            ..self.situation_alone(task)
-        };
-        Ok(first_obstacle(task, &situation).is_none())
-    }
+/// Whether nothing but room in its lanes keeps a task from starting.
+fn waits_for_lanes_only(app: &App, task: &Task) -> Result<bool, AppError> {
+    let situation = Situation {
+        unfinished: unfinished_before(app, task),
+        first_in_lane: Firsts::default().before(&app.store, task)?,
+        shut: gates::shut(app, task.all_lanes().iter(), true),
+        ..situation_alone(app, task)
+    };
+    Ok(first_obstacle(task, &situation).is_none())
 }

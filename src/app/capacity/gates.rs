@@ -1,6 +1,7 @@
 //! Gates: whether a lane grants anything now. A grant is never taken back for a gate.
 
 use crate::app::App;
+use crate::app::config_reload::config;
 use crate::model::LaneName;
 use crate::model::capacity::Readings;
 use crate::policy::admission::Shut;
@@ -17,55 +18,52 @@ pub(crate) const AGAIN_MS: i64 = 1000;
 /// Readings with the moment of the boot clock at which they were taken.
 pub(crate) type Read = Option<(u64, Readings)>;
 
-impl App {
-    /// Those of some lanes whose gates are shut. With `notes` it is remembered, and told when it changes.
-    pub(crate) fn shut<'a>(&self, lanes: impl Iterator<Item = &'a LaneName>, notes: bool) -> Vec<Shut> {
-        lanes.filter_map(|lane| self.shut_one(lane, notes)).collect()
-    }
+/// Those of some lanes whose gates are shut. With `notes` it is remembered, and told when it changes.
+pub(crate) fn shut<'a>(app: &App, lanes: impl Iterator<Item = &'a LaneName>, notes: bool) -> Vec<Shut> {
+    lanes.filter_map(|lane| shut_one(app, lane, notes)).collect()
+}
 
-    fn shut_one(&self, lane: &LaneName, notes: bool) -> Option<Shut> {
-        let gate = self.config().hold_while(lane)?;
-        let was_shut = self.store.was_shut(lane);
-        let busy = judge(&gate, &self.fresh_readings(), was_shut);
-        if notes && busy.is_some() != was_shut && self.store.mark_gate(lane, busy.is_some()) {
-            let (name, said) = match &busy {
-                Some(busy) => ("gate_shut", format!("{lane} grants nothing: {}", busy.text())),
-                None => ("gate_opened", format!("{lane} grants again")),
-            };
-            let data = json!({ "hold_while": gate.to_string(), "readings": busy.as_ref().map(|busy| &busy.readings) });
-            self.store.note(&Event::new(name).in_lane(lane).saying(said).with(data));
+fn shut_one(app: &App, lane: &LaneName, notes: bool) -> Option<Shut> {
+    let gate = config(app).hold_while(lane)?;
+    let was_shut = app.store.was_shut(lane);
+    let busy = judge(&gate, &fresh_readings(app), was_shut);
+    if notes && busy.is_some() != was_shut && app.store.mark_gate(lane, busy.is_some()) {
+        let (name, said) = match &busy {
+            Some(busy) => ("gate_shut", format!("{lane} grants nothing: {}", busy.text())),
+            None => ("gate_opened", format!("{lane} grants again")),
+        };
+        let data = json!({ "hold_while": gate.to_string(), "readings": busy.as_ref().map(|busy| &busy.readings) });
+        app.store.note(&Event::new(name).in_lane(lane).saying(said).with(data));
+    }
+    Some(Shut { lane: lane.clone(), busy: busy? })
+}
+
+/// What the gauges show, read anew when the last look is old.
+pub(crate) fn fresh_readings(app: &App) -> Readings {
+    let now = app.host.boot_ms();
+    if let Some((at, known)) = *app.readings.borrow()
+        && now.saturating_sub(at) < FRESH_MS
+    {
+        return known;
+    }
+    let read = app.host.readings();
+    *app.readings.borrow_mut() = Some((now, read));
+    read
+}
+
+/// Why a lane that has room grants nothing now, in words.
+pub(crate) fn not_now_text(app: &App, why: &NotNow) -> String {
+    match why {
+        NotNow::Shut(lane) => {
+            let busy = shut(app, std::iter::once(lane), false).pop();
+            let text = busy.map_or_else(|| "the host was busy".to_owned(), |shut| shut.busy.text());
+            format!("lane \"{lane}\" grants nothing while the host is busy: {text}")
         }
-        Some(Shut { lane: lane.clone(), busy: busy? })
-    }
-
-    /// What the gauges show, read anew when the last look is old.
-    pub(crate) fn fresh_readings(&self) -> Readings {
-        let now = self.host.boot_ms();
-        if let Some((at, known)) = *self.readings.borrow()
-            && now.saturating_sub(at) < FRESH_MS
-        {
-            return known;
-        }
-        let read = self.host.readings();
-        *self.readings.borrow_mut() = Some((now, read));
-        read
-    }
-
-    /// Why a lane that has room grants nothing now, in words.
-    pub(crate) fn not_now_text(&self, why: &NotNow) -> String {
-        match why {
-            NotNow::Shut(lane) => {
-                let busy = self.shut(std::iter::once(lane), false).pop();
-                let text = busy.map_or_else(|| "the host was busy".to_owned(), |shut| shut.busy.text());
-                format!("lane \"{lane}\" grants nothing while the host is busy: {text}")
-            }
-            NotNow::Narrow(lane) => format!("lane \"{lane}\" has fewer slots than are wanted"),
-            NotNow::Occupied(lane, occupied) => {
-                let by = occupied.pid.map_or_else(|| "a process of another".to_owned(), |pid| format!("process {pid}"));
-                let more =
-                    if occupied.count > 1 { format!(", and {} more", occupied.count - 1) } else { String::new() };
-                format!("lane \"{lane}\" has no free value: {} is in use by {by}{more}", occupied.value)
-            }
+        NotNow::Narrow(lane) => format!("lane \"{lane}\" has fewer slots than are wanted"),
+        NotNow::Occupied(lane, occupied) => {
+            let by = occupied.pid.map_or_else(|| "a process of another".to_owned(), |pid| format!("process {pid}"));
+            let more = if occupied.count > 1 { format!(", and {} more", occupied.count - 1) } else { String::new() };
+            format!("lane \"{lane}\" has no free value: {} is in use by {by}{more}", occupied.value)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The slots of a lane with names: who has each of them.
 
+use crate::app::config_reload::config;
 use crate::app::{App, AppError};
 use crate::model::LaneName;
 use crate::model::capacity::{Choice, Occupied};
@@ -21,45 +22,43 @@ pub struct NamedSlot {
     pub user: Option<Option<u32>>,
 }
 
-impl App {
-    /// What keeps a lane with room from granting anything, when strangers use all that its holders have not.
-    pub(crate) fn occupied(&self, lane: &LaneName, views: &[LockView]) -> Option<Occupied> {
-        let values = self.config().values(lane)?;
-        match self.host.choose_value(&values, &taken(views)) {
-            Choice::Occupied(occupied) => Some(occupied),
-            Choice::Slot(..) | Choice::Full => None,
-        }
+/// What keeps a lane with room from granting anything, when strangers use all that its holders have not.
+pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option<Occupied> {
+    let values = config(app).values(lane)?;
+    match app.host.choose_value(&values, &taken(views)) {
+        Choice::Occupied(occupied) => Some(occupied),
+        Choice::Slot(..) | Choice::Full => None,
     }
+}
 
-    /// The values of a lane, and those that its holders keep from before; nothing for a lane without.
-    pub fn named_slots(&self, lane: &LaneName) -> Result<Vec<NamedSlot>, AppError> {
-        let Some(values) = self.config().values(lane) else { return Ok(Vec::new()) };
-        let views = if self.store.has_layout()? { self.holders(lane)? } else { Vec::new() };
-        let held = views.iter().filter(|view| !view.verdict.is_stale());
-        let value_of = |view: &LockView| {
-            let recorded = view.record().and_then(|record| record.value.clone());
-            recorded.or_else(|| values.get(loan::root(view.slot)))
-        };
-        let held: Vec<(Option<String>, &LockView)> = held.map(|view| (value_of(view), view)).collect();
-        let row = |value: &str, is_drained| {
-            let of = held.iter().find(|(known, _)| known.as_deref() == Some(value)).map(|(_, view)| view);
-            NamedSlot {
-                value: value.to_owned(),
-                slot: of.map(|view| view.slot),
-                holder: of.and_then(|view| view.shown().or_else(|| view.holder().map(str::to_owned))),
-                is_drained,
-                user: match (of, values.port(value)) {
-                    (None, Some(port)) => self.host.user_of_port(port),
-                    _ => None,
-                },
-            }
-        };
-        let all = values.all();
-        let gone =
-            held.iter().filter_map(|(value, _)| value.as_deref()).filter(|value| !all.iter().any(|one| one == value));
-        let rows = all.iter().map(|value| row(value, false)).chain(gone.map(|value| row(value, true)));
-        Ok(rows.collect())
-    }
+/// The values of a lane, and those that its holders keep from before; nothing for a lane without.
+pub fn named_slots(app: &App, lane: &LaneName) -> Result<Vec<NamedSlot>, AppError> {
+    let Some(values) = config(app).values(lane) else { return Ok(Vec::new()) };
+    let views = if app.store.has_layout()? { app.holders(lane)? } else { Vec::new() };
+    let held = views.iter().filter(|view| !view.verdict.is_stale());
+    let value_of = |view: &LockView| {
+        let recorded = view.record().and_then(|record| record.value.clone());
+        recorded.or_else(|| values.get(loan::root(view.slot)))
+    };
+    let held: Vec<(Option<String>, &LockView)> = held.map(|view| (value_of(view), view)).collect();
+    let row = |value: &str, is_drained| {
+        let of = held.iter().find(|(known, _)| known.as_deref() == Some(value)).map(|(_, view)| view);
+        NamedSlot {
+            value: value.to_owned(),
+            slot: of.map(|view| view.slot),
+            holder: of.and_then(|view| view.shown().or_else(|| view.holder().map(str::to_owned))),
+            is_drained,
+            user: match (of, values.port(value)) {
+                (None, Some(port)) => app.host.user_of_port(port),
+                _ => None,
+            },
+        }
+    };
+    let all = values.all();
+    let gone =
+        held.iter().filter_map(|(value, _)| value.as_deref()).filter(|value| !all.iter().any(|one| one == value));
+    let rows = all.iter().map(|value| row(value, false)).chain(gone.map(|value| row(value, true)));
+    Ok(rows.collect())
 }
 
 /// The slots of living holders with their values, as the store counts them.

@@ -4,6 +4,7 @@ pub(crate) mod booking;
 pub mod gates;
 pub mod holders;
 
+use super::config_reload::config;
 use crate::app::App;
 use crate::model::LaneName;
 use crate::model::capacity::CpuRule;
@@ -11,17 +12,15 @@ use crate::model::capacity::rules::slot_variable;
 use crate::model::lock::Grant;
 use crate::supervise::CpuPlan;
 
-impl App {
-    /// How the processors of a lane are shared, where it has a budget.
-    pub(crate) fn cpu_plan(&self, lane: &LaneName) -> Option<CpuPlan> {
-        self.config().cpu_rule(lane).map(|rule| self.plan_of(&rule))
-    }
+/// How the processors of a lane are shared, where it has a budget.
+pub(crate) fn cpu_plan(app: &App, lane: &LaneName) -> Option<CpuPlan> {
+    config(app).cpu_rule(lane).map(|rule| plan_of(app, &rule))
+}
 
-    fn plan_of(&self, rule: &CpuRule) -> CpuPlan {
-        let (allowed, parallelism) = self.host.processors();
-        let budget = rule.budget.cpus(parallelism);
-        CpuPlan { budget, allowed: rule.is_bound.then_some(allowed) }
-    }
+fn plan_of(app: &App, rule: &CpuRule) -> CpuPlan {
+    let (allowed, parallelism) = app.host.processors();
+    let budget = rule.budget.cpus(parallelism);
+    CpuPlan { budget, allowed: rule.is_bound.then_some(allowed) }
 }
 
 /// The variables that tell a holder what its slots stand for.

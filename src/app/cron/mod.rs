@@ -3,7 +3,7 @@
 pub mod slots;
 
 use crate::app::queue::accepted::although;
-use crate::app::queue::enqueue::{Caller, NewTask, name};
+use crate::app::queue::enqueue::{Caller, NewTask, name, task_of};
 use crate::app::queue::terms::moments::{duration, positive};
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
@@ -14,6 +14,7 @@ use crate::policy::cron::{LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_m
 use crate::policy::naming::mistakes::nearest;
 use crate::store::{Event, StoreError};
 use serde_json::json;
+use slots::make_slot;
 
 /// How many slots `cron next` tells at most.
 pub const MOST_TOLD: usize = 1000;
@@ -74,235 +75,232 @@ fn enqueued(task: &Task) -> Event {
     Event::of("enqueued", task).in_lane_of(task).with(data)
 }
 
-impl App {
-    /// Adds a schedule. The first slot is the first that comes after now.
-    pub fn cron_add(&self, new: &NewSchedule, caller: &Caller) -> Result<ScheduleRow, AppError> {
-        let name = new_name(&new.name)?;
-        let zone = self.zone_of(new.zone.as_deref())?;
-        let now = self.host.now();
-        let pattern = Pattern::to_come(&new.expression, zone.clone(), now).map_err(|error| bad_line(&error))?;
-        let fill_ms = positive("fill", new.fill.as_deref())?;
-        if contradicts(new.overlap, fill_ms) {
-            return Err(AppError::usage("--fill makes every missed slot, and --overlap skip passes slots over")
-                .hint("leave one of the two out; nothing was added"));
-        }
-        check_fill(&pattern, fill_ms, now)?;
-        let default = if fill_ms.is_some() { Overlap::Queue } else { Overlap::Skip };
-        let template = self.template_of(new, caller, now)?;
-        let mut schedule = Schedule {
-            v: Version,
-            name,
-            expression: new.expression.trim().to_owned(),
-            zone: zone.name().to_owned(),
-            overlap: new.overlap.unwrap_or(default),
-            fill_ms,
-            start_within_ms: duration("start-within", new.task.start_within.as_deref())?,
-            hold: new.task.hold,
-            created_at: now,
-            next: pattern.after(now),
-            last: None,
-            skipped: None,
-            task: template,
-            extra: Extra::default(),
-        };
-        self.store.prepare()?;
-        let key = ScheduleKey::of(&schedule.name);
-        let book = self.store.enter_schedules()?;
-        book.settle(&key)?;
-        let former = self.store.schedule_at(&key)?;
-        if former.is_some() && !new.replace {
-            return Err(name_taken(&schedule.name));
-        }
-        schedule.last = former.as_ref().and_then(|former| former.last);
-        // The timer first: one without a schedule is forgotten, a schedule without one would never make anything.
-        if let Some(next) = schedule.next {
-            self.store.set_timer(&Timer::of(&key, next))?;
-        }
-        book.write(&schedule)?;
-        self.note_schedule("schedule_added", &schedule);
-        if let Some(old) = former.and_then(|former| former.next).filter(|old| Some(*old) != schedule.next) {
-            // One that stays is cleared when it fires.
-            let _ = self.store.clear_timer(&Timer::of(&key, old));
-        }
-        drop(book);
-        self.store.ring();
-        Ok(self.row_of(schedule))
+/// Adds a schedule. The first slot is the first that comes after now.
+pub fn cron_add(app: &App, new: &NewSchedule, caller: &Caller) -> Result<ScheduleRow, AppError> {
+    let name = new_name(&new.name)?;
+    let zone = zone_of(app, new.zone.as_deref())?;
+    let now = app.host.now();
+    let pattern = Pattern::to_come(&new.expression, zone.clone(), now).map_err(|error| bad_line(&error))?;
+    let fill_ms = positive("fill", new.fill.as_deref())?;
+    if contradicts(new.overlap, fill_ms) {
+        return Err(AppError::usage("--fill makes every missed slot, and --overlap skip passes slots over")
+            .hint("leave one of the two out; nothing was added"));
     }
+    check_fill(&pattern, fill_ms, now)?;
+    let default = if fill_ms.is_some() { Overlap::Queue } else { Overlap::Skip };
+    let template = template_of(app, new, caller, now)?;
+    let mut schedule = Schedule {
+        v: Version,
+        name,
+        expression: new.expression.trim().to_owned(),
+        zone: zone.name().to_owned(),
+        overlap: new.overlap.unwrap_or(default),
+        fill_ms,
+        start_within_ms: duration("start-within", new.task.start_within.as_deref())?,
+        hold: new.task.hold,
+        created_at: now,
+        next: pattern.after(now),
+        last: None,
+        skipped: None,
+        task: template,
+        extra: Extra::default(),
+    };
+    app.store.prepare()?;
+    let key = ScheduleKey::of(&schedule.name);
+    let book = app.store.enter_schedules()?;
+    book.settle(&key)?;
+    let former = app.store.schedule_at(&key)?;
+    if former.is_some() && !new.replace {
+        return Err(name_taken(&schedule.name));
+    }
+    schedule.last = former.as_ref().and_then(|former| former.last);
+    // The timer first: one without a schedule is forgotten, a schedule without one would never make anything.
+    if let Some(next) = schedule.next {
+        app.store.set_timer(&Timer::of(&key, next))?;
+    }
+    book.write(&schedule)?;
+    note_schedule(app, "schedule_added", &schedule);
+    if let Some(old) = former.and_then(|former| former.next).filter(|old| Some(*old) != schedule.next) {
+        // One that stays is cleared when it fires.
+        let _ = app.store.clear_timer(&Timer::of(&key, old));
+    }
+    drop(book);
+    app.store.ring();
+    Ok(row_of(app, schedule))
+}
 
-    /// The task of a schedule, as it is but for its number, its moments and its slot.
-    fn template_of(&self, new: &NewSchedule, caller: &Caller, now: Timestamp) -> Result<Task, AppError> {
-        let has = |is_given: bool, option: &'static str| is_given.then_some(option);
-        let given = [
-            has(new.task.at.is_some(), "--at"),
-            has(new.task.delay.is_some(), "--in"),
-            has(!new.task.after.is_empty(), "--after"),
-            has(new.task.key.is_some(), "--key"),
-            has(!new.task.terms.after_any.is_empty(), "--after-any"),
-            has(!new.task.terms.after_failed.is_empty(), "--after-failed"),
-            has(new.task.terms.is_stable, "--stable"),
-            has(new.task.terms.group.is_some(), "--group"),
-            has(new.task.terms.reuse.is_some(), "--reuse"),
-        ];
-        if let Some(option) = given.into_iter().flatten().next() {
-            return Err(AppError::usage(format!("{option} is about one task, and a schedule makes many")).hint(
-                "the cron line says when; --overlap says what happens while the former task is not over; \
+/// The task of a schedule, as it is but for its number, its moments and its slot.
+fn template_of(app: &App, new: &NewSchedule, caller: &Caller, now: Timestamp) -> Result<Task, AppError> {
+    let has = |is_given: bool, option: &'static str| is_given.then_some(option);
+    let given = [
+        has(new.task.at.is_some(), "--at"),
+        has(new.task.delay.is_some(), "--in"),
+        has(!new.task.after.is_empty(), "--after"),
+        has(new.task.key.is_some(), "--key"),
+        has(!new.task.terms.after_any.is_empty(), "--after-any"),
+        has(!new.task.terms.after_failed.is_empty(), "--after-failed"),
+        has(new.task.terms.is_stable, "--stable"),
+        has(new.task.terms.group.is_some(), "--group"),
+        has(new.task.terms.reuse.is_some(), "--reuse"),
+    ];
+    if let Some(option) = given.into_iter().flatten().next() {
+        return Err(AppError::usage(format!("{option} is about one task, and a schedule makes many")).hint(
+            "the cron line says when; --overlap says what happens while the former task is not over; \
                        nothing was added",
-            ));
-        }
-        let task = self.task_of(&new.task, caller)?;
-        Ok(Task {
-            id: TaskId(1),
-            created_at: now,
-            parent: None,
-            waited_for: false,
-            no_inherit: false,
-            ends_with_parent: false,
-            hold: None,
-            start_by: None,
-            due_at: None,
-            ..task
-        })
+        ));
     }
+    let task = task_of(app, &new.task, caller)?;
+    Ok(Task {
+        id: TaskId(1),
+        created_at: now,
+        parent: None,
+        waited_for: false,
+        no_inherit: false,
+        ends_with_parent: false,
+        hold: None,
+        start_by: None,
+        due_at: None,
+        ..task
+    })
+}
 
-    /// Every schedule.
-    pub fn cron_list(&self) -> Result<Schedules, AppError> {
-        let mut found = Schedules::default();
-        for schedule in self.store.schedules()? {
-            match schedule {
-                Ok(schedule) => found.rows.push(self.row_of(schedule)),
-                Err(error @ (StoreError::Corrupt { .. } | StoreError::Newer { .. })) => {
-                    found.broken.push(error.to_string());
-                }
-                Err(error) => return Err(error.into()),
+/// Every schedule.
+pub fn cron_list(app: &App) -> Result<Schedules, AppError> {
+    let mut found = Schedules::default();
+    for schedule in app.store.schedules()? {
+        match schedule {
+            Ok(schedule) => found.rows.push(row_of(app, schedule)),
+            Err(error @ (StoreError::Corrupt { .. } | StoreError::Newer { .. })) => {
+                found.broken.push(error.to_string());
             }
+            Err(error) => return Err(error.into()),
         }
-        found.rows.sort_by(|a, b| a.schedule.name.cmp(&b.schedule.name));
-        Ok(found)
     }
+    found.rows.sort_by(|a, b| a.schedule.name.cmp(&b.schedule.name));
+    Ok(found)
+}
 
-    /// The next slots of a schedule, or of all of them together, in their order.
-    pub fn cron_next(&self, name: Option<&str>, count: usize) -> Result<Vec<(ScheduleRow, Timestamp)>, AppError> {
-        let rows = match name {
-            Some(name) => vec![self.row_of(self.existing_schedule(name)?)],
-            None => self.cron_list()?.rows,
+/// The next slots of a schedule, or of all of them together, in their order.
+pub fn cron_next(app: &App, name: Option<&str>, count: usize) -> Result<Vec<(ScheduleRow, Timestamp)>, AppError> {
+    let rows = match name {
+        Some(name) => vec![row_of(app, existing_schedule(app, name)?)],
+        None => cron_list(app)?.rows,
+    };
+    let now = app.host.now();
+    let mut slots = Vec::new();
+    for row in rows {
+        let pattern = pattern_of(app, &row.schedule)?;
+        let first = row.schedule.next.map(|next| if next > now { Some(next) } else { pattern.after(now) });
+        let coming = std::iter::successors(first.flatten(), |at| pattern.after(*at)).take(count.min(MOST_TOLD));
+        slots.extend(coming.map(|at| (row.clone(), at)));
+    }
+    slots.sort_by(|(a, first), (b, second)| (first, &a.schedule.name).cmp(&(second, &b.schedule.name)));
+    slots.truncate(count.min(MOST_TOLD));
+    Ok(slots)
+}
+
+/// Makes one task of a schedule now, beside those of its slots.
+pub fn cron_run(app: &App, name: &str) -> Result<Task, AppError> {
+    let key = ScheduleKey::of(&existing_schedule(app, name)?.name);
+    let book = app.store.enter_schedules()?;
+    book.settle(&key)?;
+    let Some(mut schedule) = app.store.schedule_at(&key)? else { return Err(unknown_schedule(app, name)?) };
+    let now = app.host.now();
+    // Somebody looks, should this process be killed in the middle.
+    app.store.set_timer(&Timer::of(&key, now))?;
+    let made = make_slot(app, &*book, &mut schedule, now, now);
+    let id = schedule.last.map_or(TaskId(0), |made| made.task);
+    if let Err(error) = made {
+        return Err(half_made(app, &key, id, error));
+    }
+    if schedule.next != Some(now) {
+        // One that stays is cleared when it fires.
+        let _ = app.store.clear_timer(&Timer::of(&key, now));
+    }
+    drop(book);
+    Ok(app.find(id).ok().flatten().map_or_else(|| schedule.task_for(id, now, now), |(_, task)| task))
+}
+
+/// An error in the middle of a `cron run`: what stands goes first. Once the schedule names the task, a pass queues it.
+fn half_made(app: &App, key: &ScheduleKey, id: TaskId, error: StoreError) -> AppError {
+    let is_named = |found: Option<Schedule>| found.and_then(|found| found.last).is_some_and(|made| made.task == id);
+    let stands = match (app.store.find(id), app.store.schedule_at(key).map(is_named)) {
+        (Ok(Some(_)), _) => format!("{id} is queued"),
+        (Ok(None), Ok(false)) => return error.into(),
+        (Ok(None), Ok(true)) => format!("{id} is noted, and the next pass queues it"),
+        (Err(_), _) | (_, Err(_)) => format!("whether {id} is queued cannot be told"),
+    };
+    let mut error = although(&stands, error.into());
+    error.0.hint = Some("do not ask again before you have looked".to_owned());
+    error.0.next = vec!["luzia cron list".to_owned(), format!("luzia show {id}")];
+    error
+}
+
+/// Removes a schedule. The tasks that it made stay.
+pub fn cron_rm(app: &App, name: &str) -> Result<Schedule, AppError> {
+    let key = ScheduleKey::of(&existing_schedule(app, name)?.name);
+    let book = app.store.enter_schedules()?;
+    book.settle(&key)?;
+    let Some(schedule) = app.store.schedule_at(&key)? else { return Err(unknown_schedule(app, name)?) };
+    book.remove(&schedule)?;
+    note_schedule(app, "schedule_removed", &schedule);
+    Ok(schedule)
+}
+
+/// The cron line of a schedule.
+pub(crate) fn pattern_of(app: &App, schedule: &Schedule) -> Result<Pattern, StoreError> {
+    let corrupt = |why: String| StoreError::Corrupt { thing: format!("schedule {}", schedule.name).into(), why };
+    let zone = Zone::parse(&schedule.zone).map_err(|error| corrupt(error.to_string()))?;
+    Pattern::parse(&schedule.expression, zone).map_err(|error| corrupt(error.to_string()))
+}
+
+fn row_of(app: &App, schedule: Schedule) -> ScheduleRow {
+    let zone = Zone::parse(&schedule.zone).unwrap_or_else(|_| Zone::utc());
+    // A record that does not read is told elsewhere.
+    let last = schedule.last.and_then(|made| app.store.find(made.task).ok().flatten()).map(|(_, task)| task);
+    ScheduleRow { schedule, zone, last }
+}
+
+fn existing_schedule(app: &App, text: &str) -> Result<Schedule, AppError> {
+    let name = schedule_name(text)?;
+    match app.store.schedule_at(&ScheduleKey::of(&name))? {
+        Some(schedule) => Ok(schedule),
+        None => Err(unknown_schedule(app, text)?),
+    }
+}
+
+fn unknown_schedule(app: &App, text: &str) -> Result<AppError, AppError> {
+    let rows = cron_list(app)?.rows;
+    let names = rows.iter().map(|row| row.schedule.name.as_str());
+    let hint = match nearest(text, names) {
+        Some(meant) => format!("did you mean {}? `luzia cron list` shows the schedules", shell_word(meant)),
+        None => "`luzia cron list` shows the schedules".to_owned(),
+    };
+    let shown: String = text.chars().take(80).collect();
+    let message = format!("there is no schedule \"{}\"", shown.escape_debug());
+    Ok(AppError::not_found(Code::ScheduleNotFound, message).hint(hint).next("luzia cron list"))
+}
+
+/// The zone of `--tz`, or that of this host.
+pub(crate) fn zone_of(app: &App, given: Option<&str>) -> Result<Zone, AppError> {
+    let Some(given) = given else { return Ok(local_zone(app)) };
+    Zone::parse(given).map_err(|error| {
+        let hint = match error.near.as_slice() {
+            [] => "a zone is named as Europe/Berlin or UTC; nothing was changed".to_owned(),
+            near => format!("did you mean {}? Nothing was changed", near.join(", ")),
         };
-        let now = self.host.now();
-        let mut slots = Vec::new();
-        for row in rows {
-            let pattern = self.pattern_of(&row.schedule)?;
-            let first = row.schedule.next.map(|next| if next > now { Some(next) } else { pattern.after(now) });
-            let coming = std::iter::successors(first.flatten(), |at| pattern.after(*at)).take(count.min(MOST_TOLD));
-            slots.extend(coming.map(|at| (row.clone(), at)));
-        }
-        slots.sort_by(|(a, first), (b, second)| (first, &a.schedule.name).cmp(&(second, &b.schedule.name)));
-        slots.truncate(count.min(MOST_TOLD));
-        Ok(slots)
-    }
+        AppError::usage(error.to_string()).hint(hint)
+    })
+}
 
-    /// Makes one task of a schedule now, beside those of its slots.
-    pub fn cron_run(&self, name: &str) -> Result<Task, AppError> {
-        let key = ScheduleKey::of(&self.existing_schedule(name)?.name);
-        let book = self.store.enter_schedules()?;
-        book.settle(&key)?;
-        let Some(mut schedule) = self.store.schedule_at(&key)? else { return Err(self.unknown_schedule(name)?) };
-        let now = self.host.now();
-        // Somebody looks, should this process be killed in the middle.
-        self.store.set_timer(&Timer::of(&key, now))?;
-        let made = self.make_slot(&*book, &mut schedule, now, now);
-        let id = schedule.last.map_or(TaskId(0), |made| made.task);
-        if let Err(error) = made {
-            return Err(self.half_made(&key, id, error));
-        }
-        if schedule.next != Some(now) {
-            // One that stays is cleared when it fires.
-            let _ = self.store.clear_timer(&Timer::of(&key, now));
-        }
-        drop(book);
-        Ok(self.find(id).ok().flatten().map_or_else(|| schedule.task_for(id, now, now), |(_, task)| task))
-    }
+/// The time zone of this host. One that has no name known here counts as UTC, and each answer names the zone.
+pub fn local_zone(app: &App) -> Zone {
+    (app.zone_name)().and_then(|name| Zone::parse(&name).ok()).unwrap_or_else(Zone::utc)
+}
 
-    /// An error in the middle of a `cron run`: what stands goes first. Once the schedule names the task, a pass queues it.
-    fn half_made(&self, key: &ScheduleKey, id: TaskId, error: StoreError) -> AppError {
-        let is_named = |found: Option<Schedule>| found.and_then(|found| found.last).is_some_and(|made| made.task == id);
-        let stands = match (self.store.find(id), self.store.schedule_at(key).map(is_named)) {
-            (Ok(Some(_)), _) => format!("{id} is queued"),
-            (Ok(None), Ok(false)) => return error.into(),
-            (Ok(None), Ok(true)) => format!("{id} is noted, and the next pass queues it"),
-            (Err(_), _) | (_, Err(_)) => format!("whether {id} is queued cannot be told"),
-        };
-        let mut error = although(&stands, error.into());
-        error.0.hint = Some("do not ask again before you have looked".to_owned());
-        error.0.next = vec!["luzia cron list".to_owned(), format!("luzia show {id}")];
-        error
-    }
-
-    /// Removes a schedule. The tasks that it made stay.
-    pub fn cron_rm(&self, name: &str) -> Result<Schedule, AppError> {
-        let key = ScheduleKey::of(&self.existing_schedule(name)?.name);
-        let book = self.store.enter_schedules()?;
-        book.settle(&key)?;
-        let Some(schedule) = self.store.schedule_at(&key)? else { return Err(self.unknown_schedule(name)?) };
-        book.remove(&schedule)?;
-        self.note_schedule("schedule_removed", &schedule);
-        Ok(schedule)
-    }
-
-    /// The cron line of a schedule.
-    pub(crate) fn pattern_of(&self, schedule: &Schedule) -> Result<Pattern, StoreError> {
-        let corrupt = |why: String| StoreError::Corrupt { thing: format!("schedule {}", schedule.name).into(), why };
-        let zone = Zone::parse(&schedule.zone).map_err(|error| corrupt(error.to_string()))?;
-        Pattern::parse(&schedule.expression, zone).map_err(|error| corrupt(error.to_string()))
-    }
-
-    fn row_of(&self, schedule: Schedule) -> ScheduleRow {
-        let zone = Zone::parse(&schedule.zone).unwrap_or_else(|_| Zone::utc());
-        // A record that does not read is told elsewhere.
-        let last = schedule.last.and_then(|made| self.store.find(made.task).ok().flatten()).map(|(_, task)| task);
-        ScheduleRow { schedule, zone, last }
-    }
-
-    fn existing_schedule(&self, text: &str) -> Result<Schedule, AppError> {
-        let name = schedule_name(text)?;
-        match self.store.schedule_at(&ScheduleKey::of(&name))? {
-            Some(schedule) => Ok(schedule),
-            None => Err(self.unknown_schedule(text)?),
-        }
-    }
-
-    fn unknown_schedule(&self, text: &str) -> Result<AppError, AppError> {
-        let rows = self.cron_list()?.rows;
-        let names = rows.iter().map(|row| row.schedule.name.as_str());
-        let hint = match nearest(text, names) {
-            Some(meant) => format!("did you mean {}? `luzia cron list` shows the schedules", shell_word(meant)),
-            None => "`luzia cron list` shows the schedules".to_owned(),
-        };
-        let shown: String = text.chars().take(80).collect();
-        let message = format!("there is no schedule \"{}\"", shown.escape_debug());
-        Ok(AppError::not_found(Code::ScheduleNotFound, message).hint(hint).next("luzia cron list"))
-    }
-
-    /// The zone of `--tz`, or that of this host.
-    pub(crate) fn zone_of(&self, given: Option<&str>) -> Result<Zone, AppError> {
-        let Some(given) = given else { return Ok(self.local_zone()) };
-        Zone::parse(given).map_err(|error| {
-            let hint = match error.near.as_slice() {
-                [] => "a zone is named as Europe/Berlin or UTC; nothing was changed".to_owned(),
-                near => format!("did you mean {}? Nothing was changed", near.join(", ")),
-            };
-            AppError::usage(error.to_string()).hint(hint)
-        })
-    }
-
-    /// The time zone of this host. One that has no name known here counts as UTC, and each answer names the zone.
-    pub fn local_zone(&self) -> Zone {
-        (self.zone_name)().and_then(|name| Zone::parse(&name).ok()).unwrap_or_else(Zone::utc)
-    }
-
-    fn note_schedule(&self, what: &'static str, schedule: &Schedule) {
-        let data =
-            json!({ "schedule": schedule.name.as_str(), "expression": schedule.expression, "tz": schedule.zone });
-        self.store.note(&Event::new(what).with(data));
-    }
+fn note_schedule(app: &App, what: &'static str, schedule: &Schedule) {
+    let data = json!({ "schedule": schedule.name.as_str(), "expression": schedule.expression, "tz": schedule.zone });
+    app.store.note(&Event::new(what).with(data));
 }
 
 fn schedule_name(text: &str) -> Result<Name, AppError> {

@@ -1,6 +1,6 @@
 //! What a pass does about schedules whose timers fired: each slot makes exactly one task, however many processes look, and however often.
 
-use crate::app::cron::enqueued;
+use crate::app::cron::{enqueued, pattern_of};
 use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::model::calendar::{Made, Schedule};
@@ -14,142 +14,140 @@ const AGAIN_MS: i64 = 1000;
 /// After how long a schedule of a newer luzia is looked at again, in milliseconds.
 const NEWER_AGAIN_MS: i64 = 60_000;
 
-impl App {
-    /// Makes the tasks of slots that are due, and gives the moment of the next slot of these schedules. A schedule that does not
-    /// read is set aside. No failure stops the others, or the pass.
-    pub(crate) fn make_due_slots(
-        &self,
-        due: &[(ScheduleKey, Timestamp)],
-        now: Timestamp,
-        pass: &mut Pass,
-    ) -> Option<Timestamp> {
-        if due.is_empty() {
-            return None;
+/// Makes the tasks of slots that are due, and gives the moment of the next slot of these schedules. A schedule that does not
+/// read is set aside. No failure stops the others, or the pass.
+pub(crate) fn make_due_slots(
+    app: &App,
+    due: &[(ScheduleKey, Timestamp)],
+    now: Timestamp,
+    pass: &mut Pass,
+) -> Option<Timestamp> {
+    if due.is_empty() {
+        return None;
+    }
+    let again = Some(now.plus_ms(AGAIN_MS));
+    let book = match app.store.try_schedules() {
+        Ok(Some(book)) => book,
+        // The process that has the lock does the same work.
+        Ok(None) => return again,
+        Err(error) => {
+            note_failed(app, None, &error.into(), pass);
+            return again;
         }
-        let again = Some(now.plus_ms(AGAIN_MS));
-        let book = match self.store.try_schedules() {
-            Ok(Some(book)) => book,
-            // The process that has the lock does the same work.
-            Ok(None) => return again,
-            Err(error) => {
-                self.note_failed(None, &error.into(), pass);
-                return again;
-            }
-        };
-        let mut next: Option<Timestamp> = None;
-        for (key, at) in due {
-            let found = match self.look_at_schedule(&*book, key, *at, now) {
+    };
+    let mut next: Option<Timestamp> = None;
+    for (key, at) in due {
+        let found = match look_at_schedule(app, &*book, key, *at, now) {
+            Ok(found) => found,
+            Err(error) => match after_failure(app, key, *at, now, error, pass) {
                 Ok(found) => found,
-                Err(error) => match self.after_failure(key, *at, now, error, pass) {
-                    Ok(found) => found,
-                    Err(error) => {
-                        self.note_failed(Some(key), &error, pass);
-                        again
-                    }
-                },
-            };
-            next = next.into_iter().chain(found).min();
-        }
-        next
-    }
-
-    fn look_at_schedule(
-        &self,
-        book: &dyn ScheduleBook,
-        key: &ScheduleKey,
-        at: Timestamp,
-        now: Timestamp,
-    ) -> Result<Option<Timestamp>, StoreError> {
-        book.settle(key)?;
-        let Some(mut schedule) = self.store.schedule_at(key)? else {
-            self.store.clear_timer(&Timer::of(key, at))?;
-            return Ok(None);
+                Err(error) => {
+                    note_failed(app, Some(key), &error, pass);
+                    again
+                }
+            },
         };
-        let pattern = self.pattern_of(&schedule)?;
-        let due = due(&schedule, &pattern, now);
-        for (place, slot) in due.slots.iter().enumerate() {
-            let next = due.slots.get(place + 1).copied().or(due.next);
-            schedule = self.take_slot(book, Schedule { next, ..schedule }, *slot, now)?;
-        }
-        if schedule.next != due.next {
-            schedule.next = due.next;
+        next = next.into_iter().chain(found).min();
+    }
+    next
+}
+
+fn look_at_schedule(
+    app: &App,
+    book: &dyn ScheduleBook,
+    key: &ScheduleKey,
+    at: Timestamp,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    book.settle(key)?;
+    let Some(mut schedule) = app.store.schedule_at(key)? else {
+        app.store.clear_timer(&Timer::of(key, at))?;
+        return Ok(None);
+    };
+    let pattern = pattern_of(app, &schedule)?;
+    let due = due(&schedule, &pattern, now);
+    for (place, slot) in due.slots.iter().enumerate() {
+        let next = due.slots.get(place + 1).copied().or(due.next);
+        schedule = take_slot(app, book, Schedule { next, ..schedule }, *slot, now)?;
+    }
+    if schedule.next != due.next {
+        schedule.next = due.next;
+        book.write(&schedule)?;
+    }
+    if let Some(next) = schedule.next {
+        app.store.set_timer(&Timer::of(key, next))?;
+    }
+    if schedule.next != Some(at) {
+        app.store.clear_timer(&Timer::of(key, at))?;
+    }
+    Ok(schedule.next)
+}
+
+/// Makes the task of a slot, or passes it over. Gives the schedule as it is then.
+fn take_slot(
+    app: &App,
+    book: &dyn ScheduleBook,
+    mut schedule: Schedule,
+    slot: Timestamp,
+    now: Timestamp,
+) -> Result<Schedule, StoreError> {
+    let former = schedule.last.map(|made| made.task);
+    let is_former_unfinished = former.map(|id| book.is_unfinished(id)).transpose()?.unwrap_or(false);
+    match plan(schedule.overlap, is_former_unfinished) {
+        SlotPlan::Make => make_slot(app, book, &mut schedule, slot, now)?,
+        SlotPlan::Skip => {
+            schedule.skipped = Some(slot);
             book.write(&schedule)?;
+            let data = json!({ "schedule": schedule.name.as_str(), "slot": slot.to_string() });
+            app.store.note(&Event { task: former, ..Event::new("schedule_skipped").with(data) });
         }
-        if let Some(next) = schedule.next {
-            self.store.set_timer(&Timer::of(key, next))?;
-        }
-        if schedule.next != Some(at) {
-            self.store.clear_timer(&Timer::of(key, at))?;
-        }
-        Ok(schedule.next)
     }
+    Ok(schedule)
+}
 
-    /// Makes the task of a slot, or passes it over. Gives the schedule as it is then.
-    fn take_slot(
-        &self,
-        book: &dyn ScheduleBook,
-        mut schedule: Schedule,
-        slot: Timestamp,
-        now: Timestamp,
-    ) -> Result<Schedule, StoreError> {
-        let former = schedule.last.map(|made| made.task);
-        let is_former_unfinished = former.map(|id| book.is_unfinished(id)).transpose()?.unwrap_or(false);
-        match plan(schedule.overlap, is_former_unfinished) {
-            SlotPlan::Make => self.make_slot(book, &mut schedule, slot, now)?,
-            SlotPlan::Skip => {
-                schedule.skipped = Some(slot);
-                book.write(&schedule)?;
-                let data = json!({ "schedule": schedule.name.as_str(), "slot": slot.to_string() });
-                self.store.note(&Event { task: former, ..Event::new("schedule_skipped").with(data) });
-            }
+/// Makes a task of a schedule and notes it there.
+pub(super) fn make_slot(
+    app: &App,
+    book: &dyn ScheduleBook,
+    schedule: &mut Schedule,
+    slot: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let id = app.store.reserve_ids(1)?;
+    let task = schedule.task_for(id, slot, now);
+    schedule.last = Some(Made { slot, task: id });
+    book.make(schedule, &task, &enqueued)
+}
+
+/// What to do about a schedule that cannot be looked at: one that is damaged is set aside, one of a newer luzia is looked at
+/// again later, so that it does not keep every pass busy.
+fn after_failure(
+    app: &App,
+    key: &ScheduleKey,
+    at: Timestamp,
+    now: Timestamp,
+    error: StoreError,
+    pass: &mut Pass,
+) -> Result<Option<Timestamp>, AppError> {
+    match error {
+        wrong @ StoreError::Corrupt { .. } => {
+            app.store.set_aside(&wrong)?;
+            app.store.clear_timer(&Timer::of(key, at))?;
+            pass.set_aside.push(wrong.to_string());
+            Ok(None)
         }
-        Ok(schedule)
-    }
-
-    /// Makes a task of a schedule and notes it there.
-    pub(super) fn make_slot(
-        &self,
-        book: &dyn ScheduleBook,
-        schedule: &mut Schedule,
-        slot: Timestamp,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let id = self.store.reserve_ids(1)?;
-        let task = schedule.task_for(id, slot, now);
-        schedule.last = Some(Made { slot, task: id });
-        book.make(schedule, &task, &enqueued)
-    }
-
-    /// What to do about a schedule that cannot be looked at: one that is damaged is set aside, one of a newer luzia is looked at
-    /// again later, so that it does not keep every pass busy.
-    fn after_failure(
-        &self,
-        key: &ScheduleKey,
-        at: Timestamp,
-        now: Timestamp,
-        error: StoreError,
-        pass: &mut Pass,
-    ) -> Result<Option<Timestamp>, AppError> {
-        match error {
-            wrong @ StoreError::Corrupt { .. } => {
-                self.store.set_aside(&wrong)?;
-                self.store.clear_timer(&Timer::of(key, at))?;
-                pass.set_aside.push(wrong.to_string());
-                Ok(None)
-            }
-            StoreError::Newer { .. } => {
-                let later = now.plus_ms(NEWER_AGAIN_MS);
-                self.store.set_timer(&Timer::of(key, later))?;
-                self.store.clear_timer(&Timer::of(key, at))?;
-                Ok(Some(later))
-            }
-            other => Err(other.into()),
+        StoreError::Newer { .. } => {
+            let later = now.plus_ms(NEWER_AGAIN_MS);
+            app.store.set_timer(&Timer::of(key, later))?;
+            app.store.clear_timer(&Timer::of(key, at))?;
+            Ok(Some(later))
         }
+        other => Err(other.into()),
     }
+}
 
-    fn note_failed(&self, key: Option<&ScheduleKey>, error: &AppError, pass: &mut Pass) {
-        pass.not_made.push(error.to_string());
-        let event = Event::new("schedule_failed").saying(error.to_string());
-        self.store.note(&event.with(json!({ "file": key.map(ScheduleKey::as_str) })));
-    }
+fn note_failed(app: &App, key: Option<&ScheduleKey>, error: &AppError, pass: &mut Pass) {
+    pass.not_made.push(error.to_string());
+    let event = Event::new("schedule_failed").saying(error.to_string());
+    app.store.note(&event.with(json!({ "file": key.map(ScheduleKey::as_str) })));
 }

@@ -1,7 +1,8 @@
 //! The place: state directory, configuration, file system, format and modes.
 
+use crate::app::config_reload::follow_control;
 use crate::app::doctor::{Around, Finding, Level, MOST_TOLD, add};
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, config_reload};
 use crate::model::config::Contradiction;
 use crate::store::{FORMAT_VERSION, Moded, Purpose};
 
@@ -101,7 +102,8 @@ pub(super) fn rules(app: &App, findings: &mut Vec<Finding>) {
             false => Finding::warn(CHECK, found.to_string(), hint),
         }
     };
-    let found = app.follow_control().map(|()| app.config().contradictions().into_iter().map(tell).collect());
+    let found =
+        follow_control(app).map(|()| config_reload::config(app).contradictions().into_iter().map(tell).collect());
     add(CHECK, "the rules of lanes go together", found, findings);
 }
 

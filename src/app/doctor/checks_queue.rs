@@ -1,7 +1,15 @@
 //! The work: locks, tasks in flight, records, hints, clocks and who starts what.
 
+use crate::app::config_reload::config;
 use crate::app::doctor::{Finding, Level, add};
 use crate::app::look::cycles::ring_text;
+use crate::app::look::explain::front;
+use crate::app::look::{cycles, list};
+use crate::app::pass::close_conductor;
+use crate::app::pass::unseen::blindness_of;
+use crate::app::processes::stopped_supervisor;
+use crate::app::queue::wait::has_dispatcher;
+use crate::app::sandboxes::elsewhere;
 use crate::app::{App, AppError, lock_state};
 use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
@@ -29,7 +37,7 @@ struct Read {
 pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     // Before any other look at locks, which puts them back.
     add("lock-files", "no other program has removed a lock file", removed(app), findings);
-    let locks = app.locks();
+    let locks = list::locks(app);
     match &locks {
         Ok(views) => add("locks", &format!("{} held", views.len()), Ok(locks_of(views)), findings),
         Err(error) => findings.push(Finding::error("locks", error)),
@@ -106,7 +114,7 @@ fn lock(view: &LockView) -> Option<Finding> {
 }
 
 fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
-    let timeout = |lane: &LaneName| app.config().lock_timeout_ms(lane);
+    let timeout = |lane: &LaneName| config(app).lock_timeout_ms(lane);
     let mut seen = Cleanup::default();
     app.store.clean_locks_into(&timeout, None, true, judge, &mut seen)?;
     let tell = |name: &String| Finding::warn("lock-debris", format!("\"locks/{name}\" has no lock"), FIX);
@@ -144,7 +152,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
             "its supervisor is dead"
         };
         let task = app.find(id).ok().flatten().map(|(_, task)| task);
-        let blind = task.map(|task| app.blindness_of(&task)).transpose()?.flatten();
+        let blind = task.map(|task| blindness_of(app, &task)).transpose()?.flatten();
         let hint = Some(match blind {
             Some(blind) => blind.reason().text().to_owned(),
             None => format!("the next pass recovers it: luzia dispatch, or {FIX}"),
@@ -152,7 +160,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
     }
     for id in app.store.in_flight()? {
-        if let Some(pid) = app.stopped_supervisor(id)? {
+        if let Some(pid) = stopped_supervisor(app, id)? {
             let message = format!("{id}: its supervisor, process {pid}, is stopped, and nobody watches it");
             found.push(Finding::problem("in-flight", message, format!("kill -CONT {pid}")));
         }
@@ -169,7 +177,7 @@ fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
         let hint = format!("{error}; luzia must be able to read and to write it");
         Some(Finding::problem("conductor", format!("the conductor directory \"{path}\" cannot be used"), hint))
     };
-    Ok(app.conductors()?.iter().filter_map(look).collect())
+    Ok(close_conductor::conductors(app)?.iter().filter_map(look).collect())
 }
 
 fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
@@ -326,7 +334,7 @@ fn cycles(app: &App) -> Result<Vec<Finding>, AppError> {
             format!("luzia explain {first} tells more; they wait until one of them is ended"),
         )
     };
-    Ok(app.cycles()?.into_iter().map(tell).collect())
+    Ok(cycles::cycles(app)?.into_iter().map(tell).collect())
 }
 
 fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
@@ -340,7 +348,7 @@ fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
 fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
     const CHECK: &str = "dispatcher";
     let counts = app.store.counts().map_err(AppError::from);
-    let seen = counts.and_then(|counts| Ok((counts, app.has_dispatcher()?, app.front()?.needs_pass)));
+    let seen = counts.and_then(|counts| Ok((counts, has_dispatcher(app)?, front(app)?.needs_pass)));
     findings.push(match seen {
         Err(error) => Finding::error(CHECK, &error),
         Ok((_, true, Some(id))) => {
@@ -355,7 +363,7 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
             Finding::ok(CHECK, "none, and no task waits for one")
         }
         // What stands in other sandboxes alone is told by the check below.
-        Ok((counts, false, _)) if counts.parked == 0 && app.elsewhere().is_ok_and(|(_, is_all)| is_all) => {
+        Ok((counts, false, _)) if counts.parked == 0 && elsewhere(app).is_ok_and(|(_, is_all)| is_all) => {
             Finding::ok(CHECK, "none, and no task waits for one here")
         }
         Ok((counts, false, _)) => {
@@ -372,7 +380,7 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
 /// Tasks that nothing starts, because the sandbox in which they were queued has ended.
 fn ended_sandboxes(app: &App) -> Result<Vec<Finding>, AppError> {
     const CHECK: &str = "sandboxes";
-    let (found, _) = app.elsewhere()?;
+    let (found, _) = elsewhere(app)?;
     let tell = |ids: &[TaskId], level, what: &str, hint: &str| {
         let message = format!("{} {what}", crate::app::sandboxes::named(ids));
         (!ids.is_empty()).then(|| Finding { check: CHECK, level, message, hint: Some(hint.to_owned()) })

@@ -5,6 +5,7 @@ use crate::app::doctor::checks_host::wrong_modes;
 use crate::app::doctor::checks_queue::{Waker, unwoken};
 use crate::app::doctor::checks_schedules::untimed;
 use crate::app::doctor::checks_waiting::unwatched;
+use crate::app::locks::cleanup::cleanup_stale;
 use crate::app::{App, AppError};
 use crate::model::{ScheduleKey, Timer};
 
@@ -23,104 +24,100 @@ impl Mended {
     }
 }
 
-impl App {
-    /// Makes every safe repair. Nothing is done in a directory that belongs to somebody else or that is not safe to use
-    /// even with its mode set right.
-    pub fn mend(&self, forces_file_system: bool) -> Mended {
-        let mut mended = Mended::default();
-        let root = mended.keep(self.store.root_meta().map_err(AppError::from));
-        let Some(Some(root)) = root else { return mended };
-        if root.uid != self.host.owner() {
-            mended.failed.push("the state directory belongs to another account; nothing was changed".to_owned());
-            return mended;
-        }
-        if mended.keep(self.store.has_layout().map_err(AppError::from)).is_none() {
-            return mended;
-        }
-        self.mend_modes(&mut mended);
-        let safe = self.store.check_safety(forces_file_system, false).map_err(AppError::from);
-        if mended.keep(safe).is_none() || !self.store.has_layout().unwrap_or(false) {
-            return mended;
-        }
-        self.mend_copy(&mut mended);
-        let made = mended.keep(self.store.make_folders().map_err(AppError::from)).unwrap_or_default();
-        mended.done.extend(made.iter().map(|folder| format!("\"{folder}\" was made again")));
-        self.mend_locks(&mut mended);
-        let result = self.mend_parked(&mut mended);
-        mended.keep(result);
-        let result = self.mend_schedules(&mut mended);
-        mended.keep(result);
-        let left = mended.keep(self.run_dir.left_groups().map_err(AppError::from)).unwrap_or_default();
-        for (name, group) in left {
-            self.host.remove_group(&group);
-            mended.done.push(format!("the control group \"{name}\" was removed"));
-        }
-        mended
+/// Makes every safe repair. Nothing is done in a directory that belongs to somebody else or that is not safe to use
+/// even with its mode set right.
+pub fn mend(app: &App, forces_file_system: bool) -> Mended {
+    let mut mended = Mended::default();
+    let root = mended.keep(app.store.root_meta().map_err(AppError::from));
+    let Some(Some(root)) = root else { return mended };
+    if root.uid != app.host.owner() {
+        mended.failed.push("the state directory belongs to another account; nothing was changed".to_owned());
+        return mended;
     }
-
-    /// Makes a copy a directory of its own, unless its original is still there, which `doctor` names.
-    fn mend_copy(&self, mended: &mut Mended) {
-        let Some(original) = self.store.original() else { return };
-        let parted = self.store.part_from_original().map_err(AppError::from);
-        if mended.keep(parted) == Some(true) {
-            mended.done.push(format!("the copy of \"{original}\" is a state directory of its own now"));
-        }
+    if mended.keep(app.store.has_layout().map_err(AppError::from)).is_none() {
+        return mended;
     }
-
-    fn mend_modes(&self, mended: &mut Mended) {
-        for (moded, wanted) in mended.keep(wrong_modes(self)).unwrap_or_default() {
-            let changed = self.store.set_mode(&moded.path, wanted).map_err(AppError::from);
-            if mended.keep(changed).is_some() {
-                mended.done.push(format!("\"{}\" has mode {wanted:04o} now, it had {:04o}", moded.path, moded.mode));
-            }
-        }
+    mend_modes(app, &mut mended);
+    let safe = app.store.check_safety(forces_file_system, false).map_err(AppError::from);
+    if mended.keep(safe).is_none() || !app.store.has_layout().unwrap_or(false) {
+        return mended;
     }
-
-    fn mend_locks(&self, mended: &mut Mended) {
-        let Some(cleaned) = mended.keep(self.cleanup_stale(None, false)) else { return };
-        mended.done.extend(cleaned.recovered.iter().map(|id| format!("{id} was recovered")));
-        mended.done.extend(cleaned.closed.iter().map(|id| format!("the outward directory of {id} was closed")));
-        for lock in &cleaned.locks.broken {
-            let holder = lock.holder.as_deref().unwrap_or("an unknown holder");
-            mended.done.push(format!("the stale lock of lane \"{}\" was removed, {holder} had it", lock.lane));
-        }
-        let rebuilt = cleaned.locks.rebuilt.iter();
-        mended.done.extend(rebuilt.map(|lane| format!("the sidecar of lane \"{lane}\" was written anew")));
-        for failed in &cleaned.failed {
-            mended.failed.push(format!("the conductor directory \"{}\": {}", failed.path, failed.why));
-        }
-        mended.done.extend(cleaned.locks.debris.iter().map(|name| format!("\"{}\" was removed", path_of(name))));
+    mend_copy(app, &mut mended);
+    let made = mended.keep(app.store.make_folders().map_err(AppError::from)).unwrap_or_default();
+    mended.done.extend(made.iter().map(|folder| format!("\"{folder}\" was made again")));
+    mend_locks(app, &mut mended);
+    let result = mend_parked(app, &mut mended);
+    mended.keep(result);
+    let result = mend_schedules(app, &mut mended);
+    mended.keep(result);
+    let left = mended.keep(app.run_dir.left_groups().map_err(AppError::from)).unwrap_or_default();
+    for (name, group) in left {
+        app.host.remove_group(&group);
+        mended.done.push(format!("the control group \"{name}\" was removed"));
     }
+    mended
+}
 
-    fn mend_parked(&self, mended: &mut Mended) -> Result<(), AppError> {
-        for (id, missing) in unwoken(self)? {
-            for waker in missing {
-                match waker {
-                    Waker::Timer(at) => self.store.set_timer(&Timer::of(id, at))?,
-                    Waker::After(other) => self.store.mark_after(id, other)?,
-                }
-            }
-            mended.done.push(format!("{id} will wake again"));
-        }
-        for (task, timers) in unwatched(self)? {
-            for at in timers {
-                self.store.set_timer(&Timer::of(task.id, at))?;
-            }
-            mended.done.push(format!("{} will be looked at again", task.id));
-        }
-        self.store.ring();
-        Ok(())
+/// Makes a copy a directory of its own, unless its original is still there, which `doctor` names.
+fn mend_copy(app: &App, mended: &mut Mended) {
+    let Some(original) = app.store.original() else { return };
+    let parted = app.store.part_from_original().map_err(AppError::from);
+    if mended.keep(parted) == Some(true) {
+        mended.done.push(format!("the copy of \"{original}\" is a state directory of its own now"));
     }
 }
 
-impl App {
-    fn mend_schedules(&self, mended: &mut Mended) -> Result<(), AppError> {
-        for (schedule, at) in untimed(self)? {
-            self.store.set_timer(&Timer::of(&ScheduleKey::of(&schedule.name), at))?;
-            mended.done.push(format!("the schedule \"{}\" will make its tasks again", schedule.name));
+fn mend_modes(app: &App, mended: &mut Mended) {
+    for (moded, wanted) in mended.keep(wrong_modes(app)).unwrap_or_default() {
+        let changed = app.store.set_mode(&moded.path, wanted).map_err(AppError::from);
+        if mended.keep(changed).is_some() {
+            mended.done.push(format!("\"{}\" has mode {wanted:04o} now, it had {:04o}", moded.path, moded.mode));
         }
-        Ok(())
     }
+}
+
+fn mend_locks(app: &App, mended: &mut Mended) {
+    let Some(cleaned) = mended.keep(cleanup_stale(app, None, false)) else { return };
+    mended.done.extend(cleaned.recovered.iter().map(|id| format!("{id} was recovered")));
+    mended.done.extend(cleaned.closed.iter().map(|id| format!("the outward directory of {id} was closed")));
+    for lock in &cleaned.locks.broken {
+        let holder = lock.holder.as_deref().unwrap_or("an unknown holder");
+        mended.done.push(format!("the stale lock of lane \"{}\" was removed, {holder} had it", lock.lane));
+    }
+    let rebuilt = cleaned.locks.rebuilt.iter();
+    mended.done.extend(rebuilt.map(|lane| format!("the sidecar of lane \"{lane}\" was written anew")));
+    for failed in &cleaned.failed {
+        mended.failed.push(format!("the conductor directory \"{}\": {}", failed.path, failed.why));
+    }
+    mended.done.extend(cleaned.locks.debris.iter().map(|name| format!("\"{}\" was removed", path_of(name))));
+}
+
+fn mend_parked(app: &App, mended: &mut Mended) -> Result<(), AppError> {
+    for (id, missing) in unwoken(app)? {
+        for waker in missing {
+            match waker {
+                Waker::Timer(at) => app.store.set_timer(&Timer::of(id, at))?,
+                Waker::After(other) => app.store.mark_after(id, other)?,
+            }
+        }
+        mended.done.push(format!("{id} will wake again"));
+    }
+    for (task, timers) in unwatched(app)? {
+        for at in timers {
+            app.store.set_timer(&Timer::of(task.id, at))?;
+        }
+        mended.done.push(format!("{} will be looked at again", task.id));
+    }
+    app.store.ring();
+    Ok(())
+}
+
+fn mend_schedules(app: &App, mended: &mut Mended) -> Result<(), AppError> {
+    for (schedule, at) in untimed(app)? {
+        app.store.set_timer(&Timer::of(&ScheduleKey::of(&schedule.name), at))?;
+        mended.done.push(format!("the schedule \"{}\" will make its tasks again", schedule.name));
+    }
+    Ok(())
 }
 
 /// The path of something that was cleaned away: what lay beside locks comes by its name only.

@@ -3,7 +3,7 @@
 mod queue;
 pub mod simulate;
 
-use crate::app::{App, AppError, Obstacle};
+use crate::app::{App, AppError, Obstacle, config_reload};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::policy::analytics::record::Record;
@@ -12,6 +12,7 @@ use crate::policy::simulate::estimate::{Holding, estimate, estimate_lock};
 use crate::policy::simulate::history::History;
 use crate::policy::simulate::score::Score;
 use crate::store::LockView;
+use queue::{follow_rules, queue_as_it_is};
 use std::collections::BTreeMap;
 
 pub(crate) use queue::longest;
@@ -38,107 +39,102 @@ pub const THOROUGH: Effort = Effort { tasks: 5_000, looks: 500_000, event_bytes:
 /// How many past estimates are scored at most.
 const MOST_SCORED: u64 = 500;
 
-impl App {
-    /// When a task is expected to start, over the queue of all users. `None` if too little is known, or the effort does not
-    /// suffice. Changes nothing.
-    pub fn estimate(&self, task: &Task, effort: Effort) -> Result<Option<Estimate>, AppError> {
-        if self.is_absent || !self.store.has_layout()? {
-            return Ok(None);
+/// When a task is expected to start, over the queue of all users. `None` if too little is known, or the effort does not
+/// suffice. Changes nothing.
+pub fn estimate_start(app: &App, task: &Task, effort: Effort) -> Result<Option<Estimate>, AppError> {
+    if app.is_absent || !app.store.has_layout()? {
+        return Ok(None);
+    }
+    // To count names costs a fraction of reading records.
+    let most = u64::try_from(effort.tasks).unwrap_or(u64::MAX);
+    if app.store.has_more_waiting_than(most, &|_| true)? {
+        return Ok(None);
+    }
+    let history = history(app, effort.event_bytes)?;
+    let Some(mut queue) = queue_as_it_is(app, &config_reload::config(app), &history, effort.tasks, Some(task))? else {
+        return Ok(None);
+    };
+    expect(&mut queue.load, &history, &config_reload::config(app), app.host.now());
+    follow_rules(app, &mut queue.load, &config_reload::config(app));
+    let Some(target) = queue.places.get(&task.id) else { return Ok(None) };
+    Ok(estimate(&queue.load, &queue.ledger, app.host.now(), *target, effort.looks, task.id.0))
+}
+
+/// Like `estimate`, for a task that waits for something: nothing is expected of one that waits for what does not come by itself.
+pub fn expected(app: &App, task: &Task, reasons: &[Obstacle], effort: Effort) -> Result<Option<Estimate>, AppError> {
+    let is_open = |obstacle: &Obstacle| {
+        let is_endless = matches!(obstacle, Obstacle::Paused { pause } if pause.until.is_none());
+        is_endless
+            || matches!(obstacle, Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Cycle { .. })
+    };
+    if reasons.is_empty() || reasons.iter().any(is_open) {
+        return Ok(None);
+    }
+    estimate_start(app, task, effort)
+}
+
+/// When a lane is expected to be had by `lock` or `acquire`, behind so many others in its line. An error is no error of
+/// the verb.
+pub(crate) fn expected_lock(app: &App, lane: &LaneName, ahead: u64) -> Option<Estimate> {
+    let history = history(app, QUICK.event_bytes).ok()?;
+    let now = app.host.now();
+    let holders: Vec<Holding> = app
+        .holders(lane)
+        .ok()?
+        .iter()
+        .filter(|view| !view.verdict.is_stale())
+        .map(|view| holding(app, view, lane, &history, now))
+        .collect();
+    let lengths = history.lengths(None, std::slice::from_ref(lane));
+    estimate_lock(&holders, config_reload::config(app).limit(lane), ahead, &lengths, now)
+}
+
+fn holding(app: &App, view: &LockView, lane: &LaneName, history: &History, now: Timestamp) -> Holding {
+    let record = view.record();
+    let since = record.and_then(|record| record.acquired_at).unwrap_or(now);
+    let task = view.holder().and_then(TaskId::parse).and_then(|id| app.find(id).ok().flatten());
+    let work = task.map(|(_, task)| task.work());
+    Holding { since, length: history.lengths(work.as_deref(), std::slice::from_ref(lane)) }
+}
+
+/// What the newest events say of how long work runs.
+pub(crate) fn history(app: &App, bytes: u64) -> Result<History, AppError> {
+    let mut history = History::default();
+    app.store.recent_events(bytes, &mut |event| {
+        if let Some(record) = Record::of(event.at, &event.line) {
+            history.take(&record);
         }
-        // To count names costs a fraction of reading records.
-        let most = u64::try_from(effort.tasks).unwrap_or(u64::MAX);
-        if self.store.has_more_waiting_than(most, &|_| true)? {
-            return Ok(None);
+        true
+    })?;
+    Ok(history)
+}
+
+/// How good the estimates were for the tasks that were accepted since a moment, by lane: the queue of each moment is
+/// played as it was, with what was known then.
+pub fn estimate_scores(app: &App, since: Timestamp) -> Result<BTreeMap<String, LaneScore>, AppError> {
+    if app.is_absent {
+        return Ok(BTreeMap::new());
+    }
+    // The newest count, so those before them are only learned from.
+    let (mut accepted, mut begin): (u64, Vec<Timestamp>) = (0, Vec::new());
+    let config = config_reload::config(app);
+    app.store.visit_events(since, &mut |event| {
+        if event.line.get("event").and_then(serde_json::Value::as_str) == Some("enqueued") {
+            accepted += 1;
+            begin.push(event.at);
         }
-        let history = self.history(effort.event_bytes)?;
-        let Some(mut queue) = self.queue_as_it_is(&self.config(), &history, effort.tasks, Some(task))? else {
-            return Ok(None);
-        };
-        expect(&mut queue.load, &history, &self.config(), self.host.now());
-        self.follow_rules(&mut queue.load, &self.config());
-        let Some(target) = queue.places.get(&task.id) else { return Ok(None) };
-        Ok(estimate(&queue.load, &queue.ledger, self.host.now(), *target, effort.looks, task.id.0))
-    }
-
-    /// Like `estimate`, for a task that waits for something: nothing is expected of one that waits for what does not come by itself.
-    pub fn expected(&self, task: &Task, reasons: &[Obstacle], effort: Effort) -> Result<Option<Estimate>, AppError> {
-        let is_open = |obstacle: &Obstacle| {
-            let is_endless = matches!(obstacle, Obstacle::Paused { pause } if pause.until.is_none());
-            is_endless
-                || matches!(
-                    obstacle,
-                    Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Cycle { .. }
-                )
-        };
-        if reasons.is_empty() || reasons.iter().any(is_open) {
-            return Ok(None);
+        true
+    })?;
+    let skipped = usize::try_from(accepted.saturating_sub(MOST_SCORED)).unwrap_or(usize::MAX);
+    let since = begin.get(skipped).copied().unwrap_or(since);
+    let mut score = Score::new(since, &config, MOST_SCORED);
+    app.store.visit_events(Timestamp::FIRST, &mut |event| {
+        if let Some(record) = Record::of(event.at, &event.line) {
+            score.take(&record);
         }
-        self.estimate(task, effort)
-    }
-
-    /// When a lane is expected to be had by `lock` or `acquire`, behind so many others in its line. An error is no error of
-    /// the verb.
-    pub(crate) fn expected_lock(&self, lane: &LaneName, ahead: u64) -> Option<Estimate> {
-        let history = self.history(QUICK.event_bytes).ok()?;
-        let now = self.host.now();
-        let holders: Vec<Holding> = self
-            .holders(lane)
-            .ok()?
-            .iter()
-            .filter(|view| !view.verdict.is_stale())
-            .map(|view| self.holding(view, lane, &history, now))
-            .collect();
-        let lengths = history.lengths(None, std::slice::from_ref(lane));
-        estimate_lock(&holders, self.config().limit(lane), ahead, &lengths, now)
-    }
-
-    fn holding(&self, view: &LockView, lane: &LaneName, history: &History, now: Timestamp) -> Holding {
-        let record = view.record();
-        let since = record.and_then(|record| record.acquired_at).unwrap_or(now);
-        let task = view.holder().and_then(TaskId::parse).and_then(|id| self.find(id).ok().flatten());
-        let work = task.map(|(_, task)| task.work());
-        Holding { since, length: history.lengths(work.as_deref(), std::slice::from_ref(lane)) }
-    }
-
-    /// What the newest events say of how long work runs.
-    pub(crate) fn history(&self, bytes: u64) -> Result<History, AppError> {
-        let mut history = History::default();
-        self.store.recent_events(bytes, &mut |event| {
-            if let Some(record) = Record::of(event.at, &event.line) {
-                history.take(&record);
-            }
-            true
-        })?;
-        Ok(history)
-    }
-
-    /// How good the estimates were for the tasks that were accepted since a moment, by lane: the queue of each moment is
-    /// played as it was, with what was known then.
-    pub fn estimate_scores(&self, since: Timestamp) -> Result<BTreeMap<String, LaneScore>, AppError> {
-        if self.is_absent {
-            return Ok(BTreeMap::new());
-        }
-        // The newest count, so those before them are only learned from.
-        let (mut accepted, mut begin): (u64, Vec<Timestamp>) = (0, Vec::new());
-        let config = self.config();
-        self.store.visit_events(since, &mut |event| {
-            if event.line.get("event").and_then(serde_json::Value::as_str) == Some("enqueued") {
-                accepted += 1;
-                begin.push(event.at);
-            }
-            true
-        })?;
-        let skipped = usize::try_from(accepted.saturating_sub(MOST_SCORED)).unwrap_or(usize::MAX);
-        let since = begin.get(skipped).copied().unwrap_or(since);
-        let mut score = Score::new(since, &config, MOST_SCORED);
-        self.store.visit_events(Timestamp::FIRST, &mut |event| {
-            if let Some(record) = Record::of(event.at, &event.line) {
-                score.take(&record);
-            }
-            true
-        })?;
-        Ok(score.finish())
-    }
+        true
+    })?;
+    Ok(score.finish())
 }
 
 /// A time that is not to be taken exactly: `about 4m`.

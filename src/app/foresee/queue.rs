@@ -1,7 +1,8 @@
 //! The queue as it is, for a simulation: what waits, what runs, and who else holds lanes.
 
 use crate::app::pass::candidates::weights_of;
-use crate::app::{App, AppError};
+use crate::app::pass::situation::unfinished_before;
+use crate::app::{App, AppError, config_reload};
 use crate::model::{Config, LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp};
 use crate::policy::fair::Ledger;
 use crate::policy::hold::pause_of;
@@ -29,43 +30,39 @@ struct Builder<'a> {
     queue: Queue,
 }
 
-impl App {
-    /// The queue as it is; `None` when more than `most` tasks wait. `extra` is a task that is not queued, or one that is.
-    /// Tasks of which nobody knows when they could start are left out: paused ones, and those after such.
-    pub(super) fn queue_as_it_is(
-        &self,
-        config: &Config,
-        history: &History,
-        most: usize,
-        extra: Option<&Task>,
-    ) -> Result<Option<Queue>, AppError> {
-        let load = Load::empty(config.slots_max, config.tier_shares);
-        let ledger = self.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
-        let queue = Queue { load, ledger, places: BTreeMap::new() };
-        let mut builder = Builder { app: self, config, history, now: self.host.now(), queue };
-        builder.add_running();
-        let mut waiting = Vec::new();
-        for task in self.store.pending_tasks(None)?.take(most.saturating_add(1)) {
-            // A record that does not read is `doctor`'s to report.
-            waiting.extend(task.ok().filter(|task| task.status() == Status::Pending));
-        }
-        if waiting.len() > most {
-            return Ok(None);
-        }
-        if let Some(extra) = extra.filter(|extra| waiting.iter().all(|task| task.id != extra.id)) {
-            waiting.push(extra.clone());
-        }
-        builder.add_waiting(waiting);
-        builder.add_other_holders()?;
-        Ok(Some(builder.queue))
+/// The queue as it is; `None` when more than `most` tasks wait. `extra` is a task that is not queued, or one that is.
+/// Tasks of which nobody knows when they could start are left out: paused ones, and those after such.
+pub(super) fn queue_as_it_is(
+    app: &App,
+    config: &Config,
+    history: &History,
+    most: usize,
+    extra: Option<&Task>,
+) -> Result<Option<Queue>, AppError> {
+    let load = Load::empty(config.slots_max, config.tier_shares);
+    let ledger = app.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
+    let queue = Queue { load, ledger, places: BTreeMap::new() };
+    let mut builder = Builder { app: app, config, history, now: app.host.now(), queue };
+    builder.add_running();
+    let mut waiting = Vec::new();
+    for task in app.store.pending_tasks(None)?.take(most.saturating_add(1)) {
+        // A record that does not read is `doctor`'s to report.
+        waiting.extend(task.ok().filter(|task| task.status() == Status::Pending));
     }
+    if waiting.len() > most {
+        return Ok(None);
+    }
+    if let Some(extra) = extra.filter(|extra| waiting.iter().all(|task| task.id != extra.id)) {
+        waiting.push(extra.clone());
+    }
+    builder.add_waiting(waiting);
+    builder.add_other_holders()?;
+    Ok(Some(builder.queue))
 }
 
-impl App {
-    /// Takes up rates, with the grants of now, and reserves. Grants that do not read count as none.
-    pub(super) fn follow_rules(&self, load: &mut Load, config: &Config) {
-        load.follow_rules(config, &|lane, rate| self.store.granted_lately(lane, rate).unwrap_or_default());
-    }
+/// Takes up rates, with the grants of now, and reserves. Grants that do not read count as none.
+pub(super) fn follow_rules(app: &App, load: &mut Load, config: &Config) {
+    load.follow_rules(config, &|lane, rate| app.store.granted_lately(lane, rate).unwrap_or_default());
 }
 
 impl Builder<'_> {
@@ -92,7 +89,7 @@ impl Builder<'_> {
 
     fn add_waiting(&mut self, mut waiting: Vec<Task>) {
         waiting.sort_by_key(|task| task.id);
-        let control = self.app.control();
+        let control = config_reload::control(self.app);
         let mut after = Vec::new();
         for task in &waiting {
             let pause = pause_of(task, &control.holds, self.now);
@@ -106,7 +103,7 @@ impl Builder<'_> {
             let mut job = self.job(task, &task.all_lanes());
             job.ready = until.into_iter().flatten().chain([self.now]).max().unwrap_or(self.now);
             self.push(task.id, job);
-            let unfinished = self.app.unfinished_before(task);
+            let unfinished = unfinished_before(self.app, task);
             if !unfinished.is_empty() {
                 after.push((task.id, unfinished));
             }

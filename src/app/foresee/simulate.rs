@@ -1,6 +1,7 @@
 //! `simulate`: a described load, or the queue as it is, and what changes of limits and weights would make of it.
 
-use crate::app::{App, AppError};
+use super::queue::{follow_rules, queue_as_it_is};
+use crate::app::{App, AppError, config_reload, foresee};
 use crate::model::{Config, Timestamp};
 use crate::policy::fair::Ledger;
 use crate::policy::simulate::load::{Length, Load};
@@ -44,37 +45,35 @@ pub fn simulate_plan(plan: &Plan, changes: &[Change], seed: u64) -> Outcome {
     Outcome { now: of(plan), then, assumed: 0, begin: Timestamp(0) }
 }
 
-impl App {
-    /// Runs the queue as it is, and again with changes. Lengths are drawn once from those that were seen.
-    pub fn simulate_queue(&self, changes: &[Change], seed: u64) -> Result<Outcome, AppError> {
-        let begin = self.host.now();
-        let nothing = || simulate(&Load::empty(1, [1; 3]), Ledger::default(), begin, &mut Random::new(seed));
-        if self.is_absent || !self.store.has_layout()? {
-            let then = (!changes.is_empty()).then(nothing);
-            return Ok(Outcome { now: nothing(), then, assumed: 0, begin });
-        }
-        let history = self.history(EVENT_BYTES)?;
-        let mut assumed = 0;
-        let mut of = |config: &Config| -> Result<Report, AppError> {
-            let Some(mut queue) = self.queue_as_it_is(config, &history, MOST_WAITING, None)? else {
-                let message = format!("more than {MOST_WAITING} tasks wait, and so many are not simulated");
-                return Err(AppError::usage(message).hint("describe the load in a file: luzia simulate --help"));
-            };
-            self.follow_rules(&mut queue.load, config);
-            let mut random = Random::new(seed);
-            assumed = 0;
-            for job in &mut queue.load.jobs {
-                let ran = job.since.map_or(0, |since| u64::try_from(begin.ms_since(since)).unwrap_or(0));
-                let drawn = job.length.draw(ran, &mut random);
-                assumed += u64::from(drawn.is_none() && job.is_task);
-                job.length = Length::Fixed(drawn.unwrap_or(ran.saturating_add(ASSUMED_MS)));
-            }
-            Ok(simulate(&queue.load, queue.ledger, begin, &mut random))
-        };
-        let mut changed = Config::clone(&self.config());
-        changes.iter().for_each(|change| change.apply(&mut changed));
-        let then = if changes.is_empty() { None } else { Some(of(&changed)?) };
-        let now = of(&self.config())?;
-        Ok(Outcome { now, then, assumed, begin })
+/// Runs the queue as it is, and again with changes. Lengths are drawn once from those that were seen.
+pub fn simulate_queue(app: &App, changes: &[Change], seed: u64) -> Result<Outcome, AppError> {
+    let begin = app.host.now();
+    let nothing = || simulate(&Load::empty(1, [1; 3]), Ledger::default(), begin, &mut Random::new(seed));
+    if app.is_absent || !app.store.has_layout()? {
+        let then = (!changes.is_empty()).then(nothing);
+        return Ok(Outcome { now: nothing(), then, assumed: 0, begin });
     }
+    let history = foresee::history(app, EVENT_BYTES)?;
+    let mut assumed = 0;
+    let mut of = |config: &Config| -> Result<Report, AppError> {
+        let Some(mut queue) = queue_as_it_is(app, config, &history, MOST_WAITING, None)? else {
+            let message = format!("more than {MOST_WAITING} tasks wait, and so many are not simulated");
+            return Err(AppError::usage(message).hint("describe the load in a file: luzia simulate --help"));
+        };
+        follow_rules(app, &mut queue.load, config);
+        let mut random = Random::new(seed);
+        assumed = 0;
+        for job in &mut queue.load.jobs {
+            let ran = job.since.map_or(0, |since| u64::try_from(begin.ms_since(since)).unwrap_or(0));
+            let drawn = job.length.draw(ran, &mut random);
+            assumed += u64::from(drawn.is_none() && job.is_task);
+            job.length = Length::Fixed(drawn.unwrap_or(ran.saturating_add(ASSUMED_MS)));
+        }
+        Ok(simulate(&queue.load, queue.ledger, begin, &mut random))
+    };
+    let mut changed = Config::clone(&config_reload::config(app));
+    changes.iter().for_each(|change| change.apply(&mut changed));
+    let then = if changes.is_empty() { None } else { Some(of(&changed)?) };
+    let now = of(&config_reload::config(app))?;
+    Ok(Outcome { now, then, assumed, begin })
 }

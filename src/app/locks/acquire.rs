@@ -1,7 +1,11 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
 
+use super::reentrancy::reentrant;
+use crate::app::config_reload::config;
+use crate::app::locks::consent;
 use crate::app::locks::release::{execution, held_error};
-use crate::app::locks::waiting::{Bar, Full, barred_error, behind_error};
+use crate::app::locks::waiting::{Bar, Full, acquire_waiting, barred_error, behind_error};
+use crate::app::look::list;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
@@ -15,7 +19,7 @@ use std::collections::BTreeSet;
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
-    /// The lanes, as [`App::lane_set`] gives them: all are taken, or none.
+    /// The lanes, as `lanes_to_take` gives them: all are taken, or none.
     pub lanes: Vec<LaneName>,
     /// Who will hold them: `--task`.
     pub holder: String,
@@ -91,188 +95,185 @@ pub(crate) struct Around {
     pub wanted: Vec<LaneName>,
 }
 
-impl App {
-    /// The lanes that one request names, in the order in which they are taken. A lane that is named twice, a second user and too
-    /// many lanes are refused.
-    pub fn lane_set(&self, named: Vec<LaneName>) -> Result<Vec<LaneName>, AppError> {
-        lane_set(named).map_err(|wrong| {
-            AppError::usage(wrong.to_string()).hint("nothing was changed; name each lane once, and one user at most")
-        })
-    }
+/// The lanes that one request names, in the order in which they are taken. A lane that is named twice, a second user and too
+/// many lanes are refused.
+pub fn lanes_to_take(app: &App, named: Vec<LaneName>) -> Result<Vec<LaneName>, AppError> {
+    lane_set(named).map_err(|wrong| {
+        AppError::usage(wrong.to_string()).hint("nothing was changed; name each lane once, and one user at most")
+    })
+}
 
-    /// Tells what the task around this process holds from what is still to be taken.
-    pub(crate) fn split_by_holder(&self, lanes: &[LaneName]) -> Result<Around, AppError> {
-        let mut around = Around { held: Vec::new(), wanted: Vec::new() };
-        for lane in lanes {
-            match self.reentrant(lane)? {
-                Some(grant) => around.held.push(grant),
-                None => around.wanted.push(lane.clone()),
+/// Tells what the task around this process holds from what is still to be taken.
+pub(crate) fn split_by_holder(app: &App, lanes: &[LaneName]) -> Result<Around, AppError> {
+    let mut around = Around { held: Vec::new(), wanted: Vec::new() };
+    for lane in lanes {
+        match reentrant(app, lane)? {
+            Some(grant) => around.held.push(grant),
+            None => around.wanted.push(lane.clone()),
+        }
+    }
+    Ok(around)
+}
+
+/// Takes leases of all lanes or of none, waiting as long as was asked. `tell` takes the lines that say for whom it waits.
+pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<Leased, AppError> {
+    let holder = app.holder_name(&lease.holder)?;
+    Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
+    if lease.ttl_ms == Some(0) {
+        return Err(AppError::usage("--ttl must be longer than 0"));
+    }
+    let around = split_by_holder(app, &lease.lanes)?;
+    if around.wanted.is_empty() {
+        return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
+    }
+    let process = process_of(app, lease.pid)?;
+    app.store.prepare()?;
+    let request = Request {
+        needs: app.needs(&around.wanted),
+        holder: holder.clone(),
+        kind: LockKind::Lease,
+        ttl_ms: lease.ttl_ms,
+        process,
+        pid_watched: lease.pid.is_some(),
+        who: Who { asked_by: consent::asked_by(app, app.host.identity().pid), ..app.who(&[]) },
+        durable: lease.durable,
+        lenders: Vec::new(),
+        stands: standing,
+    };
+    let mut log = Vec::new();
+    let begun_ms = app.host.boot_ms();
+    match acquire_waiting(app, &request, Some(lease.wait_ms), tell, &mut log)? {
+        Waited::Granted(granted) => {
+            note_granted_now(app, &granted, &holder, begun_ms);
+            Ok(around.leased(&lease.lanes, granted, log))
+        }
+        Waited::Behind(lane) => Err(behind_error(&lane)),
+        Waited::Barred(bar) => Err(barred_error(&bar, app.host.now())),
+        Waited::Held(full) => {
+            let mut error = full.error(app.host.now());
+            for (lane, view) in full.holders() {
+                let Some(line) = locked_line(lane, view.holder(), &holder) else { continue };
+                app.store.note(&Event::new("lock_refused").in_lane(lane).saying(line.clone()));
+                log.push(line);
             }
+            error.0.log = log;
+            Err(error)
         }
-        Ok(around)
     }
+}
 
-    /// Takes leases of all lanes or of none, waiting as long as was asked. `tell` takes the lines that say for whom it waits.
-    pub fn acquire(&self, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<Leased, AppError> {
-        let holder = self.holder_name(&lease.holder)?;
-        Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
-        if lease.ttl_ms == Some(0) {
-            return Err(AppError::usage("--ttl must be longer than 0"));
-        }
-        let around = self.split_by_holder(&lease.lanes)?;
-        if around.wanted.is_empty() {
-            return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
-        }
-        let process = self.process_of(lease.pid)?;
-        self.store.prepare()?;
-        let request = Request {
-            needs: self.needs(&around.wanted),
-            holder: holder.clone(),
-            kind: LockKind::Lease,
-            ttl_ms: lease.ttl_ms,
-            process,
-            pid_watched: lease.pid.is_some(),
-            who: Who { asked_by: self.asked_by(self.host.identity().pid), ..self.who(&[]) },
-            durable: lease.durable,
-            lenders: Vec::new(),
-            stands: standing,
-        };
-        let mut log = Vec::new();
-        let begun_ms = self.host.boot_ms();
-        match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
-            Waited::Granted(granted) => {
-                self.note_granted_now(&granted, &holder, begun_ms);
-                Ok(around.leased(&lease.lanes, granted, log))
-            }
-            Waited::Behind(lane) => Err(behind_error(&lane)),
-            Waited::Barred(bar) => Err(barred_error(&bar, self.host.now())),
-            Waited::Held(full) => {
-                let mut error = full.error(self.host.now());
-                for (lane, view) in full.holders() {
-                    let Some(line) = locked_line(lane, view.holder(), &holder) else { continue };
-                    self.store.note(&Event::new("lock_refused").in_lane(lane).saying(line.clone()));
-                    log.push(line);
-                }
-                error.0.log = log;
-                Err(error)
-            }
-        }
+/// Tells of the lanes that were taken, and not of those that were only refreshed.
+pub(crate) fn note_granted_now(app: &App, granted: &Granted, holder: &str, begun_ms: u64) {
+    for grant in granted.taken() {
+        note_acquired(app, grant, holder, begun_ms);
     }
+}
 
-    /// Tells of the lanes that were taken, and not of those that were only refreshed.
-    pub(crate) fn note_granted_now(&self, granted: &Granted, holder: &str, begun_ms: u64) {
-        for grant in granted.taken() {
-            self.note_acquired(grant, holder, begun_ms);
+/// Tells that a lane was taken that has been waited for since a moment of the boot clock.
+pub(crate) fn note_acquired(app: &App, grant: &Grant, holder: &str, begun_ms: u64) {
+    let waited_ms = app.host.boot_ms().saturating_sub(begun_ms);
+    let lock = (grant.lock_id.0.as_str(), grant.fence.0);
+    let data = serde_json::json!({ "lock_id": lock.0, "fence": lock.1, "holder": holder, "waited_ms": waited_ms });
+    let mut event = Event::new("lock_acquired").in_lane(&grant.lane).with(data);
+    event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
+    app.store.note(&event);
+}
+
+pub(crate) fn note_lock(app: &App, name: &'static str, grant: &Grant, holder: &str, message: Option<String>) {
+    let data = serde_json::json!({ "lock_id": grant.lock_id.0, "fence": grant.fence.0, "holder": holder });
+    let mut event = Event::new(name).in_lane(&grant.lane).with(data);
+    event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
+    event.message = message;
+    app.store.note(&event);
+}
+
+pub(crate) fn process_of(app: &App, pid: Option<u32>) -> Result<Identity, AppError> {
+    let Some(pid) = pid else { return Ok(app.host.identity()) };
+    match app.host.probe(pid) {
+        Probe::Alive { start } => Ok(Identity { pid, start, boot_id: app.host.identity().boot_id }),
+        Probe::Gone | Probe::Zombie | Probe::Unknown => {
+            Err(AppError::usage(format!("there is no living process {pid}")).hint("--pid $$ names the calling shell"))
         }
     }
+}
 
-    /// Tells that a lane was taken that has been waited for since a moment of the boot clock.
-    pub(crate) fn note_acquired(&self, grant: &Grant, holder: &str, begun_ms: u64) {
-        let waited_ms = self.host.boot_ms().saturating_sub(begun_ms);
-        let lock = (grant.lock_id.0.as_str(), grant.fence.0);
-        let data = serde_json::json!({ "lock_id": lock.0, "fence": lock.1, "holder": holder, "waited_ms": waited_ms });
-        let mut event = Event::new("lock_acquired").in_lane(&grant.lane).with(data);
-        event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
-        self.store.note(&event);
+/// The lanes that have a lock of some kind, each once.
+pub(super) fn lanes_where(app: &App, wanted: impl Fn(&LockView) -> bool) -> Result<Vec<LaneName>, AppError> {
+    let locks = list::locks(app)?.into_iter().filter(wanted);
+    let lanes: BTreeSet<LaneName> = locks.filter_map(|view| view.lane).collect();
+    Ok(lanes.into_iter().collect())
+}
+
+/// Extends leases by their lock id: in some lanes, or, where none is named, in all that have it. Gives those that were
+/// extended, and the first error among the others.
+pub fn renew_all(app: &App, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Grant>, Option<AppError>), AppError> {
+    let mut named = lanes.to_vec();
+    if named.is_empty() {
+        named = lanes_to_take(app, lanes_where(app, |view| view.lock_id() == Some(lock_id))?)?;
     }
-
-    pub(crate) fn note_lock(&self, name: &'static str, grant: &Grant, holder: &str, message: Option<String>) {
-        let data = serde_json::json!({ "lock_id": grant.lock_id.0, "fence": grant.fence.0, "holder": holder });
-        let mut event = Event::new(name).in_lane(&grant.lane).with(data);
-        event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
-        event.message = message;
-        self.store.note(&event);
+    if named.is_empty() {
+        let error = AppError::new(Kind::No, Code::LockLost, format!("no lane is held by \"{lock_id}\""));
+        return Err(error.hint("stop the work it protected, and acquire it again").next("luzia list-locks"));
     }
-
-    pub(crate) fn process_of(&self, pid: Option<u32>) -> Result<Identity, AppError> {
-        let Some(pid) = pid else { return Ok(self.host.identity()) };
-        match self.host.probe(pid) {
-            Probe::Alive { start } => Ok(Identity { pid, start, boot_id: self.host.identity().boot_id }),
-            Probe::Gone | Probe::Zombie | Probe::Unknown => {
-                Err(AppError::usage(format!("there is no living process {pid}"))
-                    .hint("--pid $$ names the calling shell"))
-            }
+    let (mut grants, mut failed) = (Vec::new(), None);
+    for lane in &named {
+        match renew(app, lane, lock_id) {
+            Ok(grant) => grants.push(grant),
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
+    Ok((grants, failed))
+}
 
-    /// The lanes that have a lock of some kind, each once.
-    pub(super) fn lanes_where(&self, wanted: impl Fn(&LockView) -> bool) -> Result<Vec<LaneName>, AppError> {
-        let locks = self.locks()?.into_iter().filter(wanted);
-        let lanes: BTreeSet<LaneName> = locks.filter_map(|view| view.lane).collect();
-        Ok(lanes.into_iter().collect())
+/// Extends a lease by its lock id.
+fn renew(app: &App, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
+    let lost = |view: Option<&LockView>| lost_error(lane, lock_id, view, app.host.now());
+    let views = app.holders(lane)?;
+    let is_it = |view: &&LockView| view.lock_id() == Some(lock_id);
+    let Some(view) = views.iter().find(is_it) else { return Err(lost(views.first())) };
+    if let Some(grant) = reentrant(app, lane)?.filter(|grant| grant.lock_id.0 == lock_id) {
+        return Ok(grant);
     }
+    let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {
+        return Err(AppError::new(
+            Kind::No,
+            Code::NotALease,
+            format!("\"{lock_id}\" is no lease, and needs no renewal"),
+        ));
+    };
+    if view.verdict.is_stale() {
+        return Err(lost(Some(view)));
+    }
+    let request = Request {
+        needs: vec![app.need(lane)],
+        holder: record.task_id.clone().unwrap_or_default(),
+        kind: LockKind::Lease,
+        ttl_ms: None,
+        process: app.host.identity(),
+        pid_watched: false,
+        who: Who::default(),
+        durable: false,
+        lenders: Vec::new(),
+        stands: standing,
+    };
+    // The look and the refresh are two transactions; the refresh itself compares again, under the guard.
+    match app.store.refresh(&request, lock_id, judge)? {
+        Some(grant) => Ok(grant),
+        None => Err(lost(None)),
+    }
+}
 
-    /// Extends leases by their lock id: in some lanes, or, where none is named, in all that have it. Gives those that were
-    /// extended, and the first error among the others.
-    pub fn renew_all(&self, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Grant>, Option<AppError>), AppError> {
-        let mut named = lanes.to_vec();
-        if named.is_empty() {
-            named = self.lane_set(self.lanes_where(|view| view.lock_id() == Some(lock_id))?)?;
-        }
-        if named.is_empty() {
-            let error = AppError::new(Kind::No, Code::LockLost, format!("no lane is held by \"{lock_id}\""));
-            return Err(error.hint("stop the work it protected, and acquire it again").next("luzia list-locks"));
-        }
-        let (mut grants, mut failed) = (Vec::new(), None);
-        for lane in &named {
-            match self.renew(lane, lock_id) {
-                Ok(grant) => grants.push(grant),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        Ok((grants, failed))
-    }
+/// Whether the next acquirer would get a lane.
+pub fn check(app: &App, lane: &LaneName) -> Result<Checked, AppError> {
+    let holders = app.holders(lane)?;
+    let limited_until = limited_until(app, lane)?;
+    Ok(Checked { lane: lane.clone(), limit: config(app).limit(lane), holders, limited_until })
+}
 
-    /// Extends a lease by its lock id.
-    fn renew(&self, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
-        let lost = |view: Option<&LockView>| lost_error(lane, lock_id, view, self.host.now());
-        let views = self.holders(lane)?;
-        let is_it = |view: &&LockView| view.lock_id() == Some(lock_id);
-        let Some(view) = views.iter().find(is_it) else { return Err(lost(views.first())) };
-        if let Some(grant) = self.reentrant(lane)?.filter(|grant| grant.lock_id.0 == lock_id) {
-            return Ok(grant);
-        }
-        let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {
-            return Err(AppError::new(
-                Kind::No,
-                Code::NotALease,
-                format!("\"{lock_id}\" is no lease, and needs no renewal"),
-            ));
-        };
-        if view.verdict.is_stale() {
-            return Err(lost(Some(view)));
-        }
-        let request = Request {
-            needs: vec![self.need(lane)],
-            holder: record.task_id.clone().unwrap_or_default(),
-            kind: LockKind::Lease,
-            ttl_ms: None,
-            process: self.host.identity(),
-            pid_watched: false,
-            who: Who::default(),
-            durable: false,
-            lenders: Vec::new(),
-            stands: standing,
-        };
-        // The look and the refresh are two transactions; the refresh itself compares again, under the guard.
-        match self.store.refresh(&request, lock_id, judge)? {
-            Some(grant) => Ok(grant),
-            None => Err(lost(None)),
-        }
-    }
-
-    /// Whether the next acquirer would get a lane.
-    pub fn check(&self, lane: &LaneName) -> Result<Checked, AppError> {
-        let holders = self.holders(lane)?;
-        let limited_until = self.limited_until(lane)?;
-        Ok(Checked { lane: lane.clone(), limit: self.config().limit(lane), holders, limited_until })
-    }
-
-    /// The moment from which the rate of a lane allows a grant; `None` when it does now.
-    pub(crate) fn limited_until(&self, lane: &LaneName) -> Result<Option<Timestamp>, AppError> {
-        let rate = self.config().rate(lane);
-        Ok(rate.map_or(Ok(None), |rate| self.store.granted_again(lane, rate))?)
-    }
+/// The moment from which the rate of a lane allows a grant; `None` when it does now.
+pub(crate) fn limited_until(app: &App, lane: &LaneName) -> Result<Option<Timestamp>, AppError> {
+    let rate = config(app).rate(lane);
+    Ok(rate.map_or(Ok(None), |rate| app.store.granted_again(lane, rate))?)
 }
 
 /// A lease that is no longer there to be renewed: who has the lane now, or why the lease is over.

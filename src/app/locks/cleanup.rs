@@ -1,8 +1,11 @@
 //! `cleanup-stale`: removes locks that are proven stale, and brings dead tasks to their end.
 
-use crate::app::pass::Pass;
-use crate::app::pass::unseen::{Unseen, unseen};
-use crate::app::{App, AppError, lane_word};
+use crate::app::check_project::{check_project, conductor_of};
+use crate::app::config_reload::config;
+use crate::app::pass::close_conductor::close_outward;
+use crate::app::pass::unseen::{Unseen, blindness, unseen};
+use crate::app::pass::{Pass, recover_one};
+use crate::app::{App, AppError, lane_word, pass};
 use crate::model::TaskId;
 use crate::policy::staleness::judge;
 use crate::policy::witness::Blind;
@@ -76,102 +79,100 @@ pub fn stale_line(lock: &Break) -> Option<String> {
     })
 }
 
-impl App {
-    /// Removes stale locks and recovers dead tasks; with `dry_run`, only tells. Checks every configured project too.
-    pub fn cleanup_stale(&self, max_age_ms: Option<u64>, dry_run: bool) -> Result<Cleaned, AppError> {
-        let mut cleaned = Cleaned::default();
-        match self.clean(max_age_ms, dry_run, &mut cleaned) {
-            Err(error) if !dry_run => Err(cleaned.beside(error)),
-            other => other.map(|()| cleaned),
-        }
+/// Removes stale locks and recovers dead tasks; with `dry_run`, only tells. Checks every configured project too.
+pub fn cleanup_stale(app: &App, max_age_ms: Option<u64>, dry_run: bool) -> Result<Cleaned, AppError> {
+    let mut cleaned = Cleaned::default();
+    match clean(app, max_age_ms, dry_run, &mut cleaned) {
+        Err(error) if !dry_run => Err(cleaned.beside(error)),
+        other => other.map(|()| cleaned),
     }
+}
 
-    fn clean(&self, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleaned) -> Result<(), AppError> {
-        if !self.store.has_layout()? {
-            return Ok(());
-        }
-        let mut pass = Pass::default();
-        // Inside a task nothing is recovered.
-        let dead = if self.inside.is_none() { self.store.unsupervised()? } else { Vec::new() };
-        for id in dead {
-            if dry_run || self.recover_one(id, &mut pass)? {
-                cleaned.recovered.push(id);
-            }
-        }
-        if !dry_run {
-            self.await_recovery(&cleaned.recovered)?;
-        }
-        (cleaned.closed, cleaned.failed) = self.close_outward(dry_run)?;
-        let timeout = |lane: &crate::model::LaneName| self.config().lock_timeout_ms(lane);
-        let locks = self.store.clean_locks_into(&timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
-        if !dry_run {
-            for lock in &cleaned.locks.broken {
-                self.store.note(&broken_event(lock));
-            }
-        }
-        locks?;
-        cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
-        for project in self.config().projects.keys() {
-            match self.check_project(project, dry_run) {
-                Ok(checked) => cleaned.projects.extend(checked),
-                Err(error) => {
-                    let path = self.conductor_of(project)?;
-                    cleaned.failed.retain(|failed| failed.path != path);
-                    let (project, why) = (Some(project.clone()), error.0.message);
-                    cleaned.failed.push(Failed { project, path, why });
-                }
-            }
-        }
-        Ok(())
+fn clean(app: &App, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleaned) -> Result<(), AppError> {
+    if !app.store.has_layout()? {
+        return Ok(());
     }
+    let mut pass = Pass::default();
+    // Inside a task nothing is recovered.
+    let dead = if app.inside.is_none() { app.store.unsupervised()? } else { Vec::new() };
+    for id in dead {
+        if dry_run || recover_one(app, id, &mut pass)? {
+            cleaned.recovered.push(id);
+        }
+    }
+    if !dry_run {
+        await_recovery(app, &cleaned.recovered)?;
+    }
+    (cleaned.closed, cleaned.failed) = close_outward(app, dry_run)?;
+    let timeout = |lane: &crate::model::LaneName| config(app).lock_timeout_ms(lane);
+    let locks = app.store.clean_locks_into(&timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
+    if !dry_run {
+        for lock in &cleaned.locks.broken {
+            app.store.note(&broken_event(lock));
+        }
+    }
+    locks?;
+    cleaned.locks.debris.extend(app.store.clean_spool(dry_run)?);
+    for project in config(app).projects.keys() {
+        match check_project(app, project, dry_run) {
+            Ok(checked) => cleaned.projects.extend(checked),
+            Err(error) => {
+                let path = conductor_of(app, project)?;
+                cleaned.failed.retain(|failed| failed.path != path);
+                let (project, why) = (Some(project.clone()), error.0.message);
+                cleaned.failed.push(Failed { project, path, why });
+            }
+        }
+    }
+    Ok(())
+}
 
-    /// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A
-    /// command that does not die is waited for as long as its grace, no longer.
-    pub(crate) fn await_recovery(&self, ids: &[TaskId]) -> Result<(), AppError> {
-        let begin = self.host.boot_ms();
-        for id in ids {
-            let grace_ms = self.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
-            while self.run_dir.is_supervised(*id)?
-                && !self.runs_again(*id)?
-                && self.host.boot_ms().saturating_sub(begin) < grace_ms + 10_000
-            {
-                self.host.sleep(std::time::Duration::from_millis(5));
-            }
+/// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A
+/// command that does not die is waited for as long as its grace, no longer.
+pub(crate) fn await_recovery(app: &App, ids: &[TaskId]) -> Result<(), AppError> {
+    let begin = app.host.boot_ms();
+    for id in ids {
+        let grace_ms = app.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
+        while app.run_dir.is_supervised(*id)?
+            && !runs_again(app, *id)?
+            && app.host.boot_ms().saturating_sub(begin) < grace_ms + 10_000
+        {
+            app.host.sleep(std::time::Duration::from_millis(5));
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Whether the supervisor that started a task lives. That of a task to be recovered is dead, and who recovers it
-    /// records no start.
-    fn runs_again(&self, id: TaskId) -> Result<bool, AppError> {
-        let started = self.store.started(id)?.flatten();
-        Ok(started.is_some_and(|started| {
-            let who = started.supervisor;
-            who.boot_id == self.host.identity().boot_id && self.host.probe(who.pid).proves_life_of(who.start)
-        }))
-    }
+/// Whether the supervisor that started a task lives. That of a task to be recovered is dead, and who recovers it
+/// records no start.
+fn runs_again(app: &App, id: TaskId) -> Result<bool, AppError> {
+    let started = app.store.started(id)?.flatten();
+    Ok(started.is_some_and(|started| {
+        let who = started.supervisor;
+        who.boot_id == app.host.identity().boot_id && app.host.probe(who.pid).proves_life_of(who.start)
+    }))
+}
 
-    /// Recovers one dead task and waits for it, so that its lanes can be had.
-    pub(crate) fn recover_now(&self, id: TaskId) -> Result<(), AppError> {
-        let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
-        if let Some(why) = self.blindness(id, &found)? {
-            let mut error = unseen(&Unseen { task: id, why });
-            if why == Blind::UnknownPids {
-                // No pass of anybody will see them: only a person can tell.
-                let lane = found.task.as_ref().and_then(|task| task.all_lanes().first().map(lane_word));
-                error.0.overriding.extend(lane.map(|lane| format!("luzia release {lane} --force")));
-            }
-            return Err(error);
+/// Recovers one dead task and waits for it, so that its lanes can be had.
+pub(crate) fn recover_now(app: &App, id: TaskId) -> Result<(), AppError> {
+    let Some(found) = app.store.find_abandoned(id)? else { return await_recovery(app, &[id]) };
+    if let Some(why) = blindness(app, id, &found)? {
+        let mut error = unseen(&Unseen { task: id, why });
+        if why == Blind::UnknownPids {
+            // No pass of anybody will see them: only a person can tell.
+            let lane = found.task.as_ref().and_then(|task| task.all_lanes().first().map(lane_word));
+            error.0.overriding.extend(lane.map(|lane| format!("luzia release {lane} --force")));
         }
-        let must_kill = crate::policy::recovery::needs_supervisor(seen(&found));
-        drop(found);
-        let mut pass = Pass::default();
-        if self.inside.is_some() && must_kill {
-            // Inside a task nothing is started; its own supervisor makes the pass that recovers.
-            self.pass()?;
-        } else {
-            self.recover_one(id, &mut pass)?;
-        }
-        self.await_recovery(&[id])
+        return Err(error);
     }
+    let must_kill = crate::policy::recovery::needs_supervisor(seen(&found));
+    drop(found);
+    let mut pass = Pass::default();
+    if app.inside.is_some() && must_kill {
+        // Inside a task nothing is started; its own supervisor makes the pass that recovers.
+        pass::pass(app)?;
+    } else {
+        recover_one(app, id, &mut pass)?;
+    }
+    await_recovery(app, &[id])
 }

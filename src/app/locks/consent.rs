@@ -1,5 +1,6 @@
 //! Which work of somebody else a command would end or take away: then a person is asked first (P10).
 
+use super::session::key_of_process;
 use crate::app::{App, AppError, shell_word};
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Who};
 use crate::policy::agent;
@@ -43,116 +44,113 @@ pub struct Asked {
     pub force: bool,
 }
 
-impl App {
-    /// The question to ask before a cancel or a pause: it would end or stop, as `verb` says, running work of somebody else.
-    /// `account` is the name of the account that calls.
-    pub fn foreign_question(&self, verb: &str, ids: &[TaskId], account: &str) -> Result<Option<Question>, AppError> {
-        let mut foreign = Vec::new();
-        for id in ids {
-            let task = self.existing(*id)?;
-            let runs = matches!(task.status(), Status::Running | Status::Waiting);
-            if runs && !self.is_around_or_child(&task) && self.is_foreign_task(&task, account) {
-                foreign.push(task);
-            }
+/// The question to ask before a cancel or a pause: it would end or stop, as `verb` says, running work of somebody else.
+/// `account` is the name of the account that calls.
+pub fn foreign_question(app: &App, verb: &str, ids: &[TaskId], account: &str) -> Result<Option<Question>, AppError> {
+    let mut foreign = Vec::new();
+    for id in ids {
+        let task = app.existing(*id)?;
+        let runs = matches!(task.status(), Status::Running | Status::Waiting);
+        if runs && !is_around_or_child(app, &task) && is_foreign_task(app, &task, account) {
+            foreign.push(task);
         }
-        Ok((!foreign.is_empty()).then(|| asked_of(verb, &foreign)))
     }
+    Ok((!foreign.is_empty()).then(|| asked_of(verb, &foreign)))
+}
 
-    /// The question before something is done to running tasks of somebody else.
-    pub(crate) fn question_of(&self, verb: &str, ids: &[TaskId]) -> Result<Question, AppError> {
-        let tasks = ids.iter().map(|id| self.existing(*id)).collect::<Result<Vec<_>, _>>()?;
-        Ok(asked_of(verb, &tasks))
+/// The question before something is done to running tasks of somebody else.
+pub(crate) fn question_of(app: &App, verb: &str, ids: &[TaskId]) -> Result<Question, AppError> {
+    let tasks = ids.iter().map(|id| app.existing(*id)).collect::<Result<Vec<_>, _>>()?;
+    Ok(asked_of(verb, &tasks))
+}
+
+/// The question to ask before a release: it would take a lease of somebody else, or end a living holder by force.
+pub fn release_question(app: &App, lane: &LaneName, asked: Asked, account: &str) -> Result<Option<Question>, AppError> {
+    if asked.is_named && !asked.force {
+        return Ok(None);
     }
-
-    /// The question to ask before a release: it would take a lease of somebody else, or end a living holder by force.
-    pub fn release_question(&self, lane: &LaneName, asked: Asked, account: &str) -> Result<Option<Question>, AppError> {
-        if asked.is_named && !asked.force {
-            return Ok(None);
+    let living = |view: &LockView| view.verdict.is_live();
+    let Some(view) = app.holders(lane)?.into_iter().find(living) else { return Ok(None) };
+    let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
+    // Without force, the lock of a living process is refused anyway.
+    let ends = asked.force || is_lease;
+    if !ends || !is_foreign_lock(app, &view, asked.force, account)? {
+        return Ok(None);
+    }
+    let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
+    // A session goes on without its lease.
+    let is_session = view.record().is_some_and(|record| record.kind == LockKind::Session);
+    Ok(Some(match asked.force && !is_session {
+        true => {
+            Question::of_foreign(format!("{holder} holds lane \"{lane}\" and is somebody else's"), "end it".to_owned())
         }
-        let living = |view: &LockView| view.verdict.is_live();
-        let Some(view) = self.holders(lane)?.into_iter().find(living) else { return Ok(None) };
-        let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
-        // Without force, the lock of a living process is refused anyway.
-        let ends = asked.force || is_lease;
-        if !ends || !self.is_foreign_lock(&view, asked.force, account)? {
-            return Ok(None);
-        }
-        let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
-        // A session goes on without its lease.
-        let is_session = view.record().is_some_and(|record| record.kind == LockKind::Session);
-        Ok(Some(match asked.force && !is_session {
-            true => Question::of_foreign(
-                format!("{holder} holds lane \"{lane}\" and is somebody else's"),
-                "end it".to_owned(),
-            ),
-            false => Question::of_foreign(
-                format!("the lease of {holder} on lane \"{lane}\" is somebody else's"),
-                "take it".to_owned(),
-            ),
-        }))
-    }
+        false => Question::of_foreign(
+            format!("the lease of {holder} on lane \"{lane}\" is somebody else's"),
+            "take it".to_owned(),
+        ),
+    }))
+}
 
-    /// Whether a task is this process's own by its place in the tree of tasks.
-    fn is_around_or_child(&self, task: &Task) -> bool {
-        let inside = self.inside.as_ref().map(|inside| inside.task);
-        inside.is_some_and(|own| own == task.id || task.parent == Some(own))
-    }
+/// Whether a task is this process's own by its place in the tree of tasks.
+fn is_around_or_child(app: &App, task: &Task) -> bool {
+    let inside = app.inside.as_ref().map(|inside| inside.task);
+    inside.is_some_and(|own| own == task.id || task.parent == Some(own))
+}
 
-    /// The key by which a later call knows that the same process asked. An agent has a name or a session instead.
-    pub(crate) fn asked_by(&self, pid: u32) -> Option<String> {
-        if self.agent.is_some() { None } else { self.key_of_process(pid) }
-    }
+/// The key by which a later call knows that the same process asked. An agent has a name or a session instead.
+pub(crate) fn asked_by(app: &App, pid: u32) -> Option<String> {
+    if app.agent.is_some() { None } else { key_of_process(app, pid) }
+}
 
-    /// Whether the caller is the one that asked for work; `None` where too little is known.
-    fn is_same(&self, holder: &Who, asked_by: Option<&str>) -> Option<bool> {
-        if let Some(is_same) = agent::is_same(&self.who(&[]), holder) {
-            return Some(is_same);
-        }
-        let asked_by = asked_by?;
-        let is_same = self.key_of_process(self.host.identity().pid).as_deref() == Some(asked_by);
-        // Two plain processes of one account may well be one person's.
-        (is_same || self.agent.is_some()).then_some(is_same)
+/// Whether the caller is the one that asked for work; `None` where too little is known.
+fn is_same(app: &App, holder: &Who, asked_by: Option<&str>) -> Option<bool> {
+    if let Some(is_same) = agent::is_same(&app.who(&[]), holder) {
+        return Some(is_same);
     }
+    let asked_by = asked_by?;
+    let is_same = key_of_process(app, app.host.identity().pid).as_deref() == Some(asked_by);
+    // Two plain processes of one account may well be one person's.
+    (is_same || app.agent.is_some()).then_some(is_same)
+}
 
-    fn is_foreign_task(&self, task: &Task, account: &str) -> bool {
-        let holder = Who::of(task.agent.as_ref(), &[], None);
-        let same_agent = self.is_same(&holder, task.asked_by.as_deref());
-        is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: Some(task.user.as_str()) })
-    }
+fn is_foreign_task(app: &App, task: &Task, account: &str) -> bool {
+    let holder = Who::of(task.agent.as_ref(), &[], None);
+    let same_agent = is_same(app, &holder, task.asked_by.as_deref());
+    is_foreign(Sides { same_agent, caller: calling_user(app, account), holder: Some(task.user.as_str()) })
+}
 
-    /// Whether the caller asked for a task: the same session of an agent, else the same agent. Plain processes of one account
-    /// count as one person.
-    pub(crate) fn is_own_task(&self, task: &Task) -> bool {
-        let holder = Who::of(task.agent.as_ref(), &[], None);
-        let same_agent = self.is_same(&holder, task.asked_by.as_deref());
-        self.is_around_or_child(task) || same_agent.unwrap_or(self.agent.is_some() == task.agent.is_some())
-    }
+/// Whether the caller asked for a task: the same session of an agent, else the same agent. Plain processes of one account
+/// count as one person.
+pub(crate) fn is_own_task(app: &App, task: &Task) -> bool {
+    let holder = Who::of(task.agent.as_ref(), &[], None);
+    let same_agent = is_same(app, &holder, task.asked_by.as_deref());
+    is_around_or_child(app, task) || same_agent.unwrap_or(app.agent.is_some() == task.agent.is_some())
+}
 
-    fn is_foreign_lock(&self, view: &LockView, force: bool, account: &str) -> Result<bool, AppError> {
-        let task = view.holder().and_then(TaskId::parse);
-        if let Some((_, task)) = task.map(|id| self.find(id)).transpose()?.flatten() {
-            return Ok(!self.is_around_or_child(&task) && self.is_foreign_task(&task, account));
-        }
-        let record = view.record();
-        let holder = record.map(|record| record.who.clone()).unwrap_or_default();
-        // The process of a `luzia lock` lives, and so do those above it; a lease says who asked.
-        let of_process = record.filter(|record| record.kind == LockKind::Process).and_then(|record| record.pid);
-        let asked_by = match of_process {
-            // The process of a command that has ended is gone; what that left behind keeps the lane in the name of its asker.
-            Some(pid) => self.key_of_process(pid).or_else(|| holder.asked_by.clone()),
-            None => record.and_then(|record| record.who.asked_by.clone()),
-        };
-        let same_agent = self.is_same(&holder, asked_by.as_deref());
-        let user = view.lane.as_ref().filter(|lane| lane.is_user()).map(|lane| lane.key().as_str());
-        // Force ends what lives, so it needs more than that nothing speaks against it.
-        let holder = if force { user.or(Some("")) } else { user };
-        Ok(is_foreign(Sides { same_agent, caller: self.calling_user(account), holder }))
+fn is_foreign_lock(app: &App, view: &LockView, force: bool, account: &str) -> Result<bool, AppError> {
+    let task = view.holder().and_then(TaskId::parse);
+    if let Some((_, task)) = task.map(|id| app.find(id)).transpose()?.flatten() {
+        return Ok(!is_around_or_child(app, &task) && is_foreign_task(app, &task, account));
     }
+    let record = view.record();
+    let holder = record.map(|record| record.who.clone()).unwrap_or_default();
+    // The process of a `luzia lock` lives, and so do those above it; a lease says who asked.
+    let of_process = record.filter(|record| record.kind == LockKind::Process).and_then(|record| record.pid);
+    let asked_by = match of_process {
+        // The process of a command that has ended is gone; what that left behind keeps the lane in the name of its asker.
+        Some(pid) => key_of_process(app, pid).or_else(|| holder.asked_by.clone()),
+        None => record.and_then(|record| record.who.asked_by.clone()),
+    };
+    let same_agent = is_same(app, &holder, asked_by.as_deref());
+    let user = view.lane.as_ref().filter(|lane| lane.is_user()).map(|lane| lane.key().as_str());
+    // Force ends what lives, so it needs more than that nothing speaks against it.
+    let holder = if force { user.or(Some("")) } else { user };
+    Ok(is_foreign(Sides { same_agent, caller: calling_user(app, account), holder }))
+}
 
-    /// The user of the caller: that of the task inside which it runs, else its account.
-    fn calling_user<'a>(&'a self, account: &'a str) -> &'a str {
-        self.inside.as_ref().and_then(|inside| inside.user.as_deref()).unwrap_or(account)
-    }
+/// The user of the caller: that of the task inside which it runs, else its account.
+fn calling_user<'a>(app: &'a App, account: &'a str) -> &'a str {
+    app.inside.as_ref().and_then(|inside| inside.user.as_deref()).unwrap_or(account)
 }
 
 fn asked_of(verb: &str, tasks: &[Task]) -> Question {

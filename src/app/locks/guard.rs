@@ -1,6 +1,8 @@
 //! `guard`: runs a command only while the lock of its caller is in force (P5), in each of its lanes. It is looked at under the guard of its
 //! lane before the command starts, and once a second while it runs. A lease is refreshed meanwhile.
 
+use super::acquire::{lanes_to_take, lanes_where};
+use crate::app::config_reload::config;
 use crate::app::locks::lock::{End, not_started};
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::{Grant, loan};
@@ -44,174 +46,167 @@ struct Held {
     view: LockView,
 }
 
-impl App {
-    /// Runs a command as long as the lock is in force.
-    pub fn guard(&self, asked: &Guarded, command: &[String]) -> Result<GuardEnd, AppError> {
-        let held = self.guarded(asked)?;
-        let ttl_ms = |lane: &LaneName| held.iter().find(|one| one.grant.lane == *lane)?.view.record()?.ttl_ms;
-        let timeout_ms = |lane: &LaneName| ttl_ms(lane).unwrap_or_else(|| self.config().lock_timeout_ms(lane));
-        let site = self.site();
-        let mut keepers: Vec<Keeper> = Vec::new();
-        for one in held.iter().filter(|one| one.view.record().is_some_and(|record| record.kind == LockKind::Lease)) {
-            let holder = one.view.holder().unwrap_or_default().to_owned();
-            // From now on it cannot run out, whatever was left of it.
-            let _ = self.store.keep_lock(LockKind::Lease, &holder, &one.grant, timeout_ms(&one.grant.lane));
-            keepers.push(Keeper::new(&site, LockKind::Lease, holder, std::slice::from_ref(&one.grant), &timeout_ms));
+/// Runs a command as long as the lock is in force.
+pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd, AppError> {
+    let held = guarded(app, asked)?;
+    let ttl_ms = |lane: &LaneName| held.iter().find(|one| one.grant.lane == *lane)?.view.record()?.ttl_ms;
+    let timeout_ms = |lane: &LaneName| ttl_ms(lane).unwrap_or_else(|| config(app).lock_timeout_ms(lane));
+    let site = app.site();
+    let mut keepers: Vec<Keeper> = Vec::new();
+    for one in held.iter().filter(|one| one.view.record().is_some_and(|record| record.kind == LockKind::Lease)) {
+        let holder = one.view.holder().unwrap_or_default().to_owned();
+        // From now on it cannot run out, whatever was left of it.
+        let _ = app.store.keep_lock(LockKind::Lease, &holder, &one.grant, timeout_ms(&one.grant.lane));
+        keepers.push(Keeper::new(&site, LockKind::Lease, holder, std::slice::from_ref(&one.grant), &timeout_ms));
+    }
+    let first = held.first().map(|one| &one.grant);
+    let env: Vec<(String, String)> = first
+        .into_iter()
+        .flat_map(|grant| [("LUZIA_FENCE", grant.fence.to_string()), ("LUZIA_LOCK_ID", grant.lock_id.to_string())])
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    let name = command.first().map_or("", String::as_str);
+    let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: Vec::new(), output: None };
+    let mut child = app.host.start_here(place).map_err(|error| not_started(name, &error))?;
+    let mut lost: Option<(String, u64)> = None;
+    loop {
+        keepers.iter_mut().for_each(Keeper::keep);
+        let time = keepers.iter().map(Keeper::time_left).min().unwrap_or(LOOK).min(LOOK);
+        let woken = child
+            .wait(Some(time))
+            .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
+        match woken {
+            Woken::Exited(exit) => return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) }),
+            Woken::Terminate => drop(child.signal(Signal::Term)),
+            Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
         }
-        let first = held.first().map(|one| &one.grant);
-        let env: Vec<(String, String)> = first
-            .into_iter()
-            .flat_map(|grant| [("LUZIA_FENCE", grant.fence.to_string()), ("LUZIA_LOCK_ID", grant.lock_id.to_string())])
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        let name = command.first().map_or("", String::as_str);
-        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: Vec::new(), output: None };
-        let mut child = self.host.start_here(place).map_err(|error| not_started(name, &error))?;
-        let mut lost: Option<(String, u64)> = None;
-        loop {
-            keepers.iter_mut().for_each(Keeper::keep);
-            let time = keepers.iter().map(Keeper::time_left).min().unwrap_or(LOOK).min(LOOK);
-            let woken = child
-                .wait(Some(time))
-                .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
-            match woken {
-                Woken::Exited(exit) => return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) }),
-                Woken::Terminate => drop(child.signal(Signal::Term)),
-                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
+        match &lost {
+            Some((_, since)) if app.host.boot_ms().saturating_sub(*since) >= GRACE_MS => {
+                drop(child.signal(Signal::Kill));
             }
-            match &lost {
-                Some((_, since)) if self.host.boot_ms().saturating_sub(*since) >= GRACE_MS => {
-                    drop(child.signal(Signal::Kill));
-                }
-                Some(_) => {}
-                None => {
-                    if let Some(why) = self.first_lost(&held)? {
-                        drop(child.signal(Signal::Term));
-                        lost = Some((why, self.host.boot_ms()));
-                    }
+            Some(_) => {}
+            None => {
+                if let Some(why) = first_lost(app, &held)? {
+                    drop(child.signal(Signal::Term));
+                    lost = Some((why, app.host.boot_ms()));
                 }
             }
         }
     }
+}
 
-    /// Tells of the first lock that is not in force any more, and gives why.
-    fn first_lost(&self, held: &[Held]) -> Result<Option<String>, AppError> {
-        for Held { grant, .. } in held {
-            if let Some(why) = self.is_lost(grant)? {
-                let what = json!({ "lock_id": grant.lock_id.0, "fence": grant.fence.0 });
-                self.store.note(&Event::new("guard_lost").in_lane(&grant.lane).with(what));
-                return Ok(Some(why));
-            }
+/// Tells of the first lock that is not in force any more, and gives why.
+fn first_lost(app: &App, held: &[Held]) -> Result<Option<String>, AppError> {
+    for Held { grant, .. } in held {
+        if let Some(why) = is_lost(app, grant)? {
+            let what = json!({ "lock_id": grant.lock_id.0, "fence": grant.fence.0 });
+            app.store.note(&Event::new("guard_lost").in_lane(&grant.lane).with(what));
+            return Ok(Some(why));
         }
-        Ok(None)
     }
+    Ok(None)
+}
 
-    /// The locks that are asked for, each in force, in the order in which their lanes are taken.
-    fn guarded(&self, asked: &Guarded) -> Result<Vec<Held>, AppError> {
-        let lanes = self.lane_set(self.guarded_lanes(asked)?)?;
-        lanes.into_iter().map(|lane| self.guarded_in(lane, asked)).collect()
-    }
+/// The locks that are asked for, each in force, in the order in which their lanes are taken.
+fn guarded(app: &App, asked: &Guarded) -> Result<Vec<Held>, AppError> {
+    let lanes = lanes_to_take(app, guarded_lanes(app, asked)?)?;
+    lanes.into_iter().map(|lane| guarded_in(app, lane, asked)).collect()
+}
 
-    /// The lock that is asked for in a lane, in force.
-    fn guarded_in(&self, lane: LaneName, asked: &Guarded) -> Result<Held, AppError> {
-        let views = self.holders(&lane)?;
-        let own = self.inside.as_ref().map(|inside| inside.task.to_string());
-        let is_meant = |view: &&LockView| {
-            let Some(record) = view.record() else { return false };
-            match (asked.fence, &asked.lock_id, &own) {
-                (Some(fence), ..) => record.fence.map(|fence| fence.0) == Some(fence),
-                (None, Some(id), _) if record.lock_id.as_ref() == Some(id) => true,
-                // A task has a lock of its own in each of its lanes.
-                (None, _, Some(own)) => record.kind == LockKind::Task && record.task_id.as_ref() == Some(own),
-                (None, None, None) => record.fence.map(|fence| fence.0) == asked.env_fence,
-                (None, Some(_), None) => false,
-            }
-        };
-        let found = views.iter().find(is_meant).cloned();
-        let (Some(view), Some(lock_id), Some(fence)) = (
-            found.clone(),
-            found.as_ref().and_then(|view| view.lock_id().map(str::to_owned)),
-            found.as_ref().and_then(LockView::record).and_then(|record| record.fence),
-        ) else {
-            return Err(self.not_current(&lane, asked, &views));
-        };
-        let above = |other: &&LockView| {
-            other.slot > view.slot && loan::root(other.slot) == loan::root(view.slot) && other.verdict.is_live()
-        };
-        if !view.verdict.is_live() || views.iter().any(|other| above(&other)) {
-            return Err(self.not_current(&lane, asked, &views));
+/// The lock that is asked for in a lane, in force.
+fn guarded_in(app: &App, lane: LaneName, asked: &Guarded) -> Result<Held, AppError> {
+    let views = app.holders(&lane)?;
+    let own = app.inside.as_ref().map(|inside| inside.task.to_string());
+    let is_meant = |view: &&LockView| {
+        let Some(record) = view.record() else { return false };
+        match (asked.fence, &asked.lock_id, &own) {
+            (Some(fence), ..) => record.fence.map(|fence| fence.0) == Some(fence),
+            (None, Some(id), _) if record.lock_id.as_ref() == Some(id) => true,
+            // A task has a lock of its own in each of its lanes.
+            (None, _, Some(own)) => record.kind == LockKind::Task && record.task_id.as_ref() == Some(own),
+            (None, None, None) => record.fence.map(|fence| fence.0) == asked.env_fence,
+            (None, Some(_), None) => false,
         }
-        let value = view.record().and_then(|record| record.value.clone());
-        Ok(Held {
-            grant: Grant { lane, slot: view.slot, lock_id: LockId(lock_id), fence, value, has_share: false },
-            view,
-        })
+    };
+    let found = views.iter().find(is_meant).cloned();
+    let (Some(view), Some(lock_id), Some(fence)) = (
+        found.clone(),
+        found.as_ref().and_then(|view| view.lock_id().map(str::to_owned)),
+        found.as_ref().and_then(LockView::record).and_then(|record| record.fence),
+    ) else {
+        return Err(not_current(app, &lane, asked, &views));
+    };
+    let above = |other: &&LockView| {
+        other.slot > view.slot && loan::root(other.slot) == loan::root(view.slot) && other.verdict.is_live()
+    };
+    if !view.verdict.is_live() || views.iter().any(|other| above(&other)) {
+        return Err(not_current(app, &lane, asked, &views));
     }
+    let value = view.record().and_then(|record| record.value.clone());
+    Ok(Held { grant: Grant { lane, slot: view.slot, lock_id: LockId(lock_id), fence, value, has_share: false }, view })
+}
 
-    /// The lanes that are meant: those that are named, else all of the lock in the environment, or the one of a fence.
-    fn guarded_lanes(&self, asked: &Guarded) -> Result<Vec<LaneName>, AppError> {
-        if asked.lanes.len() > 1 && asked.fence.is_some() {
-            let error = AppError::usage("--fence is of one lane, and several are named");
-            return Err(error.hint("LUZIA_LOCK_ID names the lock in all of them; nothing was run"));
-        }
-        if !asked.lanes.is_empty() {
-            return Ok(asked.lanes.clone());
-        }
-        let has_fence = |view: &LockView, fence: u64| {
-            view.record().and_then(|record| record.fence).is_some_and(|own| own.0 == fence)
-        };
-        let wanted = |view: &LockView| match (asked.fence, &asked.lock_id, asked.env_fence) {
-            (Some(fence), ..) | (None, None, Some(fence)) => has_fence(view, fence),
-            (None, Some(id), _) => view.lock_id() == Some(id.as_str()),
-            (None, None, None) => false,
-        };
-        if asked.lock_id.is_none() && asked.fence.is_none() && asked.env_fence.is_none() {
-            return Err(AppError::usage("there is no fence: neither --fence nor LUZIA_FENCE says it".to_owned())
-                .hint("inside a task or `luzia lock` the environment says it; `luzia acquire --json` prints it"));
-        }
-        // Several slots of a lane are one lock of it, and a lock that is over guards nothing.
-        let lanes = self.lanes_where(|view| wanted(view) && view.verdict.is_live())?;
-        if !lanes.is_empty() {
-            return Ok(lanes);
-        }
-        let what = match (asked.fence, &asked.lock_id) {
-            (None, Some(id)) => format!("lock {id}"),
-            (fence, _) => format!("fence {}", fence.or(asked.env_fence).unwrap_or_default()),
-        };
-        Err(lost_error(format!("{what} is not in force any more; nothing was run")).next("luzia list-locks"))
+/// The lanes that are meant: those that are named, else all of the lock in the environment, or the one of a fence.
+fn guarded_lanes(app: &App, asked: &Guarded) -> Result<Vec<LaneName>, AppError> {
+    if asked.lanes.len() > 1 && asked.fence.is_some() {
+        let error = AppError::usage("--fence is of one lane, and several are named");
+        return Err(error.hint("LUZIA_LOCK_ID names the lock in all of them; nothing was run"));
     }
+    if !asked.lanes.is_empty() {
+        return Ok(asked.lanes.clone());
+    }
+    let has_fence =
+        |view: &LockView, fence: u64| view.record().and_then(|record| record.fence).is_some_and(|own| own.0 == fence);
+    let wanted = |view: &LockView| match (asked.fence, &asked.lock_id, asked.env_fence) {
+        (Some(fence), ..) | (None, None, Some(fence)) => has_fence(view, fence),
+        (None, Some(id), _) => view.lock_id() == Some(id.as_str()),
+        (None, None, None) => false,
+    };
+    if asked.lock_id.is_none() && asked.fence.is_none() && asked.env_fence.is_none() {
+        return Err(AppError::usage("there is no fence: neither --fence nor LUZIA_FENCE says it".to_owned())
+            .hint("inside a task or `luzia lock` the environment says it; `luzia acquire --json` prints it"));
+    }
+    // Several slots of a lane are one lock of it, and a lock that is over guards nothing.
+    let lanes = lanes_where(app, |view| wanted(view) && view.verdict.is_live())?;
+    if !lanes.is_empty() {
+        return Ok(lanes);
+    }
+    let what = match (asked.fence, &asked.lock_id) {
+        (None, Some(id)) => format!("lock {id}"),
+        (fence, _) => format!("fence {}", fence.or(asked.env_fence).unwrap_or_default()),
+    };
+    Err(lost_error(format!("{what} is not in force any more; nothing was run")).next("luzia list-locks"))
+}
 
-    fn not_current(&self, lane: &LaneName, asked: &Guarded, views: &[LockView]) -> AppError {
-        let what = match (asked.fence, &asked.lock_id) {
-            (Some(fence), _) => format!("fence {fence}"),
-            (None, Some(id)) => format!("lock {id}"),
-            (None, None) => "the lock".to_owned(),
-        };
-        let why = match views.iter().filter(|view| view.verdict.is_live()).max_by_key(|view| view.slot) {
-            Some(view) => format!("{} holds the lane now", self.told(view)),
-            None => "nobody holds the lane now".to_owned(),
-        };
-        let message = format!("{what} is not in force in lane \"{lane}\": {why}; nothing was run");
-        lost_error(message).next(format!("luzia explain {}", lane_word(lane)))
-    }
+fn not_current(app: &App, lane: &LaneName, asked: &Guarded, views: &[LockView]) -> AppError {
+    let what = match (asked.fence, &asked.lock_id) {
+        (Some(fence), _) => format!("fence {fence}"),
+        (None, Some(id)) => format!("lock {id}"),
+        (None, None) => "the lock".to_owned(),
+    };
+    let why = match views.iter().filter(|view| view.verdict.is_live()).max_by_key(|view| view.slot) {
+        Some(view) => format!("{} holds the lane now", told(app, view)),
+        None => "nobody holds the lane now".to_owned(),
+    };
+    let message = format!("{what} is not in force in lane \"{lane}\": {why}; nothing was run");
+    lost_error(message).next(format!("luzia explain {}", lane_word(lane)))
+}
 
-    /// Who holds a lane, and by which fence.
-    fn told(&self, view: &LockView) -> String {
-        let fence = view.record().and_then(|record| record.fence).map(|fence| format!(" with fence {fence}"));
-        format!("{}{}", view.shown().unwrap_or_else(|| "somebody".to_owned()), fence.unwrap_or_default())
-    }
+/// Who holds a lane, and by which fence.
+fn told(app: &App, view: &LockView) -> String {
+    let fence = view.record().and_then(|record| record.fence).map(|fence| format!(" with fence {fence}"));
+    format!("{}{}", view.shown().unwrap_or_else(|| "somebody".to_owned()), fence.unwrap_or_default())
+}
 
-    /// Why a lock is not in force any more, while its command runs.
-    fn is_lost(&self, grant: &Grant) -> Result<Option<String>, AppError> {
-        if self.store.current_grant(&grant.lane, &grant.lock_id.0)?.is_some() {
-            return Ok(None);
-        }
-        let views = self.holders(&grant.lane)?;
-        let now =
-            views.iter().find(|view| view.verdict.is_live()).map(|view| format!("{} holds it now", self.told(view)));
-        let now = now.unwrap_or_else(|| "nobody holds it now".to_owned());
-        Ok(Some(format!("lock {} of lane \"{}\" was lost: {now}", grant.lock_id, grant.lane)))
+/// Why a lock is not in force any more, while its command runs.
+fn is_lost(app: &App, grant: &Grant) -> Result<Option<String>, AppError> {
+    if app.store.current_grant(&grant.lane, &grant.lock_id.0)?.is_some() {
+        return Ok(None);
     }
+    let views = app.holders(&grant.lane)?;
+    let now = views.iter().find(|view| view.verdict.is_live()).map(|view| format!("{} holds it now", told(app, view)));
+    let now = now.unwrap_or_else(|| "nobody holds it now".to_owned());
+    Ok(Some(format!("lock {} of lane \"{}\" was lost: {now}", grant.lock_id, grant.lane)))
 }
 
 fn lost_error(message: String) -> AppError {

@@ -2,6 +2,7 @@
 //! that ends, or the keeper is told to end, it gives the leases back. When the keeper is killed, the kernel frees its locks, and
 //! that is proof for everybody.
 
+use crate::app::config_reload::config;
 use crate::app::locks::release::released_line;
 use crate::app::{App, AppError};
 use crate::model::Identity;
@@ -34,112 +35,109 @@ impl Over {
     }
 }
 
-impl App {
-    /// Keeps the leases of a session until it is over. This process was started with the lock of the keeper as its standard
-    /// input.
-    pub fn keep_session(
-        &self,
-        key: &str,
-        pid: u32,
-        start: u64,
-        is_told_to_end: &mut dyn FnMut() -> bool,
-    ) -> Result<(), AppError> {
-        let Some(_lock) = self.store.become_keeper(key)? else { return Ok(()) };
-        let process = Identity { pid, start, boot_id: self.host.identity().boot_id };
-        let mut changes = self.store.session_changes(key, &process)?;
-        let (mut held, mut due_ms) = (Vec::new(), 0);
-        let over = loop {
-            self.store.take_wanted(key, &mut held)?;
-            self.forget_those_gone(key, &mut held)?;
-            self.end_those_over(key, &mut held)?;
-            if is_told_to_end() {
-                break Over::ToldToEnd;
-            }
-            if self.host.await_death(&process, Duration::ZERO) {
-                break Over::AgentEnded;
-            }
-            if held.is_empty() && self.store.leave_session(key)? {
-                break Over::NothingLeft;
-            }
-            let now = self.host.boot_ms();
-            if now >= due_ms || held.iter().any(|lock: &SessionLock| self.store.has_lost_file(&lock.grant)) {
-                due_ms = now.saturating_add(self.refresh_all(&mut held));
-            }
-            changes.wait(self.until_next(&held, due_ms));
-        };
-        self.end_session(key, over, held)
-    }
-
-    /// Drops the locks that somebody else released or broke.
-    fn forget_those_gone(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
-        let (mut kept, mut gone) = (Vec::new(), Vec::new());
-        for mut lock in held.drain(..) {
-            if self.store.is_in_force(&mut lock) { kept.push(lock) } else { gone.push(lock) }
+/// Keeps the leases of a session until it is over. This process was started with the lock of the keeper as its standard
+/// input.
+pub fn keep_session(
+    app: &App,
+    key: &str,
+    pid: u32,
+    start: u64,
+    is_told_to_end: &mut dyn FnMut() -> bool,
+) -> Result<(), AppError> {
+    let Some(_lock) = app.store.become_keeper(key)? else { return Ok(()) };
+    let process = Identity { pid, start, boot_id: app.host.identity().boot_id };
+    let mut changes = app.store.session_changes(key, &process)?;
+    let (mut held, mut due_ms) = (Vec::new(), 0);
+    let over = loop {
+        app.store.take_wanted(key, &mut held)?;
+        forget_those_gone(app, key, &mut held)?;
+        end_those_over(app, key, &mut held)?;
+        if is_told_to_end() {
+            break Over::ToldToEnd;
         }
-        *held = kept;
-        gone.iter().try_for_each(|lock| self.store.forget_session_lock(key, lock))?;
-        Ok(())
-    }
-
-    /// Ends the leases whose time to live has passed.
-    fn end_those_over(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
-        let now = self.host.now();
-        let (over, kept): (Vec<_>, Vec<_>) =
-            held.drain(..).partition(|lock| lock.ends_at().is_some_and(|end| now > end));
-        *held = kept;
-        over.into_iter().try_for_each(|lock| self.end_one(key, lock, "ttl_passed").map(drop))
-    }
-
-    /// Refreshes all leases; gives the time until the next refresh, in milliseconds: a third of the shortest timeout.
-    fn refresh_all(&self, held: &mut [SessionLock]) -> u64 {
-        let mut shortest = u64::from(u32::MAX);
-        for lock in held {
-            let timeout_ms = self.config().lock_timeout_ms(&lock.grant.lane);
-            shortest = shortest.min(timeout_ms);
-            // A lock that is refreshed late is overdue for a moment, and stays held.
-            let _ = self.store.refresh_session_lock(lock, timeout_ms);
+        if app.host.await_death(&process, Duration::ZERO) {
+            break Over::AgentEnded;
         }
-        (shortest / 3).max(SHORTEST_MS)
-    }
-
-    fn until_next(&self, held: &[SessionLock], due_ms: u64) -> Duration {
-        let now = self.host.now();
-        let ends = held.iter().filter_map(SessionLock::ends_at);
-        let end_ms = ends.map(|end| u64::try_from(end.ms_since(now)).unwrap_or(0).saturating_add(1)).min();
-        let due_ms = due_ms.saturating_sub(self.host.boot_ms());
-        Duration::from_millis(end_ms.unwrap_or(u64::MAX).min(due_ms).min(LOOK_MS))
-    }
-
-    fn end_one(&self, key: &str, lock: SessionLock, why: &str) -> Result<bool, AppError> {
-        let (agent, grant) = (lock.agent().map(str::to_owned), lock.grant.clone());
-        let Some(ended) = self.store.end_session_lock(key, lock)? else { return Ok(false) };
-        let holder = ended.holder.as_deref().unwrap_or_default();
-        let data = json!({
-            "lock_id": grant.lock_id.0, "fence": grant.fence.0, "holder": holder, "session": key, "agent": agent, "why": why,
-        });
-        let mut event = Event::new("lock_released").in_lane(&grant.lane).with(data);
-        event.message = released_line(&grant.lane, holder);
-        event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
-        self.store.note(&event);
-        Ok(true)
-    }
-
-    fn end_session(&self, key: &str, over: Over, held: Vec<SessionLock>) -> Result<(), AppError> {
-        if over == Over::NothingLeft {
-            return Ok(());
+        if held.is_empty() && app.store.leave_session(key)? {
+            break Over::NothingLeft;
         }
-        let agent = held.iter().find_map(|lock| lock.agent().map(str::to_owned));
-        let mut lanes = Vec::new();
-        for lock in held {
-            let lane = lock.grant.lane.to_string();
-            if self.end_one(key, lock, over.word())? {
-                lanes.push(lane);
-            }
+        let now = app.host.boot_ms();
+        if now >= due_ms || held.iter().any(|lock: &SessionLock| app.store.has_lost_file(&lock.grant)) {
+            due_ms = now.saturating_add(refresh_all(app, &mut held));
         }
-        let data = json!({ "session": key, "agent": agent, "why": over.word(), "lanes": lanes });
-        self.store.note(&Event::new("session_ended").with(data));
-        // A caller that asks from now on starts another keeper.
-        self.store.leave_session(key)?;
-        Ok(())
+        changes.wait(until_next(app, &held, due_ms));
+    };
+    end_session(app, key, over, held)
+}
+
+/// Drops the locks that somebody else released or broke.
+fn forget_those_gone(app: &App, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
+    let (mut kept, mut gone) = (Vec::new(), Vec::new());
+    for mut lock in held.drain(..) {
+        if app.store.is_in_force(&mut lock) { kept.push(lock) } else { gone.push(lock) }
     }
+    *held = kept;
+    gone.iter().try_for_each(|lock| app.store.forget_session_lock(key, lock))?;
+    Ok(())
+}
+
+/// Ends the leases whose time to live has passed.
+fn end_those_over(app: &App, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
+    let now = app.host.now();
+    let (over, kept): (Vec<_>, Vec<_>) = held.drain(..).partition(|lock| lock.ends_at().is_some_and(|end| now > end));
+    *held = kept;
+    over.into_iter().try_for_each(|lock| end_one(app, key, lock, "ttl_passed").map(drop))
+}
+
+/// Refreshes all leases; gives the time until the next refresh, in milliseconds: a third of the shortest timeout.
+fn refresh_all(app: &App, held: &mut [SessionLock]) -> u64 {
+    let mut shortest = u64::from(u32::MAX);
+    for lock in held {
+        let timeout_ms = config(app).lock_timeout_ms(&lock.grant.lane);
+        shortest = shortest.min(timeout_ms);
+        // A lock that is refreshed late is overdue for a moment, and stays held.
+        let _ = app.store.refresh_session_lock(lock, timeout_ms);
+    }
+    (shortest / 3).max(SHORTEST_MS)
+}
+
+fn until_next(app: &App, held: &[SessionLock], due_ms: u64) -> Duration {
+    let now = app.host.now();
+    let ends = held.iter().filter_map(SessionLock::ends_at);
+    let end_ms = ends.map(|end| u64::try_from(end.ms_since(now)).unwrap_or(0).saturating_add(1)).min();
+    let due_ms = due_ms.saturating_sub(app.host.boot_ms());
+    Duration::from_millis(end_ms.unwrap_or(u64::MAX).min(due_ms).min(LOOK_MS))
+}
+
+fn end_one(app: &App, key: &str, lock: SessionLock, why: &str) -> Result<bool, AppError> {
+    let (agent, grant) = (lock.agent().map(str::to_owned), lock.grant.clone());
+    let Some(ended) = app.store.end_session_lock(key, lock)? else { return Ok(false) };
+    let holder = ended.holder.as_deref().unwrap_or_default();
+    let data = json!({
+        "lock_id": grant.lock_id.0, "fence": grant.fence.0, "holder": holder, "session": key, "agent": agent, "why": why,
+    });
+    let mut event = Event::new("lock_released").in_lane(&grant.lane).with(data);
+    event.message = released_line(&grant.lane, holder);
+    event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
+    app.store.note(&event);
+    Ok(true)
+}
+
+fn end_session(app: &App, key: &str, over: Over, held: Vec<SessionLock>) -> Result<(), AppError> {
+    if over == Over::NothingLeft {
+        return Ok(());
+    }
+    let agent = held.iter().find_map(|lock| lock.agent().map(str::to_owned));
+    let mut lanes = Vec::new();
+    for lock in held {
+        let lane = lock.grant.lane.to_string();
+        if end_one(app, key, lock, over.word())? {
+            lanes.push(lane);
+        }
+    }
+    let data = json!({ "session": key, "agent": agent, "why": over.word(), "lanes": lanes });
+    app.store.note(&Event::new("session_ended").with(data));
+    // A caller that asks from now on starts another keeper.
+    app.store.leave_session(key)?;
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! `lock`: flock(1) for lanes. The command inherits the kernel locks on the lock files, so that the lanes stay held until
 //! the command itself is dead, even when this process is killed.
 
-use crate::app::capacity::slot_variables;
-use crate::app::locks::acquire::{Granted, Waited, locked_line};
-use crate::app::locks::own::own_session;
+use crate::app::capacity::{cpu_plan, slot_variables};
+use crate::app::locks::acquire::{Granted, Waited, locked_line, note_granted_now, note_lock, split_by_holder};
+use crate::app::locks::consent;
+use crate::app::locks::own::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
-use crate::app::locks::waiting::{barred_error, behind_error};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
+use crate::app::{App, AppError, Code, Kind, config_reload};
 use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
 use crate::model::time::format_duration;
@@ -92,211 +93,208 @@ impl From<Exit> for End {
     }
 }
 
-impl App {
-    /// Runs a command while holding lanes, as [`App::lane_set`] gives them. `wait_ms`: `None` waits for ever. `say` gets its
-    /// lines as things happen.
-    pub fn lock(
-        &self,
-        lanes: &[LaneName],
-        wait_ms: Option<u64>,
-        command: Under<'_>,
-        say: &mut dyn FnMut(Line),
-    ) -> Result<Ran, AppError> {
-        self.lock_telling(lanes, wait_ms, command, say, &|| {})
-    }
+/// Runs a command while holding lanes, as `lanes_to_take` gives them. `wait_ms`: `None` waits for ever. `say` gets its
+/// lines as things happen.
+pub fn lock(
+    app: &App,
+    lanes: &[LaneName],
+    wait_ms: Option<u64>,
+    command: Under<'_>,
+    say: &mut dyn FnMut(Line),
+) -> Result<Ran, AppError> {
+    lock_telling(app, lanes, wait_ms, command, say, &|| {})
+}
 
-    /// As [`App::lock`]; `started` is called when the command has started.
-    pub fn lock_telling(
-        &self,
-        lanes: &[LaneName],
-        wait_ms: Option<u64>,
-        Under { command, closes }: Under<'_>,
-        say: &mut dyn FnMut(Line),
-        started: &dyn Fn(),
-    ) -> Result<Ran, AppError> {
-        let wanted = self.split_by_holder(lanes)?.wanted;
-        let place = InPlace { argv: command, env: &[], cwd: None, has_input: true, held: Vec::new(), output: None };
-        if wanted.is_empty() {
-            let exit = self.run_here(place, Care::default(), &|_| started())?;
-            return Ok(Ran { end: exit.into(), kept: Vec::new() });
-        }
-        let (holder, Granted { grants, files, .. }) = self.take_for_command(&wanted, wait_ms, command, say)?;
-        let mut env = self.lock_variables(&grants);
-        let share = self.share_of(&grants, &mut env);
-        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
-        let site = self.site();
-        let keeper = Keeper::new(&site, LockKind::Process, holder.clone(), &grants, &timeout_ms);
-        // Where it cannot be recorded the kernel locks still tell of the command, until luzia is killed and it closes them.
-        let record = |pid| {
-            started();
-            grants.iter().for_each(|grant| drop(self.store.record_command(grant, pid)));
-        };
-        // What inherits a file keeps its kernel lock; without, the lane ends with the command.
-        let held = if closes { Vec::new() } else { files.iter().filter_map(Hold::share).collect() };
-        let ran = self.run_here(InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);
-        let kept = self.give_all(&holder, &grants, files, say)?;
-        Ok(Ran { end: ran?.into(), kept })
+/// As `lock`; `started` is called when the command has started.
+pub fn lock_telling(
+    app: &App,
+    lanes: &[LaneName],
+    wait_ms: Option<u64>,
+    Under { command, closes }: Under<'_>,
+    say: &mut dyn FnMut(Line),
+    started: &dyn Fn(),
+) -> Result<Ran, AppError> {
+    let wanted = split_by_holder(app, lanes)?.wanted;
+    let place = InPlace { argv: command, env: &[], cwd: None, has_input: true, held: Vec::new(), output: None };
+    if wanted.is_empty() {
+        let exit = run_here(app, place, Care::default(), &|_| started())?;
+        return Ok(Ran { end: exit.into(), kept: Vec::new() });
     }
+    let (holder, Granted { grants, files, .. }) = take_for_command(app, &wanted, wait_ms, command, say)?;
+    let mut env = lock_variables(app, &grants);
+    let share = share_of(app, &grants, &mut env);
+    let timeout_ms = |lane: &LaneName| config_reload::config(app).lock_timeout_ms(lane);
+    let site = app.site();
+    let keeper = Keeper::new(&site, LockKind::Process, holder.clone(), &grants, &timeout_ms);
+    // Where it cannot be recorded the kernel locks still tell of the command, until luzia is killed and it closes them.
+    let record = |pid| {
+        started();
+        grants.iter().for_each(|grant| drop(app.store.record_command(grant, pid)));
+    };
+    // What inherits a file keeps its kernel lock; without, the lane ends with the command.
+    let held = if closes { Vec::new() } else { files.iter().filter_map(Hold::share).collect() };
+    let ran = run_here(app, InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);
+    let kept = give_all(app, &holder, &grants, files, say)?;
+    Ok(Ran { end: ran?.into(), kept })
+}
 
-    /// Takes lanes for a command, and gives the name by which it holds them.
-    fn take_for_command(
-        &self,
-        lanes: &[LaneName],
-        wait_ms: Option<u64>,
-        command: &[String],
-        say: &mut dyn FnMut(Line),
-    ) -> Result<(String, Granted), AppError> {
-        self.store.prepare()?;
-        let process = self.host.identity();
-        let request = Request {
-            needs: self.needs(lanes),
-            holder: format!("pid-{}", process.pid),
-            kind: LockKind::Process,
-            ttl_ms: None,
-            process,
-            pid_watched: false,
-            who: self.who(command),
-            durable: false,
-            lenders: Vec::new(),
-            stands: standing,
-        };
-        let (mut lines, begun_ms) = (Vec::new(), self.host.boot_ms());
-        let waited = self.acquire_waiting(&request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)?;
-        let granted = match waited {
-            Waited::Granted(granted) => granted,
-            Waited::Held(full) => {
-                if let Some((lane, view)) = full.holders().next()
-                    && self.waits_for_own_session(view)?
-                {
-                    return Err(own_session(lane));
-                }
-                let refused =
-                    full.holders().filter_map(|(lane, view)| locked_line(lane, view.holder(), &request.holder));
-                lines.extend(refused);
-                return Err(with_log(full.error(self.host.now()), lines));
+/// Takes lanes for a command, and gives the name by which it holds them.
+fn take_for_command(
+    app: &App,
+    lanes: &[LaneName],
+    wait_ms: Option<u64>,
+    command: &[String],
+    say: &mut dyn FnMut(Line),
+) -> Result<(String, Granted), AppError> {
+    app.store.prepare()?;
+    let process = app.host.identity();
+    let request = Request {
+        needs: app.needs(lanes),
+        holder: format!("pid-{}", process.pid),
+        kind: LockKind::Process,
+        ttl_ms: None,
+        process,
+        pid_watched: false,
+        who: app.who(command),
+        durable: false,
+        lenders: Vec::new(),
+        stands: standing,
+    };
+    let (mut lines, begun_ms) = (Vec::new(), app.host.boot_ms());
+    let waited = acquire_waiting(app, &request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)?;
+    let granted = match waited {
+        Waited::Granted(granted) => granted,
+        Waited::Held(full) => {
+            if let Some((lane, view)) = full.holders().next()
+                && waits_for_own_session(app, view)?
+            {
+                return Err(own_session(lane));
             }
-            Waited::Behind(lane) => return Err(with_log(behind_error(&lane), lines)),
-            Waited::Barred(bar) => return Err(with_log(barred_error(&bar, self.host.now()), lines)),
-        };
-        lines.iter().for_each(|line| say(Line::Log(line)));
-        self.note_granted_now(&granted, &request.holder, begun_ms);
-        if granted.files.len() != granted.grants.len() {
-            return Err(AppError::new(Kind::Bug, Code::Bug, "a lock file was not kept open"));
+            let refused = full.holders().filter_map(|(lane, view)| locked_line(lane, view.holder(), &request.holder));
+            lines.extend(refused);
+            return Err(with_log(full.error(app.host.now()), lines));
         }
-        Ok((request.holder, granted))
+        Waited::Behind(lane) => return Err(with_log(behind_error(&lane), lines)),
+        Waited::Barred(bar) => return Err(with_log(barred_error(&bar, app.host.now()), lines)),
+    };
+    lines.iter().for_each(|line| say(Line::Log(line)));
+    note_granted_now(app, &granted, &request.holder, begun_ms);
+    if granted.files.len() != granted.grants.len() {
+        return Err(AppError::new(Kind::Bug, Code::Bug, "a lock file was not kept open"));
     }
+    Ok((request.holder, granted))
+}
 
-    /// Gives lanes back, the last one first, and gives those that a process keeps which was left behind. All are tried before an
-    /// error is told.
-    fn give_all(
-        &self,
-        holder: &str,
-        grants: &[Grant],
-        files: Vec<Hold>,
-        say: &mut dyn FnMut(Line),
-    ) -> Result<Vec<(LaneName, String)>, AppError> {
-        let (mut kept, mut owed, mut failed) = (Vec::new(), Vec::new(), None);
-        let until_ms = self.host.boot_ms().saturating_add(LINGER_MS);
-        for (grant, file) in grants.iter().zip(files).rev() {
-            let mut given = self.store.release_process(grant, file);
-            while matches!(given, Ok(GivenBack::Kept)) && self.host.boot_ms() < until_ms {
-                self.host.sleep(Duration::from_millis(5));
-                given = self.store.release_left(grant);
+/// Gives lanes back, the last one first, and gives those that a process keeps which was left behind. All are tried before an
+/// error is told.
+fn give_all(
+    app: &App,
+    holder: &str,
+    grants: &[Grant],
+    files: Vec<Hold>,
+    say: &mut dyn FnMut(Line),
+) -> Result<Vec<(LaneName, String)>, AppError> {
+    let (mut kept, mut owed, mut failed) = (Vec::new(), Vec::new(), None);
+    let until_ms = app.host.boot_ms().saturating_add(LINGER_MS);
+    for (grant, file) in grants.iter().zip(files).rev() {
+        let mut given = app.store.release_process(grant, file);
+        while matches!(given, Ok(GivenBack::Kept)) && app.host.boot_ms() < until_ms {
+            app.host.sleep(Duration::from_millis(5));
+            given = app.store.release_left(grant);
+        }
+        match given {
+            Ok(GivenBack::Free) => {
+                let line = released_line(&grant.lane, holder);
+                line.iter().for_each(|line| say(Line::Log(line)));
+                note_lock(app, "lock_released", grant, holder, line);
             }
-            match given {
-                Ok(GivenBack::Free) => {
-                    let line = released_line(&grant.lane, holder);
-                    line.iter().for_each(|line| say(Line::Log(line)));
-                    self.note_lock("lock_released", grant, holder, line);
-                }
-                Ok(GivenBack::Kept) => {
-                    let asked_by = self.asked_by(self.host.identity().pid);
-                    // Where it cannot be recorded, the lane is held by "its command" for those who look.
-                    let _ = self.store.record_left(grant, asked_by);
-                    kept.insert(0, (grant.lane.clone(), self.users_text(&grant.lane, grant.slot)));
-                }
-                Ok(GivenBack::Gone) => {}
-                Err(error) => failed = failed.or(Some(error)),
+            Ok(GivenBack::Kept) => {
+                let asked_by = consent::asked_by(app, app.host.identity().pid);
+                // Where it cannot be recorded, the lane is held by "its command" for those who look.
+                let _ = app.store.record_left(grant, asked_by);
+                kept.insert(0, (grant.lane.clone(), users_text(app, &grant.lane, grant.slot)));
             }
-            owed.extend(self.store.owes_pass().map(|owed| (&grant.lane, owed)));
+            Ok(GivenBack::Gone) => {}
+            Err(error) => failed = failed.or(Some(error)),
         }
-        self.pass_for(&owed);
-        failed.map_or(Ok(kept), |error| Err(error.into()))
+        owed.extend(app.store.owes_pass().map(|owed| (&grant.lane, owed)));
     }
+    pass_for(app, &owed);
+    failed.map_or(Ok(kept), |error| Err(error.into()))
+}
 
-    /// The processes that have a lock file open, in words.
-    pub(crate) fn users_text(&self, lane: &LaneName, slot: u32) -> String {
-        let users = self.store.lock_file_users(lane, slot).unwrap_or_default();
-        let name = |pid: u32| self.host.program_of(pid).and_then(|name| clean(&name, MOST_BYTES));
-        let named: Vec<String> = users
-            .iter()
-            .take(MOST_USERS)
-            .map(|user| match name(user.pid) {
-                Some(name) => format!("process {} \"{name}\"", user.pid),
-                None => format!("process {}", user.pid),
-            })
-            .collect();
-        match (named.is_empty(), users.len() > MOST_USERS) {
-            (true, _) => "a process that cannot be seen from here".to_owned(),
-            (false, true) => format!("{} and others", named.join(", ")),
-            (false, false) => named.join(" and "),
-        }
+/// The processes that have a lock file open, in words.
+pub(crate) fn users_text(app: &App, lane: &LaneName, slot: u32) -> String {
+    let users = app.store.lock_file_users(lane, slot).unwrap_or_default();
+    let name = |pid: u32| app.host.program_of(pid).and_then(|name| clean(&name, MOST_BYTES));
+    let named: Vec<String> = users
+        .iter()
+        .take(MOST_USERS)
+        .map(|user| match name(user.pid) {
+            Some(name) => format!("process {} \"{name}\"", user.pid),
+            None => format!("process {}", user.pid),
+        })
+        .collect();
+    match (named.is_empty(), users.len() > MOST_USERS) {
+        (true, _) => "a process that cannot be seen from here".to_owned(),
+        (false, true) => format!("{} and others", named.join(", ")),
+        (false, false) => named.join(" and "),
     }
+}
 
-    /// How it is known whether a holder lives. Of a command that has ended and left processes behind, which those are.
-    pub fn evidence_of(&self, view: &LockView) -> String {
-        let why = view.verdict.why();
-        let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
-        let ended = view.record().and_then(|record| record.ended);
-        let ago = u64::try_from(ended.map_or(0, |ended| self.host.now().ms_since(ended))).unwrap_or(0);
-        let users = self.users_text(lane, view.slot);
-        let have = if users.contains(" and ") { "have" } else { "has" };
-        format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
+/// How it is known whether a holder lives. Of a command that has ended and left processes behind, which those are.
+pub fn evidence_of(app: &App, view: &LockView) -> String {
+    let why = view.verdict.why();
+    let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
+    let ended = view.record().and_then(|record| record.ended);
+    let ago = u64::try_from(ended.map_or(0, |ended| app.host.now().ms_since(ended))).unwrap_or(0);
+    let users = users_text(app, lane, view.slot);
+    let have = if users.contains(" and ") { "have" } else { "has" };
+    format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
+}
+
+/// What a command under a lock has in its environment.
+fn lock_variables(app: &App, grants: &[Grant]) -> Vec<(String, String)> {
+    let config = app.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
+    let first = grants
+        .first()
+        .into_iter()
+        .flat_map(|grant| [("LUZIA_LOCK_ID", grant.lock_id.to_string()), ("LUZIA_FENCE", grant.fence.to_string())]);
+    let own = std::iter::once(("LUZIA_STATE_DIR", app.store_path().to_owned())).chain(first);
+    let agent = agent_variables(app.agent.as_ref());
+    let own = own.chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value));
+    own.chain(slot_variables(grants)).collect()
+}
+
+/// The share of processors of a command under a lock, whose job server joins its environment.
+fn share_of(app: &App, grants: &[Grant], env: &mut Vec<(String, String)>) -> Option<CpuShare> {
+    let (grant, plan) = grants.iter().find_map(|grant| Some((grant, cpu_plan(app, &grant.lane)?)))?;
+    let share = CpuShare::begin(&app.site(), grant, plan.budget, true);
+    env.extend(share.variables(&|name| (app.inherited)(name)));
+    if plan.allowed.is_some() {
+        let bound = plan.bound(&grant.lane.to_string(), None).and_then(|list| listed(&list)).unwrap_or_default();
+        app.host.bind_to(&bound);
     }
+    Some(share)
+}
 
-    /// What a command under a lock has in its environment.
-    fn lock_variables(&self, grants: &[Grant]) -> Vec<(String, String)> {
-        let config = self.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
-        let first = grants
-            .first()
-            .into_iter()
-            .flat_map(|grant| [("LUZIA_LOCK_ID", grant.lock_id.to_string()), ("LUZIA_FENCE", grant.fence.to_string())]);
-        let own = std::iter::once(("LUZIA_STATE_DIR", self.store_path().to_owned())).chain(first);
-        let agent = agent_variables(self.agent.as_ref());
-        let own = own.chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value));
-        own.chain(slot_variables(grants)).collect()
-    }
-
-    /// The share of processors of a command under a lock, whose job server joins its environment.
-    fn share_of(&self, grants: &[Grant], env: &mut Vec<(String, String)>) -> Option<CpuShare> {
-        let (grant, plan) = grants.iter().find_map(|grant| Some((grant, self.cpu_plan(&grant.lane)?)))?;
-        let share = CpuShare::begin(&self.site(), grant, plan.budget, true);
-        env.extend(share.variables(&|name| (self.inherited)(name)));
-        if plan.allowed.is_some() {
-            let bound = plan.bound(&grant.lane.to_string(), None).and_then(|list| listed(&list)).unwrap_or_default();
-            self.host.bind_to(&bound);
-        }
-        Some(share)
-    }
-
-    /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile, and
-    /// `started` is told the pid.
-    pub(crate) fn run_here(&self, command: InPlace, mut care: Care, started: &dyn Fn(u32)) -> Result<Exit, AppError> {
-        let name = command.argv.first().map_or("", String::as_str);
-        let mut child = self.host.start_here(command).map_err(|error| not_started(name, &error))?;
-        started(child.pid());
-        loop {
-            let time = care.keep(child.as_mut());
-            let woken = child
-                .wait(time)
-                .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
-            match woken {
-                Woken::Exited(exit) => return Ok(exit),
-                Woken::Terminate => drop(child.signal(Signal::Term)),
-                // The terminal has sent it to the command as well; the command decides.
-                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Gone => {}
-                Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child.as_mut())),
-            }
+/// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile, and
+/// `started` is told the pid.
+pub(crate) fn run_here(app: &App, command: InPlace, mut care: Care, started: &dyn Fn(u32)) -> Result<Exit, AppError> {
+    let name = command.argv.first().map_or("", String::as_str);
+    let mut child = app.host.start_here(command).map_err(|error| not_started(name, &error))?;
+    started(child.pid());
+    loop {
+        let time = care.keep(child.as_mut());
+        let woken = child
+            .wait(time)
+            .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
+        match woken {
+            Woken::Exited(exit) => return Ok(exit),
+            Woken::Terminate => drop(child.signal(Signal::Term)),
+            // The terminal has sent it to the command as well; the command decides.
+            Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Gone => {}
+            Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child.as_mut())),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What the caller keeps until it is over or gives it back: the lanes of the task or `luzia lock` around it, and those of its
 //! session. To wait for such a lane would never end.
 
-use crate::app::locks::session::is_of;
+use super::reentrancy::is_around;
+use crate::app::config_reload::config;
+use crate::app::locks::session::{agent_key, is_of};
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind};
@@ -33,48 +35,46 @@ impl Stuck {
     }
 }
 
-impl App {
-    /// Who may keep lanes for the caller; `None` where nobody does.
-    pub(crate) fn own(&self) -> Result<Option<Own>, AppError> {
-        let session = if self.store.has_sessions()? { self.own_session() } else { None };
-        let own = Own { has_holder: self.has_holder, session };
-        Ok(Some(own).filter(|own| own.has_holder || own.session.is_some()))
-    }
+/// Who may keep lanes for the caller; `None` where nobody does.
+pub(crate) fn own(app: &App) -> Result<Option<Own>, AppError> {
+    let session = if app.store.has_sessions()? { session_key_here(app) } else { None };
+    let own = Own { has_holder: app.has_holder, session };
+    Ok(Some(own).filter(|own| own.has_holder || own.session.is_some()))
+}
 
-    /// The key of the caller's session: that of its agent, else that of the agent's process.
-    fn own_session(&self) -> Option<String> {
-        let named = self.agent.as_ref().and_then(|agent| agent.session.clone());
-        named.or_else(|| self.process_key())
-    }
+/// The key of the caller's session: that of its agent, else that of the agent's process.
+fn session_key_here(app: &App) -> Option<String> {
+    let named = app.agent.as_ref().and_then(|agent| agent.session.clone());
+    named.or_else(|| agent_key(app))
+}
 
-    /// Why a lane will not have so many free slots before the caller is over or gives leases back; `None` where it may.
-    pub(crate) fn stuck_on(&self, own: &Own, lane: &LaneName, slots: u32) -> Result<Option<Stuck>, AppError> {
-        let (mut kept, mut by_session, mut holder) = (Vec::new(), false, None);
-        for view in self.holders(lane)? {
-            let is_of_session = own.session.as_ref().is_some_and(|key| is_of(&view, key) && view.verdict.is_live());
-            if is_of_session || own.has_holder && self.is_around(&view)? {
-                by_session |= is_of_session;
-                kept.push(view.slot);
-                holder = holder.or_else(|| view.holder().map(str::to_owned));
-            }
+/// Why a lane will not have so many free slots before the caller is over or gives leases back; `None` where it may.
+pub(crate) fn stuck_on(app: &App, own: &Own, lane: &LaneName, slots: u32) -> Result<Option<Stuck>, AppError> {
+    let (mut kept, mut by_session, mut holder) = (Vec::new(), false, None);
+    for view in app.holders(lane)? {
+        let is_of_session = own.session.as_ref().is_some_and(|key| is_of(&view, key) && view.verdict.is_live());
+        if is_of_session || own.has_holder && is_around(app, &view)? {
+            by_session |= is_of_session;
+            kept.push(view.slot);
+            holder = holder.or_else(|| view.holder().map(str::to_owned));
         }
-        if kept.is_empty() || loan::holders(kept.into_iter()).saturating_add(slots) <= self.config().limit(lane) {
-            return Ok(None);
-        }
-        let holder = holder.unwrap_or_else(|| "this command".to_owned());
-        Ok(Some(match by_session {
-            true => Stuck::Session(lane.clone()),
-            false => Stuck::Around(format!("{holder} holds lane \"{lane}\"")),
-        }))
     }
+    if kept.is_empty() || loan::holders(kept.into_iter()).saturating_add(slots) <= config(app).limit(lane) {
+        return Ok(None);
+    }
+    let holder = holder.unwrap_or_else(|| "this command".to_owned());
+    Ok(Some(match by_session {
+        true => Stuck::Session(lane.clone()),
+        false => Stuck::Around(format!("{holder} holds lane \"{lane}\"")),
+    }))
+}
 
-    /// Whether a lock is a lease of the session in which this process runs, and the lane has no room without it.
-    pub(crate) fn waits_for_own_session(&self, view: &LockView) -> Result<bool, AppError> {
-        let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Session);
-        let (true, Some(lane)) = (is_lease, &view.lane) else { return Ok(false) };
-        let own = Own { has_holder: false, session: self.own_session() };
-        Ok(self.stuck_on(&own, lane, 1)?.is_some())
-    }
+/// Whether a lock is a lease of the session in which this process runs, and the lane has no room without it.
+pub(crate) fn waits_for_own_session(app: &App, view: &LockView) -> Result<bool, AppError> {
+    let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Session);
+    let (true, Some(lane)) = (is_lease, &view.lane) else { return Ok(false) };
+    let own = Own { has_holder: false, session: session_key_here(app) };
+    Ok(stuck_on(app, &own, lane, 1)?.is_some())
 }
 
 pub(crate) fn deadlock(message: String) -> AppError {

@@ -1,11 +1,15 @@
 //! Inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, what only gives
 //! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
 
-use crate::app::locks::lock::{Care, End};
-use crate::app::locks::own::{Own, Stuck, deadlock, own_session};
-use crate::app::look::cycles::ring_text;
-use crate::app::pass::borrowers::is_lent_by;
-use crate::app::queue::enqueue::{Caller, NewTask};
+use crate::app::config_reload::follow_config;
+use crate::app::locks::lock::{Care, End, run_here};
+use crate::app::locks::own;
+use crate::app::locks::own::{Own, Stuck, deadlock, own_session, stuck_on};
+use crate::app::look::cycles::{cycle_with, ring_text};
+use crate::app::pass::borrowers::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
+use crate::app::processes::is_in_tree;
+use crate::app::queue::cancel::cancel_pending;
+use crate::app::queue::enqueue::{Caller, NewTask, task_of};
 use crate::app::{App, AppError, lane_word};
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
@@ -33,217 +37,215 @@ pub struct RanWithin {
     pub end: End,
 }
 
-impl App {
-    /// The grant by which the task around this process holds a lane already.
-    pub(crate) fn reentrant(&self, lane: &LaneName) -> Result<Option<Grant>, AppError> {
-        let Some(view) = self.around(lane)? else { return Ok(None) };
-        let of = |record: &LockRecord| {
-            let (lock_id, value) = (LockId(record.lock_id.clone()?), record.value.clone());
-            Some(Grant {
-                lane: lane.clone(),
-                slot: view.slot,
-                lock_id,
-                fence: record.fence?,
-                value,
-                has_share: record.cpus.is_some(),
-            })
-        };
-        Ok(view.record().and_then(of))
-    }
+/// The grant by which the task around this process holds a lane already.
+pub(crate) fn reentrant(app: &App, lane: &LaneName) -> Result<Option<Grant>, AppError> {
+    let Some(view) = around(app, lane)? else { return Ok(None) };
+    let of = |record: &LockRecord| {
+        let (lock_id, value) = (LockId(record.lock_id.clone()?), record.value.clone());
+        Some(Grant {
+            lane: lane.clone(),
+            slot: view.slot,
+            lock_id,
+            fence: record.fence?,
+            value,
+            has_share: record.cpus.is_some(),
+        })
+    };
+    Ok(view.record().and_then(of))
+}
 
-    /// The lock of a lane inside which this process runs.
-    fn around(&self, lane: &LaneName) -> Result<Option<LockView>, AppError> {
-        if !self.has_holder {
+/// The lock of a lane inside which this process runs.
+fn around(app: &App, lane: &LaneName) -> Result<Option<LockView>, AppError> {
+    if !app.has_holder {
+        return Ok(None);
+    }
+    for view in app.holders(lane)? {
+        if is_around(app, &view)? {
+            return Ok(Some(view));
+        }
+    }
+    Ok(None)
+}
+
+/// Who keeps a lane, when a release would only give back what the task around this process holds: the other half of
+/// an `acquire` that took nothing.
+pub(crate) fn keeps(app: &App, lane: &LaneName, which: &Release) -> Result<Option<String>, AppError> {
+    let Some(around) = around(app, lane)? else { return Ok(None) };
+    let is_meant = match which {
+        Release::LockId(id) => around.lock_id() == Some(id.as_str()),
+        Release::Anybody => true,
+        // A name that holds nothing is the one that was given to that `acquire`.
+        Release::Holder(name) => {
+            let of_name = app.holders(lane)?.into_iter().find(|view| view.holder() == Some(name.as_str()));
+            of_name.is_none_or(|view| view.lock_id() == around.lock_id())
+        }
+    };
+    Ok(around.holder().filter(|_| is_meant).map(str::to_owned))
+}
+
+/// Whether a lock is that of the task, or of a `luzia lock`, inside which this process runs: one that is not given back
+/// before this process is over (P1). The environment alone is no proof of that.
+pub(crate) fn is_around(app: &App, view: &LockView) -> Result<bool, AppError> {
+    let Some(record) = view.record().filter(|_| !view.verdict.is_stale()) else {
+        return Ok(false);
+    };
+    match record.kind {
+        LockKind::Task => {
+            let holder = record.task_id.as_deref().and_then(TaskId::parse);
+            let own = app.inside.as_ref().map(|inside| inside.task).filter(|own| Some(*own) == holder);
+            Ok(own.map(|own| is_in_tree(app, own)).transpose()?.unwrap_or(false))
+        }
+        LockKind::Process => match &view.lane {
+            Some(lane) => Ok(app.store.has_inherited_lock(lane, view.slot)?),
+            None => Ok(false),
+        },
+        LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
+    }
+}
+
+/// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
+/// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
+/// queued.
+pub fn run_within(app: &App, new: &NewTask, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
+    let Some(inside) = &app.inside else { return Ok(None) };
+    if only_of_a_task(new).is_some() {
+        return Ok(None);
+    }
+    let Some((_, own)) = app.find(inside.task)? else { return Ok(None) };
+    let task = task_of(app, new, caller)?;
+    if (&task.project, &task.run_as) != (&own.project, &own.run_as) {
+        return Ok(None);
+    }
+    for lane in task.all_lanes() {
+        if reentrant(app, &lane)?.is_none() {
             return Ok(None);
         }
-        for view in self.holders(lane)? {
-            if self.is_around(&view)? {
-                return Ok(Some(view));
+    }
+    let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    let env: Vec<(String, String)> = new.env.iter().filter_map(|text| text.split_once('=')).map(pair).collect();
+    let exit = run_here(
+        app,
+        InPlace {
+            argv: &task.command,
+            env: &env,
+            cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
+            has_input: false,
+            held: Vec::new(),
+            output: None,
+        },
+        Care::default(),
+        &|_| {},
+    )?;
+    Ok(Some(RanWithin { task: own, end: exit.into() }))
+}
+
+/// Refuses to enqueue and wait for a task that cannot start until the waiter ends.
+pub fn refuse_waiting_inside(app: &App, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
+    let Some(own) = own::own(app)? else { return Ok(()) };
+    let task = task_of(app, new, caller)?;
+    let lenders = if task.waited_for { lenders_if_waited(app, &task)? } else { Vec::new() };
+    let Some(stuck) = waits_for_us(app, &own, &task, &lenders)? else { return refuse_ring(app, &task) };
+    let hint = match only_of_a_task(new) {
+        Some(option) if app.inside.is_some() => {
+            format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
+        }
+        Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
+    };
+    let error = match stuck {
+        Stuck::Around(why) => {
+            let error = deadlock(format!("{why}, and would wait for a task that needs it")).hint(hint);
+            error.next(format!("luzia explain {}", lane_word(&LaneName::user(&task.user))))
+        }
+        Stuck::Session(lane) => own_session(&lane),
+    };
+    Err(error)
+}
+
+/// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.
+fn refuse_ring(app: &App, task: &Task) -> Result<(), AppError> {
+    let ring = if task.waited_for { cycle_with(app, task)? } else { None };
+    let Some(ring) = ring else { return Ok(()) };
+    let first = ring.iter().chain(&task.parent).find(|id| id.0 > 0).copied();
+    let error = deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
+        .hint("nothing was queued; queue it without waiting for it, or run the command directly");
+    Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
+}
+
+/// Like `refuse_waiting_inside`, for tasks that are queued already: all of them are waited for, or with `any` one of them.
+pub fn refuse_waiting_for(app: &App, ids: &[TaskId], any: bool) -> Result<(), AppError> {
+    let Some(own) = own::own(app)? else { return Ok(()) };
+    // By rules that do not read nobody is refused.
+    if follow_config(app).is_err() {
+        return Ok(());
+    }
+    let stuck = ids.iter().map(|id| waits_for_itself(app, &own, *id)).collect::<Result<Vec<_>, _>>()?;
+    let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
+    match stuck.into_iter().flatten().next().filter(|_| is_refused) {
+        None => Ok(()),
+        Some((stuck, would)) => Err(stuck.error(&would, "go on without waiting for it")),
+    }
+}
+
+/// As `refuse_waiting_for`, for a task that the caller has just queued: it is taken out of the queue again.
+pub fn refuse_or_take_back(app: &App, id: TaskId) -> Result<(), AppError> {
+    let Err(error) = refuse_waiting_for(app, &[id], false) else { return Ok(()) };
+    match cancel_pending(app, id, "luzia", Some("its caller would wait for itself"))? {
+        Some(_) => Err(error),
+        // It has started, so the lane was given back meanwhile.
+        None => Ok(()),
+    }
+}
+
+/// Refuses to wait until the queue is empty, when a task of it could not start before: of very many tasks the first are looked at.
+pub(crate) fn refuse_draining_inside(app: &App) -> Result<(), AppError> {
+    const MOST: usize = 1000;
+    let Some(own) = own::own(app)? else { return Ok(()) };
+    for task in app.store.pending_tasks(None)?.take(MOST).filter_map(Result::ok) {
+        if let Some(stuck) = waits_for_us(app, &own, &task, &lenders_of(app, &task)?)? {
+            let would = format!(", and would wait for {}, which needs it", task.id);
+            return Err(stuck.error(&would, "`luzia dispatch` starts what can start now"));
+        }
+    }
+    Ok(())
+}
+
+/// Why a wait for a queued task would never end, with the words for the error.
+fn waits_for_itself(app: &App, own: &Own, id: TaskId) -> Result<Option<(Stuck, String)>, AppError> {
+    if app.inside.as_ref().is_some_and(|inside| inside.task == id) {
+        let why = format!("{id} is the very task that would wait for it");
+        return Ok(Some((Stuck::Around(why), String::new())));
+    }
+    let task = app.existing(id)?;
+    if task.status() != Status::Pending {
+        return Ok(None);
+    }
+    let lenders = if may_borrow(app, &task) { lenders_if_waited(app, &task)? } else { Vec::new() };
+    let stuck = waits_for_us(app, own, &task, &lenders)?;
+    Ok(stuck.map(|stuck| (stuck, format!(", and would wait for {id}, which needs it"))))
+}
+
+/// Why a task that has not started cannot start before the holder around this process is over, or its session gives a lane
+/// back. It borrows what its lenders hold.
+fn waits_for_us(app: &App, own: &Own, task: &Task, lenders: &[Task]) -> Result<Option<Stuck>, AppError> {
+    let is_lent = is_lent_by(lenders);
+    let inside = app.inside.as_ref().map(|inside| inside.task);
+    let mut before = vec![task.clone()];
+    let mut seen = BTreeSet::new();
+    while let Some(task) = before.pop() {
+        for lane in task.all_lanes().into_iter().filter(|lane| !is_lent(lane)) {
+            let stuck = stuck_on(app, own, &lane, task.slots_of(&lane))?;
+            if stuck.is_some() {
+                return Ok(stuck);
             }
         }
-        Ok(None)
-    }
-
-    /// Who keeps a lane, when a release would only give back what the task around this process holds: the other half of
-    /// an `acquire` that took nothing.
-    pub(crate) fn keeps(&self, lane: &LaneName, which: &Release) -> Result<Option<String>, AppError> {
-        let Some(around) = self.around(lane)? else { return Ok(None) };
-        let is_meant = match which {
-            Release::LockId(id) => around.lock_id() == Some(id.as_str()),
-            Release::Anybody => true,
-            // A name that holds nothing is the one that was given to that `acquire`.
-            Release::Holder(name) => {
-                let of_name = self.holders(lane)?.into_iter().find(|view| view.holder() == Some(name.as_str()));
-                of_name.is_none_or(|view| view.lock_id() == around.lock_id())
+        for id in task.after.iter().filter(|id| seen.insert(**id)) {
+            if inside == Some(*id) {
+                return Ok(Some(Stuck::Around(format!("{id} must be over first"))));
             }
-        };
-        Ok(around.holder().filter(|_| is_meant).map(str::to_owned))
-    }
-
-    /// Whether a lock is that of the task, or of a `luzia lock`, inside which this process runs: one that is not given back
-    /// before this process is over (P1). The environment alone is no proof of that.
-    pub(crate) fn is_around(&self, view: &LockView) -> Result<bool, AppError> {
-        let Some(record) = view.record().filter(|_| !view.verdict.is_stale()) else {
-            return Ok(false);
-        };
-        match record.kind {
-            LockKind::Task => {
-                let holder = record.task_id.as_deref().and_then(TaskId::parse);
-                let own = self.inside.as_ref().map(|inside| inside.task).filter(|own| Some(*own) == holder);
-                Ok(own.map(|own| self.is_in_tree(own)).transpose()?.unwrap_or(false))
-            }
-            LockKind::Process => match &view.lane {
-                Some(lane) => Ok(self.store.has_inherited_lock(lane, view.slot)?),
-                None => Ok(false),
-            },
-            LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
+            before.extend(app.find(*id)?.map(|(_, other)| other).filter(|other| other.status() == Status::Pending));
         }
     }
-
-    /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
-    /// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
-    /// queued.
-    pub fn run_within(&self, new: &NewTask, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
-        let Some(inside) = &self.inside else { return Ok(None) };
-        if only_of_a_task(new).is_some() {
-            return Ok(None);
-        }
-        let Some((_, own)) = self.find(inside.task)? else { return Ok(None) };
-        let task = self.task_of(new, caller)?;
-        if (&task.project, &task.run_as) != (&own.project, &own.run_as) {
-            return Ok(None);
-        }
-        for lane in task.all_lanes() {
-            if self.reentrant(&lane)?.is_none() {
-                return Ok(None);
-            }
-        }
-        let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-        let env: Vec<(String, String)> = new.env.iter().filter_map(|text| text.split_once('=')).map(pair).collect();
-        let exit = self.run_here(
-            InPlace {
-                argv: &task.command,
-                env: &env,
-                cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
-                has_input: false,
-                held: Vec::new(),
-                output: None,
-            },
-            Care::default(),
-            &|_| {},
-        )?;
-        Ok(Some(RanWithin { task: own, end: exit.into() }))
-    }
-
-    /// Refuses to enqueue and wait for a task that cannot start until the waiter ends.
-    pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
-        let Some(own) = self.own()? else { return Ok(()) };
-        let task = self.task_of(new, caller)?;
-        let lenders = if task.waited_for { self.lenders_if_waited(&task)? } else { Vec::new() };
-        let Some(stuck) = self.waits_for_us(&own, &task, &lenders)? else { return self.refuse_ring(&task) };
-        let hint = match only_of_a_task(new) {
-            Some(option) if self.inside.is_some() => {
-                format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
-            }
-            Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
-        };
-        let error = match stuck {
-            Stuck::Around(why) => {
-                let error = deadlock(format!("{why}, and would wait for a task that needs it")).hint(hint);
-                error.next(format!("luzia explain {}", lane_word(&LaneName::user(&task.user))))
-            }
-            Stuck::Session(lane) => own_session(&lane),
-        };
-        Err(error)
-    }
-
-    /// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.
-    fn refuse_ring(&self, task: &Task) -> Result<(), AppError> {
-        let ring = if task.waited_for { self.cycle_with(task)? } else { None };
-        let Some(ring) = ring else { return Ok(()) };
-        let first = ring.iter().chain(&task.parent).find(|id| id.0 > 0).copied();
-        let error = deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
-            .hint("nothing was queued; queue it without waiting for it, or run the command directly");
-        Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
-    }
-
-    /// Like `refuse_waiting_inside`, for tasks that are queued already: all of them are waited for, or with `any` one of them.
-    pub fn refuse_waiting_for(&self, ids: &[TaskId], any: bool) -> Result<(), AppError> {
-        let Some(own) = self.own()? else { return Ok(()) };
-        // By rules that do not read nobody is refused.
-        if self.follow_config().is_err() {
-            return Ok(());
-        }
-        let stuck = ids.iter().map(|id| self.waits_for_itself(&own, *id)).collect::<Result<Vec<_>, _>>()?;
-        let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
-        match stuck.into_iter().flatten().next().filter(|_| is_refused) {
-            None => Ok(()),
-            Some((stuck, would)) => Err(stuck.error(&would, "go on without waiting for it")),
-        }
-    }
-
-    /// As `refuse_waiting_for`, for a task that the caller has just queued: it is taken out of the queue again.
-    pub fn refuse_or_take_back(&self, id: TaskId) -> Result<(), AppError> {
-        let Err(error) = self.refuse_waiting_for(&[id], false) else { return Ok(()) };
-        match self.cancel_pending(id, "luzia", Some("its caller would wait for itself"))? {
-            Some(_) => Err(error),
-            // It has started, so the lane was given back meanwhile.
-            None => Ok(()),
-        }
-    }
-
-    /// Refuses to wait until the queue is empty, when a task of it could not start before: of very many tasks the first are looked at.
-    pub(crate) fn refuse_draining_inside(&self) -> Result<(), AppError> {
-        const MOST: usize = 1000;
-        let Some(own) = self.own()? else { return Ok(()) };
-        for task in self.store.pending_tasks(None)?.take(MOST).filter_map(Result::ok) {
-            if let Some(stuck) = self.waits_for_us(&own, &task, &self.lenders_of(&task)?)? {
-                let would = format!(", and would wait for {}, which needs it", task.id);
-                return Err(stuck.error(&would, "`luzia dispatch` starts what can start now"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Why a wait for a queued task would never end, with the words for the error.
-    fn waits_for_itself(&self, own: &Own, id: TaskId) -> Result<Option<(Stuck, String)>, AppError> {
-        if self.inside.as_ref().is_some_and(|inside| inside.task == id) {
-            let why = format!("{id} is the very task that would wait for it");
-            return Ok(Some((Stuck::Around(why), String::new())));
-        }
-        let task = self.existing(id)?;
-        if task.status() != Status::Pending {
-            return Ok(None);
-        }
-        let lenders = if self.may_borrow(&task) { self.lenders_if_waited(&task)? } else { Vec::new() };
-        let stuck = self.waits_for_us(own, &task, &lenders)?;
-        Ok(stuck.map(|stuck| (stuck, format!(", and would wait for {id}, which needs it"))))
-    }
-
-    /// Why a task that has not started cannot start before the holder around this process is over, or its session gives a lane
-    /// back. It borrows what its lenders hold.
-    fn waits_for_us(&self, own: &Own, task: &Task, lenders: &[Task]) -> Result<Option<Stuck>, AppError> {
-        let is_lent = is_lent_by(lenders);
-        let inside = self.inside.as_ref().map(|inside| inside.task);
-        let mut before = vec![task.clone()];
-        let mut seen = BTreeSet::new();
-        while let Some(task) = before.pop() {
-            for lane in task.all_lanes().into_iter().filter(|lane| !is_lent(lane)) {
-                let stuck = self.stuck_on(own, &lane, task.slots_of(&lane))?;
-                if stuck.is_some() {
-                    return Ok(stuck);
-                }
-            }
-            for id in task.after.iter().filter(|id| seen.insert(**id)) {
-                if inside == Some(*id) {
-                    return Ok(Some(Stuck::Around(format!("{id} must be over first"))));
-                }
-                before
-                    .extend(self.find(*id)?.map(|(_, other)| other).filter(|other| other.status() == Status::Pending));
-            }
-        }
-        Ok(None)
-    }
+    Ok(None)
 }
 
 /// The first option that a part of another task cannot have.

@@ -1,5 +1,13 @@
 //! `release`: gives a lane back; with `--force`, ends a living holder first.
 
+use super::cleanup::recover_now;
+use super::reentrancy::keeps;
+use super::session::end_session_lease;
+use super::waiting::pass_if_owed;
+use crate::app::config_reload::config;
+use crate::app::look::explain;
+use crate::app::pass::unseen::recover_by_force;
+use crate::app::queue::cancel::cancel;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
@@ -24,138 +32,132 @@ pub struct Given {
     pub log: Vec<String>,
 }
 
-impl App {
-    /// Releases a lane.
-    pub fn release(
-        &self,
-        lane: &LaneName,
-        holder: Option<&str>,
-        lock_id: Option<&str>,
-        force: bool,
-    ) -> Result<Given, AppError> {
-        let holder = holder.map(|name| self.holder_name(name)).transpose()?;
-        let mut which = match (lock_id, &holder) {
-            (Some(id), _) => Release::LockId(id.to_owned()),
-            (None, Some(holder)) => Release::Holder(holder.clone()),
-            (None, None) => Release::Anybody,
-        };
-        if let (Some(id), Some(holder)) = (lock_id, &holder)
-            && !id.starts_with(&format!("{holder}_"))
-        {
-            return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
-        }
-        if let Some(keeper) = if force { None } else { self.keeps(lane, &which)? } {
-            return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new() });
-        }
-        // A caller that ends the holder first does not speak for it.
-        let by = if force || which == Release::Anybody { By::Anybody } else { By::Holder };
-        let mut ended = None;
-        for _ in 0..10 {
-            let released = self.store.release(lane, &which, by, self.config().lock_timeout_ms(lane), judge)?;
-            self.pass_if_owed(lane);
-            match released {
-                // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
-                Released::Free | Released::NotYours(_) if ended.is_some() => {
-                    let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
-                    return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect() });
-                }
-                Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new() }),
-                Released::Removed(lock) => return Ok(self.released(lock)),
-                Released::NotYours(view) => {
-                    let mut error = held_error(lane, &view, self.host.now());
-                    error.0.kind = Kind::No;
-                    error.0.code = Code::NotTheHolder;
-                    return Err(error);
-                }
-                Released::NeedsRecovery(task) if force => self.recover_by_force(task)?,
-                Released::NeedsRecovery(task) => self.recover_now(task)?,
-                Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
-                    self.end_holder(&view)?;
-                    let lock = Break { why: None, ..broken(lane, &view) };
-                    // Only this holder was to be ended, never the holder after it.
-                    which = lock.lock_id.clone().map_or(which, Release::LockId);
-                    ended = Some(lock);
-                }
-                Released::Living(view) => {
-                    let is_stopped = self.holder_of(&view).stopped.is_some();
-                    return Err(living_error(lane, &view, self.host.now(), is_stopped));
-                }
+/// Releases a lane.
+pub fn release(
+    app: &App,
+    lane: &LaneName,
+    holder: Option<&str>,
+    lock_id: Option<&str>,
+    force: bool,
+) -> Result<Given, AppError> {
+    let holder = holder.map(|name| app.holder_name(name)).transpose()?;
+    let mut which = match (lock_id, &holder) {
+        (Some(id), _) => Release::LockId(id.to_owned()),
+        (None, Some(holder)) => Release::Holder(holder.clone()),
+        (None, None) => Release::Anybody,
+    };
+    if let (Some(id), Some(holder)) = (lock_id, &holder)
+        && !id.starts_with(&format!("{holder}_"))
+    {
+        return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
+    }
+    if let Some(keeper) = if force { None } else { keeps(app, lane, &which)? } {
+        return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new() });
+    }
+    // A caller that ends the holder first does not speak for it.
+    let by = if force || which == Release::Anybody { By::Anybody } else { By::Holder };
+    let mut ended = None;
+    for _ in 0..10 {
+        let released = app.store.release(lane, &which, by, config(app).lock_timeout_ms(lane), judge)?;
+        pass_if_owed(app, lane);
+        match released {
+            // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
+            Released::Free | Released::NotYours(_) if ended.is_some() => {
+                let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
+                return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect() });
+            }
+            Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new() }),
+            Released::Removed(lock) => return Ok(self::released(app, lock)),
+            Released::NotYours(view) => {
+                let mut error = held_error(lane, &view, app.host.now());
+                error.0.kind = Kind::No;
+                error.0.code = Code::NotTheHolder;
+                return Err(error);
+            }
+            Released::NeedsRecovery(task) if force => recover_by_force(app, task)?,
+            Released::NeedsRecovery(task) => recover_now(app, task)?,
+            Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
+                end_holder(app, &view)?;
+                let lock = Break { why: None, ..broken(lane, &view) };
+                // Only this holder was to be ended, never the holder after it.
+                which = lock.lock_id.clone().map_or(which, Release::LockId);
+                ended = Some(lock);
+            }
+            Released::Living(view) => {
+                let is_stopped = explain::holder_of(app, &view).stopped.is_some();
+                return Err(living_error(lane, &view, app.host.now(), is_stopped));
             }
         }
-        Err(AppError::new(Kind::Busy, Code::HolderLives, format!("the holder of lane \"{lane}\" does not end"))
-            .next(format!("luzia explain {}", lane_word(lane))))
     }
+    Err(AppError::new(Kind::Busy, Code::HolderLives, format!("the holder of lane \"{lane}\" does not end"))
+        .next(format!("luzia explain {}", lane_word(lane))))
+}
 
-    fn released(&self, lock: Break) -> Given {
-        let holder = holder_of(&lock);
-        let line = released_line(&lock.lane, holder);
-        let mut event =
-            Event::new("lock_released").in_lane(&lock.lane).with(json!({ "lock_id": lock.lock_id, "holder": holder }));
-        event.message.clone_from(&line);
-        event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
-        self.store.note(&event);
-        Given { lock: Some(lock), kept_by: None, log: line.into_iter().collect() }
-    }
+fn released(app: &App, lock: Break) -> Given {
+    let holder = holder_of(&lock);
+    let line = released_line(&lock.lane, holder);
+    let mut event =
+        Event::new("lock_released").in_lane(&lock.lane).with(json!({ "lock_id": lock.lock_id, "holder": holder }));
+    event.message.clone_from(&line);
+    event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
+    app.store.note(&event);
+    Given { lock: Some(lock), kept_by: None, log: line.into_iter().collect() }
+}
 
-    /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.
-    fn end_holder(&self, view: &LockView) -> Result<(), AppError> {
-        let Some(record) = view.record() else {
-            return Err(AppError::new(
-                Kind::No,
-                Code::HolderUnknown,
-                "the holder cannot be told, so it cannot be ended",
-            ));
-        };
-        if record.kind == LockKind::Session {
-            return self.end_session_lease(view);
-        }
-        if matches!(record.kind, LockKind::Task | LockKind::Wait) {
-            let task = record.task_id.as_deref().and_then(TaskId::parse);
-            if let Some(task) = task {
-                match self.cancel(task, "luzia release --force", Some("its lane was released by force"), None) {
-                    // It has ended by itself meanwhile.
-                    Err(error) if error.0.code == Code::TaskOver => {}
-                    ended => drop(ended?),
-                }
-            }
-            return Ok(());
-        }
-        let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
-            return Err(AppError::new(Kind::No, Code::HolderUnknown, "the sidecar names no process to end"));
-        };
-        let process = Identity { pid, start, boot_id };
-        // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
-        let is_holder = |user: &Identity| (user.pid, user.start) == (process.pid, process.start);
-        if record.kind != LockKind::Process || self.users_of(view)?.iter().any(is_holder) {
-            self.host.signal(&process, Signal::Term);
-            if !self.host.await_death(&process, FORCE_GRACE) {
-                self.host.signal(&process, Signal::Kill);
-                self.host.await_death(&process, FORCE_GRACE);
-            }
-        }
-        // The command of `luzia lock` may have outlived it: a process that still has the lock file open is ended too.
-        self.end_lock_holders(view)
+/// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.
+fn end_holder(app: &App, view: &LockView) -> Result<(), AppError> {
+    let Some(record) = view.record() else {
+        return Err(AppError::new(Kind::No, Code::HolderUnknown, "the holder cannot be told, so it cannot be ended"));
+    };
+    if record.kind == LockKind::Session {
+        return end_session_lease(app, view);
     }
+    if matches!(record.kind, LockKind::Task | LockKind::Wait) {
+        let task = record.task_id.as_deref().and_then(TaskId::parse);
+        if let Some(task) = task {
+            match cancel(app, task, "luzia release --force", Some("its lane was released by force"), None) {
+                // It has ended by itself meanwhile.
+                Err(error) if error.0.code == Code::TaskOver => {}
+                ended => drop(ended?),
+            }
+        }
+        return Ok(());
+    }
+    let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
+        return Err(AppError::new(Kind::No, Code::HolderUnknown, "the sidecar names no process to end"));
+    };
+    let process = Identity { pid, start, boot_id };
+    // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
+    let is_holder = |user: &Identity| (user.pid, user.start) == (process.pid, process.start);
+    if record.kind != LockKind::Process || users_of(app, view)?.iter().any(is_holder) {
+        app.host.signal(&process, Signal::Term);
+        if !app.host.await_death(&process, FORCE_GRACE) {
+            app.host.signal(&process, Signal::Kill);
+            app.host.await_death(&process, FORCE_GRACE);
+        }
+    }
+    // The command of `luzia lock` may have outlived it: a process that still has the lock file open is ended too.
+    end_lock_holders(app, view)
+}
 
-    /// The living processes that have the lock file open.
-    fn users_of(&self, view: &LockView) -> Result<Vec<Identity>, AppError> {
-        let users = view.lane.as_ref().map(|lane| self.store.lock_file_users(lane, view.slot));
-        Ok(users.transpose()?.unwrap_or_default())
-    }
+/// The living processes that have the lock file open.
+fn users_of(app: &App, view: &LockView) -> Result<Vec<Identity>, AppError> {
+    let users = view.lane.as_ref().map(|lane| app.store.lock_file_users(lane, view.slot));
+    Ok(users.transpose()?.unwrap_or_default())
+}
 
-    fn end_lock_holders(&self, view: &LockView) -> Result<(), AppError> {
-        for _ in 0..1000 {
-            let left = self.users_of(view)?;
-            if left.is_empty() {
-                break;
-            }
-            for process in &left {
-                self.host.signal(process, Signal::Kill);
-            }
-            self.host.sleep(Duration::from_millis(5));
+fn end_lock_holders(app: &App, view: &LockView) -> Result<(), AppError> {
+    for _ in 0..1000 {
+        let left = users_of(app, view)?;
+        if left.is_empty() {
+            break;
         }
-        Ok(())
+        for process in &left {
+            app.host.signal(process, Signal::Kill);
+        }
+        app.host.sleep(Duration::from_millis(5));
     }
+    Ok(())
 }
 
 fn holder_of(lock: &Break) -> &str {

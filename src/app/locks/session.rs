@@ -1,9 +1,11 @@
 //! Leases of a session: they last as long as the agent's process, which a keeper watches. The acquirer hands its kernel
 //! lock over to the keeper, and starts the keeper where none lives.
 
-use crate::app::locks::acquire::{Granted, Lease, Leased, Waited};
-use crate::app::locks::release::Given;
-use crate::app::locks::waiting::{barred_error, behind_error};
+use crate::app::config_reload::config;
+use crate::app::locks::acquire::{Granted, Lease, Leased, Waited, note_granted_now, process_of, split_by_holder};
+use crate::app::locks::release::{Given, release};
+use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error};
+use crate::app::look::list::locks;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
@@ -30,235 +32,227 @@ pub struct Session {
     pub process: Identity,
 }
 
-impl App {
-    /// The session of the caller: by the key that it gives, else by that of its agent, else by the agent's process.
-    pub fn session(&self, given: Option<&str>, pid: Option<u32>) -> Result<Session, AppError> {
-        let process = match pid {
-            Some(_) => self.process_of(pid)?,
-            None => {
-                let agent = self.agent_above()?;
-                // A shell or the maker of a sandbox as pid 1: the agent lives outside.
-                if agent.process.pid == 1 && is_passer(&agent) {
-                    return Err(ends_with_sandbox());
-                }
-                agent.process
+/// The session of the caller: by the key that it gives, else by that of its agent, else by the agent's process.
+pub fn session(app: &App, given: Option<&str>, pid: Option<u32>) -> Result<Session, AppError> {
+    let process = match pid {
+        Some(_) => process_of(app, pid)?,
+        None => {
+            let agent = agent_above_caller(app)?;
+            // A shell or the maker of a sandbox as pid 1: the agent lives outside.
+            if agent.process.pid == 1 && is_passer(&agent) {
+                return Err(ends_with_sandbox());
             }
-        };
-        let key = self.session_key(given, &|| Ok(process.clone()))?;
-        Ok(Session { key, process })
-    }
-
-    /// The name under which the session of the caller holds lanes where no keeper can watch it.
-    pub fn session_holder(&self, given: Option<&str>) -> Result<String, AppError> {
-        Ok(holder_of(&self.session_key(given, &|| self.agent_process())?))
-    }
-
-    /// The key of the caller's session, for a caller that only releases leases.
-    fn session_key(
-        &self,
-        given: Option<&str>,
-        process: &dyn Fn() -> Result<Identity, AppError>,
-    ) -> Result<String, AppError> {
-        let known = given.map(str::to_owned).or_else(|| self.agent.as_ref()?.session.clone());
-        if let Some(key) = known.and_then(|key| clean(&key, MOST_SESSION_BYTES)) {
-            return Ok(key);
+            agent.process
         }
-        Ok(process_key(&process()?, self.host.own_origin().pid_namespace.unwrap_or(0)))
-    }
+    };
+    let key = session_key(app, given, &|| Ok(process.clone()))?;
+    Ok(Session { key, process })
+}
 
-    /// The key of the process that asked for what a process of this account does: its agent's, where no session is named.
-    pub(crate) fn key_of_process(&self, pid: u32) -> Option<String> {
-        let namespace = self.host.own_origin().pid_namespace;
-        let above = self.host.ancestors(pid, &may_be_agent);
-        let agent = agent_process(&above, namespace == Some(INITIAL_PID_NAMESPACE))?;
-        Some(process_key(agent, namespace.unwrap_or(0)))
-    }
+/// The name under which the session of the caller holds lanes where no keeper can watch it.
+pub fn session_holder(app: &App, given: Option<&str>) -> Result<String, AppError> {
+    Ok(holder_of(&session_key(app, given, &|| agent_of_caller(app))?))
+}
 
-    /// The key of the caller's session where nothing but the agent's process tells it.
-    pub(crate) fn process_key(&self) -> Option<String> {
-        self.key_of_process(self.host.identity().pid)
+/// The key of the caller's session, for a caller that only releases leases.
+fn session_key(
+    app: &App,
+    given: Option<&str>,
+    process: &dyn Fn() -> Result<Identity, AppError>,
+) -> Result<String, AppError> {
+    let known = given.map(str::to_owned).or_else(|| app.agent.as_ref()?.session.clone());
+    if let Some(key) = known.and_then(|key| clean(&key, MOST_SESSION_BYTES)) {
+        return Ok(key);
     }
+    Ok(process_key(&process()?, app.host.own_origin().pid_namespace.unwrap_or(0)))
+}
 
-    fn agent_process(&self) -> Result<Identity, AppError> {
-        Ok(self.agent_above()?.process)
-    }
+/// The key of the process that asked for what a process of this account does: its agent's, where no session is named.
+pub(crate) fn key_of_process(app: &App, pid: u32) -> Option<String> {
+    let namespace = app.host.own_origin().pid_namespace;
+    let above = app.host.ancestors(pid, &may_be_agent);
+    let agent = agent_process(&above, namespace == Some(INITIAL_PID_NAMESPACE))?;
+    Some(process_key(agent, namespace.unwrap_or(0)))
+}
 
-    fn agent_above(&self) -> Result<Ancestor, AppError> {
-        let is_initial = self.host.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
-        agent_above(&self.host.ancestors(self.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
+/// The key of the caller's session where nothing but the agent's process tells it.
+pub(crate) fn agent_key(app: &App) -> Option<String> {
+    key_of_process(app, app.host.identity().pid)
+}
+
+fn agent_of_caller(app: &App) -> Result<Identity, AppError> {
+    Ok(agent_above_caller(app)?.process)
+}
+
+fn agent_above_caller(app: &App) -> Result<Ancestor, AppError> {
+    let is_initial = app.host.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
+    agent_above(&app.host.ancestors(app.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
             AppError::new(Kind::No, Code::NoAgent, "no agent's process is above this one, so a session has nothing to last with")
                 .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
         })
-    }
+}
 
-    /// Takes a lease that lasts as long as a session, waiting as [`App::acquire`] does.
-    pub fn acquire_for_session(
-        &self,
-        lease: &Lease,
-        session: &Session,
-        tell: &mut dyn FnMut(&str),
-    ) -> Result<Leased, AppError> {
-        let holder = if lease.holder.is_empty() { holder_of(&session.key) } else { self.holder_name(&lease.holder)? };
-        Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
-        if lease.ttl_ms == Some(0) {
-            return Err(AppError::usage("--ttl must be longer than 0"));
+/// Takes a lease that lasts as long as a session, waiting as `acquire` does.
+pub fn acquire_for_session(
+    app: &App,
+    lease: &Lease,
+    session: &Session,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Leased, AppError> {
+    let holder = if lease.holder.is_empty() { holder_of(&session.key) } else { app.holder_name(&lease.holder)? };
+    Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
+    if lease.ttl_ms == Some(0) {
+        return Err(AppError::usage("--ttl must be longer than 0"));
+    }
+    let around = split_by_holder(app, &lease.lanes)?;
+    if around.wanted.is_empty() {
+        return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
+    }
+    app.store.prepare()?;
+    let request = Request {
+        needs: app.needs(&around.wanted),
+        holder: holder.clone(),
+        kind: LockKind::Session,
+        ttl_ms: lease.ttl_ms,
+        process: session.process.clone(),
+        pid_watched: true,
+        who: Who { session: Some(session.key.clone()), ..app.who(&[]) },
+        durable: lease.durable,
+        lenders: Vec::new(),
+        stands: standing,
+    };
+    let mut log = Vec::new();
+    let begun_ms = app.host.boot_ms();
+    let mut granted = match acquire_waiting(app, &request, Some(lease.wait_ms), tell, &mut log)? {
+        Waited::Granted(granted) => granted,
+        Waited::Held(full) => {
+            let mut error = full.error(app.host.now());
+            error.0.log = log;
+            return Err(error);
         }
-        let around = self.split_by_holder(&lease.lanes)?;
-        if around.wanted.is_empty() {
-            return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
-        }
-        self.store.prepare()?;
-        let request = Request {
-            needs: self.needs(&around.wanted),
-            holder: holder.clone(),
-            kind: LockKind::Session,
-            ttl_ms: lease.ttl_ms,
-            process: session.process.clone(),
-            pid_watched: true,
-            who: Who { session: Some(session.key.clone()), ..self.who(&[]) },
-            durable: lease.durable,
-            lenders: Vec::new(),
-            stands: standing,
-        };
-        let mut log = Vec::new();
-        let begun_ms = self.host.boot_ms();
-        let mut granted = match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
-            Waited::Granted(granted) => granted,
-            Waited::Held(full) => {
-                let mut error = full.error(self.host.now());
-                error.0.log = log;
-                return Err(error);
+        Waited::Behind(lane) => return Err(behind_error(&lane)),
+        Waited::Barred(bar) => return Err(barred_error(&bar, app.host.now())),
+    };
+    let handed = granted
+        .grants
+        .iter()
+        .try_for_each(|grant| hand_to_keeper(app, session, grant).map_err(|error| (grant.clone(), error)));
+    granted.files.clear();
+    if let Err((failed, error)) = handed {
+        // What the session had before stays with its keeper.
+        let ended: Vec<&Grant> =
+            granted.grants.iter().filter(|one| **one == failed || granted.taken().any(|grant| grant == *one)).collect();
+        return Err(give_all_back(app, session, &ended, error));
+    }
+    note_granted_now(app, &granted, &holder, begun_ms);
+    Ok(around.leased(&lease.lanes, granted, log))
+}
+
+/// Gives leases back that could not all be handed over; the error tells also of one that the keeper has and keeps.
+fn give_all_back(app: &App, session: &Session, grants: &[&Grant], mut error: AppError) -> AppError {
+    for grant in grants.iter().rev() {
+        let Err(failed) = give_back(app, session, grant) else { continue };
+        // A keeper may have it already, and then it lasts.
+        let message = format!(
+            "the lease \"{}\" is held by the session, although: {}; {}",
+            grant.lock_id, error.0.message, failed.0.message
+        );
+        error = AppError::new(error.0.kind, error.0.code, message)
+            .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane)));
+    }
+    error
+}
+
+/// Waits until the keeper of the session holds the kernel lock of a grant. The caller holds it meanwhile.
+fn hand_to_keeper(app: &App, session: &Session, grant: &Grant) -> Result<(), AppError> {
+    let key = session.key.as_str();
+    app.store.ask_keeper(key, &grant.lane, grant.slot)?;
+    let mut changes = app.store.keeper_changes(key);
+    let begin = app.host.boot_ms();
+    loop {
+        match app.store.keeper_answer(key, &grant.lane, grant.slot)? {
+            KeeperAnswer::Holds => return Ok(()),
+            KeeperAnswer::Gone => {
+                let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
+                return Err(AppError::new(Kind::Busy, Code::LockLost, message)
+                    .hint("acquire it again")
+                    .next(format!("luzia explain {}", lane_word(&grant.lane))));
             }
-            Waited::Behind(lane) => return Err(behind_error(&lane)),
-            Waited::Barred(bar) => return Err(barred_error(&bar, self.host.now())),
-        };
-        let handed = granted
-            .grants
-            .iter()
-            .try_for_each(|grant| self.hand_to_keeper(session, grant).map_err(|error| (grant.clone(), error)));
-        granted.files.clear();
-        if let Err((failed, error)) = handed {
-            // What the session had before stays with its keeper.
-            let ended: Vec<&Grant> = granted
-                .grants
-                .iter()
-                .filter(|one| **one == failed || granted.taken().any(|grant| grant == *one))
-                .collect();
-            return Err(self.give_all_back(session, &ended, error));
+            KeeperAnswer::Waiting => {}
         }
-        self.note_granted_now(&granted, &holder, begun_ms);
-        Ok(around.leased(&lease.lanes, granted, log))
-    }
-
-    /// Gives leases back that could not all be handed over; the error tells also of one that the keeper has and keeps.
-    fn give_all_back(&self, session: &Session, grants: &[&Grant], mut error: AppError) -> AppError {
-        for grant in grants.iter().rev() {
-            let Err(failed) = self.give_back(session, grant) else { continue };
-            // A keeper may have it already, and then it lasts.
-            let message = format!(
-                "the lease \"{}\" is held by the session, although: {}; {}",
-                grant.lock_id, error.0.message, failed.0.message
-            );
-            error = AppError::new(error.0.kind, error.0.code, message)
-                .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane)));
+        if let Some(lock) = app.store.take_keeper_lock(key)? {
+            let process = &session.process;
+            let words = ["keep-session".to_owned(), process.pid.to_string(), process.start.to_string(), key.to_owned()];
+            let args: Vec<String> = app.same_place.iter().cloned().chain(words).collect();
+            app.run_dir.launch_supervisor(&args, lock)?;
         }
-        error
-    }
-
-    /// Waits until the keeper of the session holds the kernel lock of a grant. The caller holds it meanwhile.
-    fn hand_to_keeper(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
-        let key = session.key.as_str();
-        self.store.ask_keeper(key, &grant.lane, grant.slot)?;
-        let mut changes = self.store.keeper_changes(key);
-        let begin = self.host.boot_ms();
-        loop {
-            match self.store.keeper_answer(key, &grant.lane, grant.slot)? {
-                KeeperAnswer::Holds => return Ok(()),
-                KeeperAnswer::Gone => {
-                    let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
-                    return Err(AppError::new(Kind::Busy, Code::LockLost, message)
-                        .hint("acquire it again")
-                        .next(format!("luzia explain {}", lane_word(&grant.lane))));
-                }
-                KeeperAnswer::Waiting => {}
-            }
-            if let Some(lock) = self.store.take_keeper_lock(key)? {
-                let process = &session.process;
-                let words =
-                    ["keep-session".to_owned(), process.pid.to_string(), process.start.to_string(), key.to_owned()];
-                let args: Vec<String> = self.same_place.iter().cloned().chain(words).collect();
-                self.run_dir.launch_supervisor(&args, lock)?;
-            }
-            self.host.reap();
-            if self.host.boot_ms().saturating_sub(begin) >= ANSWER_MS {
-                let message = format!("the keeper of session \"{key}\" does not answer");
-                return Err(AppError::new(Kind::Unavailable, Code::NoKeeper, message).hint(
-                    "a keeper ends at once when the process of its session is dead; --pid names another process",
-                ));
-            }
-            changes.wait(LOOK);
+        app.host.reap();
+        if app.host.boot_ms().saturating_sub(begin) >= ANSWER_MS {
+            let message = format!("the keeper of session \"{key}\" does not answer");
+            return Err(AppError::new(Kind::Unavailable, Code::NoKeeper, message)
+                .hint("a keeper ends at once when the process of its session is dead; --pid names another process"));
         }
+        changes.wait(LOOK);
     }
+}
 
-    fn give_back(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
-        self.store.unask_keeper(&session.key, &grant.lane, grant.slot)?;
-        let which = Release::LockId(grant.lock_id.0.clone());
-        self.store.release(&grant.lane, &which, By::Holder, self.config().lock_timeout_ms(&grant.lane), judge)?;
-        Ok(())
-    }
+fn give_back(app: &App, session: &Session, grant: &Grant) -> Result<(), AppError> {
+    app.store.unask_keeper(&session.key, &grant.lane, grant.slot)?;
+    let which = Release::LockId(grant.lock_id.0.clone());
+    app.store.release(&grant.lane, &which, By::Holder, config(app).lock_timeout_ms(&grant.lane), judge)?;
+    Ok(())
+}
 
-    /// Gives the lease of a session on a lane back.
-    pub fn release_of_session(
-        &self,
-        lane: &LaneName,
-        given: Option<&str>,
-        pid: Option<u32>,
-    ) -> Result<Given, AppError> {
-        let key = self.session_key(given, &|| pid.map_or_else(|| self.agent_process(), |_| self.process_of(pid)))?;
-        let own = self.holders(lane)?.into_iter().find(|view| is_of(view, &key));
-        match own.as_ref().and_then(LockView::lock_id) {
-            Some(id) => {
-                let given = self.release(lane, None, Some(id), false)?;
-                self.wake_keeper(&key, own.as_ref());
-                Ok(given)
-            }
-            None => self.release(lane, Some(&holder_of(&key)), None, false),
+/// Gives the lease of a session on a lane back.
+pub fn release_of_session(
+    app: &App,
+    lane: &LaneName,
+    given: Option<&str>,
+    pid: Option<u32>,
+) -> Result<Given, AppError> {
+    let key = session_key(app, given, &|| pid.map_or_else(|| agent_of_caller(app), |_| process_of(app, pid)))?;
+    let own = app.holders(lane)?.into_iter().find(|view| is_of(view, &key));
+    match own.as_ref().and_then(LockView::lock_id) {
+        Some(id) => {
+            let given = release(app, lane, None, Some(id), false)?;
+            wake_keeper(app, &key, own.as_ref());
+            Ok(given)
         }
+        None => release(app, lane, Some(&holder_of(&key)), None, false),
     }
+}
 
-    /// Gives every lease of a session back.
-    pub fn release_session(&self, given: Option<&str>, pid: Option<u32>) -> Result<(String, Vec<Given>), AppError> {
-        let key = self.session_key(given, &|| pid.map_or_else(|| self.agent_process(), |_| self.process_of(pid)))?;
-        let mut released = Vec::new();
-        for view in self.locks()?.into_iter().filter(|view| is_of(view, &key)) {
-            let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { continue };
-            released.push(self.release(lane, None, Some(id), false)?);
-            self.wake_keeper(&key, Some(&view));
-        }
-        Ok((key, released))
+/// Gives every lease of a session back.
+pub fn release_session(app: &App, given: Option<&str>, pid: Option<u32>) -> Result<(String, Vec<Given>), AppError> {
+    let key = session_key(app, given, &|| pid.map_or_else(|| agent_of_caller(app), |_| process_of(app, pid)))?;
+    let mut released = Vec::new();
+    for view in locks(app)?.into_iter().filter(|view| is_of(view, &key)) {
+        let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { continue };
+        released.push(release(app, lane, None, Some(id), false)?);
+        wake_keeper(app, &key, Some(&view));
     }
+    Ok((key, released))
+}
 
-    /// Ends a lease of a session for somebody else: its process goes on, and other leases of the session stay.
-    pub(crate) fn end_session_lease(&self, view: &LockView) -> Result<(), AppError> {
-        let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { return Ok(()) };
-        let which = Release::LockId(id.to_owned());
-        if let Released::Removed(_) =
-            self.store.release(lane, &which, By::Holder, self.config().lock_timeout_ms(lane), judge)?
-        {
-            let key = view.record().and_then(|record| record.who.session.clone());
-            self.wake_keeper(&key.unwrap_or_default(), Some(view));
-        }
-        Ok(())
+/// Ends a lease of a session for somebody else: its process goes on, and other leases of the session stay.
+pub(crate) fn end_session_lease(app: &App, view: &LockView) -> Result<(), AppError> {
+    let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { return Ok(()) };
+    let which = Release::LockId(id.to_owned());
+    if let Released::Removed(_) =
+        app.store.release(lane, &which, By::Holder, config(app).lock_timeout_ms(lane), judge)?
+    {
+        let key = view.record().and_then(|record| record.who.session.clone());
+        wake_keeper(app, &key.unwrap_or_default(), Some(view));
     }
+    Ok(())
+}
 
-    /// Lets a keeper see that a lock is gone. One that is not told keeps nothing: it only lives longer.
-    fn wake_keeper(&self, key: &str, view: Option<&LockView>) {
-        let slot = view.and_then(|view| Some((view.lane.as_ref()?, view.slot)));
-        if let Some((lane, slot)) =
-            slot.filter(|(lane, slot)| !key.is_empty() && self.store.keeper_holds(key, lane, *slot))
-        {
-            let _ = self.store.ask_keeper(key, lane, slot);
-        }
+/// Lets a keeper see that a lock is gone. One that is not told keeps nothing: it only lives longer.
+fn wake_keeper(app: &App, key: &str, view: Option<&LockView>) {
+    let slot = view.and_then(|view| Some((view.lane.as_ref()?, view.slot)));
+    if let Some((lane, slot)) = slot.filter(|(lane, slot)| !key.is_empty() && app.store.keeper_holds(key, lane, *slot))
+    {
+        let _ = app.store.ask_keeper(key, lane, slot);
     }
 }
 

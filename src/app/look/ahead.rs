@@ -1,6 +1,6 @@
 //! Who comes before a task: how many tasks of its user, and for what those wait.
 
-use super::explain::{MOST_AHEAD, Reasons, Wait};
+use super::explain::{MOST_AHEAD, Reasons, Wait, queues_of};
 use crate::app::{AppError, Obstacle};
 use crate::model::{Task, TaskId, Tier};
 use crate::policy::admission::obstacles;
@@ -14,7 +14,7 @@ impl Reasons<'_> {
     pub(super) fn ahead_of(&mut self, task: &Task) -> Result<u64, AppError> {
         let queue = task.queue();
         if !self.turns.contains_key(&queue) {
-            self.turns.insert(queue.clone(), self.app.queues_of(task)?);
+            self.turns.insert(queue.clone(), queues_of(self.app, task)?);
         }
         let (mut turn, mut count, mut parts) = (task.turn(), 0, Vec::new());
         for (name, turns) in &self.turns[&queue] {

@@ -1,7 +1,8 @@
 //! The actions of a task by its events, and its checkpoint: where it stands and what it would go on with.
 
-use crate::app::look::events::{Filter, Wanted};
-use crate::app::{App, AppError};
+use crate::app::look::events::{Filter, Wanted, events};
+use crate::app::steps::wait::open_wait;
+use crate::app::{App, AppError, steps};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::analytics::course::{Course, Line};
 use serde_json::{Value, json};
@@ -9,54 +10,52 @@ use std::collections::BTreeSet;
 
 pub use crate::policy::analytics::course::{Line as ActionLine, Turn};
 
-impl App {
-    /// The actions of a task: its steps and waits, as far as its events are kept (S1.15).
-    pub fn actions(&self, id: TaskId) -> Result<Vec<Line>, AppError> {
-        self.existing(id)?;
-        let mut course = Course::default();
-        let filter = Filter { tasks: BTreeSet::from([id]), ..Filter::default() };
-        self.events(&Wanted { filter, ..Wanted::default() }, &mut |record| {
-            course.take(record);
-            true
-        })?;
-        Ok(course.lines())
-    }
+/// The actions of a task: its steps and waits, as far as its events are kept (S1.15).
+pub fn actions(app: &App, id: TaskId) -> Result<Vec<Line>, AppError> {
+    app.existing(id)?;
+    let mut course = Course::default();
+    let filter = Filter { tasks: BTreeSet::from([id]), ..Filter::default() };
+    events(app, &Wanted { filter, ..Wanted::default() }, &mut |record| {
+        course.take(record);
+        true
+    })?;
+    Ok(course.lines())
+}
 
-    /// The ends of the runs of a stepwise task, as far as its events are kept.
-    pub(crate) fn runs_of(&self, id: TaskId) -> Result<Vec<Line>, AppError> {
-        let lines = self.actions(id)?.into_iter();
-        Ok(lines.filter(|line| line.is_run && line.turn != Turn::Begins).collect())
-    }
+/// The ends of the runs of a stepwise task, as far as its events are kept.
+pub(crate) fn runs_of(app: &App, id: TaskId) -> Result<Vec<Line>, AppError> {
+    let lines = actions(app, id)?.into_iter();
+    Ok(lines.filter(|line| line.is_run && line.turn != Turn::Begins).collect())
+}
 
-    /// Where a task stands, in the shape and the words of its source (S1.39).
-    pub fn checkpoint(&self, task: &Task) -> Result<Value, AppError> {
-        let memory = self.memory(task.id)?;
-        let open = self.open_wait(task.id)?.filter(|_| task.status() == Status::Waiting);
-        let steps = memory.as_ref().map_or(&[][..], |memory| &memory.steps);
-        let done = u64::try_from(steps.len()).unwrap_or(u64::MAX);
-        let current = task.stepwise.as_ref().map_or(done, |stepwise| u64::from(stepwise.step));
-        let mut history: Vec<Value> = steps
-            .iter()
-            .map(|step| json!({ "role": "step", "name": step.name, "at": step.ended_at, "exit_code": step.exit_code }))
-            .collect();
-        for number in self.store.mail_numbers(task.id)? {
-            // What does not read is told by the verbs that need it.
-            if let Ok(Some(mail)) = self.store.mail(task.id, number) {
-                history.push(json!({ "role": "event", "name": mail.event, "at": mail.at, "data": mail.data }));
-            }
+/// Where a task stands, in the shape and the words of its source (S1.39).
+pub fn checkpoint(app: &App, task: &Task) -> Result<Value, AppError> {
+    let memory = steps::memory(app, task.id)?;
+    let open = open_wait(app, task.id)?.filter(|_| task.status() == Status::Waiting);
+    let steps = memory.as_ref().map_or(&[][..], |memory| &memory.steps);
+    let done = u64::try_from(steps.len()).unwrap_or(u64::MAX);
+    let current = task.stepwise.as_ref().map_or(done, |stepwise| u64::from(stepwise.step));
+    let mut history: Vec<Value> = steps
+        .iter()
+        .map(|step| json!({ "role": "step", "name": step.name, "at": step.ended_at, "exit_code": step.exit_code }))
+        .collect();
+    for number in app.store.mail_numbers(task.id)? {
+        // What does not read is told by the verbs that need it.
+        if let Ok(Some(mail)) = app.store.mail(task.id, number) {
+            history.push(json!({ "role": "event", "name": mail.event, "at": mail.at, "data": mail.data }));
         }
-        history.sort_by_key(|entry| entry["at"].as_str().unwrap_or_default().to_owned());
-        let next = (!task.status().is_final()).then_some(if open.is_some() { current + 1 } else { current });
-        Ok(json!({
-            "thread_id": format!("execution_{}", task.id.0),
-            "checkpoint": {
-                "currentStep": current,
-                "variables": memory.and_then(|memory| memory.vars).unwrap_or_default(),
-                "conversationHistory": history,
-                "shouldWait": open.is_some(),
-                "waitingFor": open.map(|open| open.kind),
-                "nextActionId": next,
-            },
-        }))
     }
+    history.sort_by_key(|entry| entry["at"].as_str().unwrap_or_default().to_owned());
+    let next = (!task.status().is_final()).then_some(if open.is_some() { current + 1 } else { current });
+    Ok(json!({
+        "thread_id": format!("execution_{}", task.id.0),
+        "checkpoint": {
+            "currentStep": current,
+            "variables": memory.and_then(|memory| memory.vars).unwrap_or_default(),
+            "conversationHistory": history,
+            "shouldWait": open.is_some(),
+            "waitingFor": open.map(|open| open.kind),
+            "nextActionId": next,
+        },
+    }))
 }

@@ -1,6 +1,9 @@
 //! Tasks that wait for each other for ever: nested runs whose lanes are held by those who wait for them. The rule is
 //! `policy::cycles`; this file says who waits for whom.
 
+use crate::app::config_reload::config;
+use crate::app::pass::borrowers::{lenders_if_waited, lenders_of};
+use crate::app::pass::situation::unfinished_before;
 use crate::app::{App, AppError};
 use crate::model::lock::loan::{Lent, holders, lendable, lent, root};
 use crate::model::process::Probe;
@@ -24,72 +27,70 @@ struct World<'a> {
     living: BTreeMap<LaneName, Slots>,
 }
 
-impl App {
-    /// The tasks that wait for each other for ever and keep a task from its end.
-    pub fn cycle_of(&self, id: TaskId) -> Result<Option<Vec<TaskId>>, AppError> {
-        Ok(self.waits(None)?.cycle(id))
-    }
+/// The tasks that wait for each other for ever and keep a task from its end.
+pub fn cycle_of(app: &App, id: TaskId) -> Result<Option<Vec<TaskId>>, AppError> {
+    Ok(waits(app, None)?.cycle(id))
+}
 
-    /// Like `cycle_of`, for a task that would be queued and waited for; its number is 0.
-    pub(crate) fn cycle_with(&self, new: &Task) -> Result<Option<Vec<TaskId>>, AppError> {
-        Ok(self.waits(Some(new))?.cycle(new.id))
-    }
+/// Like `cycle_of`, for a task that would be queued and waited for; its number is 0.
+pub(crate) fn cycle_with(app: &App, new: &Task) -> Result<Option<Vec<TaskId>>, AppError> {
+    Ok(waits(app, Some(new))?.cycle(new.id))
+}
 
-    /// Every ring of tasks that wait for each other for ever, each once.
-    pub fn cycles(&self) -> Result<Vec<Vec<TaskId>>, AppError> {
-        let waits = self.waits(None)?;
-        let mut seen: BTreeSet<BTreeSet<TaskId>> = BTreeSet::new();
-        let rings = waits.stuck().into_iter().filter_map(|id| waits.cycle(id));
-        Ok(rings.filter(|ring| seen.insert(ring.iter().copied().collect())).collect())
-    }
+/// Every ring of tasks that wait for each other for ever, each once.
+pub fn cycles(app: &App) -> Result<Vec<Vec<TaskId>>, AppError> {
+    let waits = waits(app, None)?;
+    let mut seen: BTreeSet<BTreeSet<TaskId>> = BTreeSet::new();
+    let rings = waits.stuck().into_iter().filter_map(|id| waits.cycle(id));
+    Ok(rings.filter(|ring| seen.insert(ring.iter().copied().collect())).collect())
+}
 
-    /// Who waits for whom. Without a task that waits for one it has queued there is nothing to be known: then each running
-    /// task ends by itself.
-    fn waits(&self, new: Option<&Task>) -> Result<Waits, AppError> {
-        let mut waits = Waits::default();
-        if !self.store.has_layout()? {
-            return Ok(waits);
-        }
-        // A record that does not read is `doctor`'s to report.
-        let running = self.store.started_tasks().filter_map(Result::ok).filter(|task| task.status() == Status::Running);
-        let queued: Vec<Task> = self.store.pending_tasks(None)?.filter_map(Result::ok).take(MOST).collect();
-        let mut has_parents = false;
-        for task in running.chain(queued.iter().cloned()).chain(new.cloned()) {
-            let is_waited_for = task.waited_for && (task.id.0 == 0 || self.has_waiter(&task))
-                || task.parent.is_some() && self.store.is_lent_to(task.id)?;
-            if let Some(parent) = task.parent.filter(|_| is_waited_for) {
-                waits.add(parent, Need::of(task.id));
-                has_parents = true;
-            }
-        }
-        if !has_parents {
-            return Ok(waits);
-        }
-        let locks = self.store.lock_index()?;
-        let mut world = World { app: self, locks, queued, living: BTreeMap::new() };
-        for task in world.queued.clone().iter().chain(new) {
-            for need in world.needs_of(task)? {
-                waits.add(task.id, need);
-            }
-        }
-        Ok(waits)
+/// Who waits for whom. Without a task that waits for one it has queued there is nothing to be known: then each running
+/// task ends by itself.
+fn waits(app: &App, new: Option<&Task>) -> Result<Waits, AppError> {
+    let mut waits = Waits::default();
+    if !app.store.has_layout()? {
+        return Ok(waits);
     }
+    // A record that does not read is `doctor`'s to report.
+    let running = app.store.started_tasks().filter_map(Result::ok).filter(|task| task.status() == Status::Running);
+    let queued: Vec<Task> = app.store.pending_tasks(None)?.filter_map(Result::ok).take(MOST).collect();
+    let mut has_parents = false;
+    for task in running.chain(queued.iter().cloned()).chain(new.cloned()) {
+        let is_waited_for = task.waited_for && (task.id.0 == 0 || has_waiter(app, &task))
+            || task.parent.is_some() && app.store.is_lent_to(task.id)?;
+        if let Some(parent) = task.parent.filter(|_| is_waited_for) {
+            waits.add(parent, Need::of(task.id));
+            has_parents = true;
+        }
+    }
+    if !has_parents {
+        return Ok(waits);
+    }
+    let locks = app.store.lock_index()?;
+    let mut world = World { app: app, locks, queued, living: BTreeMap::new() };
+    for task in world.queued.clone().iter().chain(new) {
+        for need in world.needs_of(task)? {
+            waits.add(task.id, need);
+        }
+    }
+    Ok(waits)
+}
 
-    /// Whether the process that queued a task and waits for it lives, as far as its number tells.
-    fn has_waiter(&self, task: &Task) -> bool {
-        !matches!(self.host.probe(task.created_by_pid), Probe::Gone | Probe::Zombie)
-    }
+/// Whether the process that queued a task and waits for it lives, as far as its number tells.
+fn has_waiter(app: &App, task: &Task) -> bool {
+    !matches!(app.host.probe(task.created_by_pid), Probe::Gone | Probe::Zombie)
 }
 
 impl World<'_> {
     fn needs_of(&mut self, task: &Task) -> Result<Vec<Need>, AppError> {
-        let mut needs: Vec<Need> = self.app.unfinished_before(task).into_iter().map(Need::of).collect();
+        let mut needs: Vec<Need> = unfinished_before(self.app, task).into_iter().map(Need::of).collect();
         // The waiter says so a moment after the task is queued.
-        let is_waited_for = task.waited_for && (task.id.0 == 0 || self.app.has_waiter(task));
+        let is_waited_for = task.waited_for && (task.id.0 == 0 || has_waiter(self.app, task));
         let lenders = match (is_waited_for, task.id.0) {
-            (true, _) => self.app.lenders_if_waited(task)?,
+            (true, _) => lenders_if_waited(self.app, task)?,
             (false, 0) => Vec::new(),
-            (false, _) => self.app.lenders_of(task)?,
+            (false, _) => lenders_of(self.app, task)?,
         };
         let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
         for lane in task.all_lanes() {
@@ -107,7 +108,7 @@ impl World<'_> {
                     continue;
                 }
             }
-            needs.extend(missing(&living, wanted, self.app.config().limit(&lane)));
+            needs.extend(missing(&living, wanted, config(self.app).limit(&lane)));
         }
         Ok(needs)
     }

@@ -1,5 +1,6 @@
 //! What `show` looks up beside the record of a task: its directory, its logs, the lock files it holds, and its events.
 
+use crate::app::look::events;
 use crate::app::look::events::{Filter, Record, Wanted};
 use crate::app::{App, AppError};
 use crate::model::{Status, Task};
@@ -29,76 +30,73 @@ pub struct Details {
     pub waited_for: Vec<(String, String)>,
 }
 
-impl App {
-    /// What is known of a task beside its record.
-    pub fn details(&self, task: &Task) -> Result<Details, AppError> {
-        let mut details = Details::default();
-        // A directory of a project that cannot be opened is no reason to show nothing.
-        if let Ok(Some(conductor)) = self.run_dir.conductor(&task.conductor_dir, false) {
-            details.folder = conductor.folder_of(task.id).ok().flatten();
-            for (stream, name) in [("stdout", STDOUT_LOG), ("stderr", STDERR_LOG)] {
-                // Nor is a log that is a link, or that the command has removed.
-                let log = conductor.read_log(task.id, name).ok().flatten();
-                if let (Some(folder), Some(meta)) = (&details.folder, log.and_then(|log| log.meta().ok())) {
-                    details.logs.push((stream, format!("{folder}/{name}"), meta.size));
-                }
+/// What is known of a task beside its record.
+pub fn details(app: &App, task: &Task) -> Result<Details, AppError> {
+    let mut details = Details::default();
+    // A directory of a project that cannot be opened is no reason to show nothing.
+    if let Ok(Some(conductor)) = app.run_dir.conductor(&task.conductor_dir, false) {
+        details.folder = conductor.folder_of(task.id).ok().flatten();
+        for (stream, name) in [("stdout", STDOUT_LOG), ("stderr", STDERR_LOG)] {
+            // Nor is a log that is a link, or that the command has removed.
+            let log = conductor.read_log(task.id, name).ok().flatten();
+            if let (Some(folder), Some(meta)) = (&details.folder, log.and_then(|log| log.meta().ok())) {
+                details.logs.push((stream, format!("{folder}/{name}"), meta.size));
             }
         }
-        if matches!(task.status(), Status::Running | Status::Waiting) {
-            let own = task.id.to_string();
-            for lane in task.all_lanes() {
-                let held = self.holders(&lane)?.into_iter().filter(|view| view.holder() == Some(own.as_str()));
-                let path = |path: String| format!("{}/{path}", self.store_path());
-                details.locks.extend(held.map(|view| (lane.to_string(), path(view.path()))));
-            }
-        }
-        let filter = Filter { tasks: [task.id].into(), ..Filter::default() };
-        let mut events = std::collections::VecDeque::new();
-        let count = self.events(&Wanted { filter, ..Wanted::default() }, &mut |record| {
-            if events.len() == MOST_EVENTS {
-                events.pop_front();
-            }
-            events.push_back(record.clone());
-            true
-        })?;
-        details.earlier_events = usize::try_from(count).unwrap_or(usize::MAX) - events.len();
-        details.events = events.into();
-        details.waited_for = self.waited_for(task)?;
-        Ok(details)
     }
+    if matches!(task.status(), Status::Running | Status::Waiting) {
+        let own = task.id.to_string();
+        for lane in task.all_lanes() {
+            let held = app.holders(&lane)?.into_iter().filter(|view| view.holder() == Some(own.as_str()));
+            let path = |path: String| format!("{}/{path}", app.store_path());
+            details.locks.extend(held.map(|view| (lane.to_string(), path(view.path()))));
+        }
+    }
+    let filter = Filter { tasks: [task.id].into(), ..Filter::default() };
+    let mut events = std::collections::VecDeque::new();
+    let count = events::events(app, &Wanted { filter, ..Wanted::default() }, &mut |record| {
+        if events.len() == MOST_EVENTS {
+            events.pop_front();
+        }
+        events.push_back(record.clone());
+        true
+    })?;
+    details.earlier_events = usize::try_from(count).unwrap_or(usize::MAX) - events.len();
+    details.events = events.into();
+    details.waited_for = waited_for(app, task)?;
+    Ok(details)
+}
 
-    /// For whom a task waited, as far as events are kept: those that gave one of its lanes back between the moment from which
-    /// it waited and its latest start. `global`, which everybody has, says nothing.
-    fn waited_for(&self, task: &Task) -> Result<Vec<(String, String)>, AppError> {
-        let Some(begin) = task.last_start.as_ref().map(|start| start.at) else { return Ok(Vec::new()) };
-        let since = task.due_since();
-        let own: Vec<String> =
-            task.all_lanes().iter().filter(|lane| !lane.is_global()).map(ToString::to_string).collect();
-        let mut found: Vec<(String, String)> = Vec::new();
-        self.store.visit_events(since, &mut |event| {
-            let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-            let data = event.line.get("data");
-            let (holder, lanes) = match event.line.get("event").and_then(Value::as_str) {
-                Some("released") => (text(event.line.get("task")), data.and_then(|data| data.get("lanes")).cloned()),
-                Some("lock_released" | "lock_broken") => {
-                    let holder = data.and_then(|data| data.get("holder"));
-                    (text(holder), event.line.get("lane").map(|lane| Value::from(vec![lane.clone()])))
-                }
-                _ => (None, None),
-            };
-            let is_given = |lane: &&String| {
-                lanes.as_ref().and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == lane.as_str()))
-            };
-            if let (Some(holder), Some(lane)) = (holder, own.iter().find(is_given))
-                && event.at <= begin
-                && holder != task.id.to_string()
-            {
-                found.retain(|(known, _)| *known != holder);
-                found.push((holder, lane.clone()));
-                found.drain(..found.len().saturating_sub(MOST_WAITED_FOR));
+/// For whom a task waited, as far as events are kept: those that gave one of its lanes back between the moment from which
+/// it waited and its latest start. `global`, which everybody has, says nothing.
+fn waited_for(app: &App, task: &Task) -> Result<Vec<(String, String)>, AppError> {
+    let Some(begin) = task.last_start.as_ref().map(|start| start.at) else { return Ok(Vec::new()) };
+    let since = task.due_since();
+    let own: Vec<String> = task.all_lanes().iter().filter(|lane| !lane.is_global()).map(ToString::to_string).collect();
+    let mut found: Vec<(String, String)> = Vec::new();
+    app.store.visit_events(since, &mut |event| {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let data = event.line.get("data");
+        let (holder, lanes) = match event.line.get("event").and_then(Value::as_str) {
+            Some("released") => (text(event.line.get("task")), data.and_then(|data| data.get("lanes")).cloned()),
+            Some("lock_released" | "lock_broken") => {
+                let holder = data.and_then(|data| data.get("holder"));
+                (text(holder), event.line.get("lane").map(|lane| Value::from(vec![lane.clone()])))
             }
-            event.at <= begin
-        })?;
-        Ok(found)
-    }
+            _ => (None, None),
+        };
+        let is_given = |lane: &&String| {
+            lanes.as_ref().and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == lane.as_str()))
+        };
+        if let (Some(holder), Some(lane)) = (holder, own.iter().find(is_given))
+            && event.at <= begin
+            && holder != task.id.to_string()
+        {
+            found.retain(|(known, _)| *known != holder);
+            found.push((holder, lane.clone()));
+            found.drain(..found.len().saturating_sub(MOST_WAITED_FOR));
+        }
+        event.at <= begin
+    })?;
+    Ok(found)
 }

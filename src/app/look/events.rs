@@ -29,75 +29,73 @@ pub struct Wanted {
 /// What an event is told to.
 pub type Sink<'a> = dyn FnMut(&Record) -> bool + 'a;
 
-impl App {
-    /// The name of this host.
-    pub fn host(&self) -> String {
-        self.host.name()
-    }
+/// The name of this host.
+pub fn host(app: &App) -> String {
+    app.host.name()
+}
 
-    /// Gives events to `sink`, which says whether to go on. Gives how many there were.
-    pub fn events(&self, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<u64, AppError> {
-        if self.is_absent && !wanted.follow {
-            return Ok(0);
-        }
-        let since = wanted.since.unwrap_or(self.first_event_of(&wanted.filter)?);
-        let mut reader = self.store.events_from(since)?;
-        let (mut owners, mut count, mut stopped) = (BTreeMap::new(), 0, false);
-        loop {
-            // Asked before the log is read: what a finished task did then stands there.
-            let is_over = wanted.follow && self.are_over(&wanted.filter)?;
-            self.store.read_on(&mut reader, &mut |event| {
-                let Some(record) = Record::of(event.at, &event.line).filter(|_| event.at >= since) else { return true };
-                if !wanted.filter.lets(&record) || !self.is_mine(&record, wanted, &mut owners) {
-                    return true;
-                }
-                count += 1;
-                stopped = !sink(&record);
-                !stopped
-            })?;
-            if stopped || is_over || !wanted.follow {
-                return Ok(count);
+/// Gives events to `sink`, which says whether to go on. Gives how many there were.
+pub fn events(app: &App, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<u64, AppError> {
+    if app.is_absent && !wanted.follow {
+        return Ok(0);
+    }
+    let since = wanted.since.unwrap_or(first_event_of(app, &wanted.filter)?);
+    let mut reader = app.store.events_from(since)?;
+    let (mut owners, mut count, mut stopped) = (BTreeMap::new(), 0, false);
+    loop {
+        // Asked before the log is read: what a finished task did then stands there.
+        let is_over = wanted.follow && are_over(app, &wanted.filter)?;
+        app.store.read_on(&mut reader, &mut |event| {
+            let Some(record) = Record::of(event.at, &event.line).filter(|_| event.at >= since) else { return true };
+            if !wanted.filter.lets(&record) || !is_mine(app, &record, wanted, &mut owners) {
+                return true;
             }
-            self.host.sleep(LOOK);
+            count += 1;
+            stopped = !sink(&record);
+            !stopped
+        })?;
+        if stopped || is_over || !wanted.follow {
+            return Ok(count);
+        }
+        app.host.sleep(LOOK);
+    }
+}
+
+/// The moment before which there is no event of the tasks that are named.
+fn first_event_of(app: &App, filter: &Filter) -> Result<Timestamp, AppError> {
+    let mut first = None;
+    for id in &filter.tasks {
+        let Some((_, task)) = app.find(*id)? else { return Ok(Timestamp::FIRST) };
+        first = Some(first.map_or(task.created_at, |first: Timestamp| first.min(task.created_at)));
+    }
+    Ok(first.map_or(Timestamp::FIRST, |first| first.plus_ms(-BEFORE_TASK_MS)))
+}
+
+/// Whether tasks are named, and all of them are over.
+fn are_over(app: &App, filter: &Filter) -> Result<bool, AppError> {
+    for id in &filter.tasks {
+        if app.find(*id)?.is_some_and(|(_, task)| !task.status().is_final()) {
+            return Ok(false);
         }
     }
+    Ok(!filter.tasks.is_empty())
+}
 
-    /// The moment before which there is no event of the tasks that are named.
-    fn first_event_of(&self, filter: &Filter) -> Result<Timestamp, AppError> {
-        let mut first = None;
-        for id in &filter.tasks {
-            let Some((_, task)) = self.find(*id)? else { return Ok(Timestamp::FIRST) };
-            first = Some(first.map_or(task.created_at, |first: Timestamp| first.min(task.created_at)));
-        }
-        Ok(first.map_or(Timestamp::FIRST, |first| first.plus_ms(-BEFORE_TASK_MS)))
+/// Whether an event is of a task that this caller asked for: in its session, inside its task, or, where neither is known,
+/// of its account's user.
+fn is_mine(app: &App, record: &Record, wanted: &Wanted, owners: &mut BTreeMap<TaskId, bool>) -> bool {
+    let Some(account) = &wanted.mine else { return true };
+    let Some(id) = record.task else { return app.agent.is_none() && record.is_of_user(account) };
+    *owners.entry(id).or_insert_with(|| is_my_task(app, id, record, account))
+}
+
+fn is_my_task(app: &App, id: TaskId, record: &Record, account: &str) -> bool {
+    let task = app.find(id).ok().flatten().map(|(_, task)| task);
+    if let Some(inside) = &app.inside {
+        return inside.task == id || task.is_some_and(|task| task.parent == Some(inside.task));
     }
-
-    /// Whether tasks are named, and all of them are over.
-    fn are_over(&self, filter: &Filter) -> Result<bool, AppError> {
-        for id in &filter.tasks {
-            if self.find(*id)?.is_some_and(|(_, task)| !task.status().is_final()) {
-                return Ok(false);
-            }
-        }
-        Ok(!filter.tasks.is_empty())
-    }
-
-    /// Whether an event is of a task that this caller asked for: in its session, inside its task, or, where neither is known,
-    /// of its account's user.
-    fn is_mine(&self, record: &Record, wanted: &Wanted, owners: &mut BTreeMap<TaskId, bool>) -> bool {
-        let Some(account) = &wanted.mine else { return true };
-        let Some(id) = record.task else { return self.agent.is_none() && record.is_of_user(account) };
-        *owners.entry(id).or_insert_with(|| self.is_my_task(id, record, account))
-    }
-
-    fn is_my_task(&self, id: TaskId, record: &Record, account: &str) -> bool {
-        let task = self.find(id).ok().flatten().map(|(_, task)| task);
-        if let Some(inside) = &self.inside {
-            return inside.task == id || task.is_some_and(|task| task.parent == Some(inside.task));
-        }
-        match self.agent.as_ref().and_then(|agent| agent.session.as_ref()) {
-            Some(session) => task.and_then(|task| task.agent).and_then(|agent| agent.session).as_ref() == Some(session),
-            None => record.is_of_user(account),
-        }
+    match app.agent.as_ref().and_then(|agent| agent.session.as_ref()) {
+        Some(session) => task.and_then(|task| task.agent).and_then(|agent| agent.session).as_ref() == Some(session),
+        None => record.is_of_user(account),
     }
 }

@@ -1,9 +1,24 @@
 //! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
 
+use super::cycles::cycle_of;
+use super::shortage::standstill;
+use crate::app::capacity::{gates, holders};
+use crate::app::config_reload::config;
+use crate::app::locks::acquire::limited_until;
+use crate::app::locks::consent::is_own_task;
+use crate::app::locks::lock::evidence_of;
 use crate::app::look::order::Order;
-use crate::app::pass::borrowers::is_lent_by;
+use crate::app::look::{list, shortage};
+use crate::app::pass::borrowers::{is_lent_by, lenders_of};
 use crate::app::pass::heads::Firsts;
+use crate::app::pass::reach::is_near;
+use crate::app::pass::situation::{situation_alone, unfinished_before};
+use crate::app::pass::unseen::blindness_of;
+use crate::app::processes::stopped_supervisor;
+use crate::app::queue::wait;
+use crate::app::queue::wait::has_waiting_dispatcher;
 use crate::app::sandboxes::Sandboxes;
+use crate::app::steps::wait::{as_seen, is_resume_ready};
 use crate::app::{App, AppError};
 use crate::model::evidence::Reason;
 use crate::model::lock::loan::{Lent, lendable, lent};
@@ -119,7 +134,7 @@ impl Reasons<'_> {
     /// when it would start at the next pass, or runs.
     pub fn first_obstacle(&mut self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         if task.status() == Status::Running {
-            return self.app.standstill(task);
+            return standstill(self.app, task);
         }
         let situation = self.situation(task)?;
         Ok(obstacles(task, &situation).next())
@@ -134,9 +149,10 @@ impl Reasons<'_> {
     /// Everything that admission looks at for a pending task.
     fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
         let now = self.app.host.now();
-        let is_parked =
-            task.due_at.is_some_and(|at| at > now) || task.is_held(now) || !self.app.unfinished_before(task).is_empty();
-        let lenders = self.app.lenders_of(task)?;
+        let is_parked = task.due_at.is_some_and(|at| at > now)
+            || task.is_held(now)
+            || !unfinished_before(self.app, task).is_empty();
+        let lenders = lenders_of(self.app, task)?;
         let goes_before = task.takes_user_lane && is_lent_by(&lenders)(&LaneName::user(&task.user));
         let ahead = if is_parked || goes_before { 0 } else { self.ahead_of(task)? };
         let booked = if is_parked { None } else { self.booked_before(task)? };
@@ -153,8 +169,8 @@ impl Reasons<'_> {
 
     /// Like `situation`, with so many tasks that come before it, where something would start it.
     pub(super) fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
-        let unfinished = self.app.unfinished_before(task);
-        let lenders = self.app.lenders_of(task)?;
+        let unfinished = unfinished_before(self.app, task);
+        let lenders = lenders_of(self.app, task)?;
         let is_lent = is_lent_by(&lenders);
         let mut first_in_lane = self.firsts.before(&self.app.store, task)?;
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
@@ -172,18 +188,18 @@ impl Reasons<'_> {
                 lane.wanted = need.count.saturating_sub(lendable(living, &ids));
             }
         }
-        let shut = self.app.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), false);
+        let shut = gates::shut(self.app, task.all_lanes().iter().filter(|lane| !is_lent(lane)), false);
         let newer = if ahead > 0 { self.newer_before(task)? } else { None };
-        let mut alone = self.app.situation_alone(task);
+        let mut alone = situation_alone(self.app, task);
         if let (Some(theirs), false) = (&task.sandbox, alone.context.is_empty()) {
-            alone.origin = (self.sandboxes.life(self.app, theirs)?, self.app.is_own_task(task));
+            alone.origin = (self.sandboxes.life(self.app, theirs)?, is_own_task(self.app, task));
         }
         Ok(Situation { unfinished, newer, ahead, first_in_lane, shut, lanes, ..alone })
     }
 
     /// Why a waiting task that has what it waited for does not go on: nobody comes before it, but its lanes may be full.
     fn of_resumed(&mut self, task: &Task) -> Result<Vec<Obstacle>, AppError> {
-        if !self.app.is_resume_ready(task.id)? {
+        if !is_resume_ready(self.app, task.id)? {
             return Ok(Vec::new());
         }
         let situation = self.situation(task)?;
@@ -212,11 +228,11 @@ impl Reasons<'_> {
             return Ok(known.clone());
         }
         let views = self.app.holders_in(&self.locks, lane)?;
-        let holders = views.iter().map(|view| self.app.holder_of(view)).collect();
-        let limit = self.app.config().limit(lane);
-        let rate = self.app.config().rate(lane);
-        let until = self.app.limited_until(lane)?;
-        let occupied = self.app.occupied(lane, &views);
+        let holders = views.iter().map(|view| holder_of(self.app, view)).collect();
+        let limit = config(self.app).limit(lane);
+        let rate = config(self.app).rate(lane);
+        let until = limited_until(self.app, lane)?;
+        let occupied = holders::occupied(self.app, lane, &views);
         let now = LaneNow { limited: rate.zip(until), occupied, ..LaneNow::new(lane.clone(), limit, holders) };
         self.lanes.insert(lane.clone(), now.clone());
         Ok(now)
@@ -226,187 +242,185 @@ impl Reasons<'_> {
         let place = &mut self.has_dispatcher[usize::from(or_running_task)];
         let known = match (*place, or_running_task) {
             (Some(known), _) => known,
-            (None, true) => self.app.has_dispatcher()?,
-            (None, false) => self.app.store.has_layout()? && self.app.has_waiting_dispatcher()?,
+            (None, true) => wait::has_dispatcher(self.app)?,
+            (None, false) => self.app.store.has_layout()? && has_waiting_dispatcher(self.app)?,
         };
         *place = Some(known);
         Ok(known)
     }
 }
 
-impl App {
-    /// Looks at the locks once, for the reasons of any number of tasks.
-    pub fn reasons(&self) -> Result<Reasons<'_>, AppError> {
-        let locks = if self.store.has_layout()? { self.store.lock_index()? } else { LockIndex::default() };
-        Ok(Reasons {
-            app: self,
-            locks,
-            order: None,
-            lanes: BTreeMap::new(),
-            turns: BTreeMap::new(),
-            newer: BTreeMap::new(),
-            firsts: Firsts::default(),
-            waits: BTreeMap::new(),
-            has_dispatcher: [None; 2],
-            sandboxes: Sandboxes::default(),
-        })
-    }
+/// Looks at the locks once, for the reasons of any number of tasks.
+pub fn reasons(app: &App) -> Result<Reasons<'_>, AppError> {
+    let locks = if app.store.has_layout()? { app.store.lock_index()? } else { LockIndex::default() };
+    Ok(Reasons {
+        app: app,
+        locks,
+        order: None,
+        lanes: BTreeMap::new(),
+        turns: BTreeMap::new(),
+        newer: BTreeMap::new(),
+        firsts: Firsts::default(),
+        waits: BTreeMap::new(),
+        has_dispatcher: [None; 2],
+        sandboxes: Sandboxes::default(),
+    })
+}
 
-    /// As [`Reasons::first_obstacle`], for one task.
-    pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        self.reasons()?.first_obstacle(task)
-    }
+/// As [`Reasons::first_obstacle`], for one task.
+pub fn first_obstacle(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    reasons(app)?.first_obstacle(task)
+}
 
-    /// Says why a task, or what is first in a lane, does not run.
-    pub fn explain(&self, target: &Target) -> Result<Why, AppError> {
-        match target {
-            Target::Task(id) => self.explain_task(*id, &mut self.reasons()?).map(|why| Why::Task(Box::new(why))),
-            Target::Lane(lane) => self.explain_lane(lane).map(|why| Why::Lane(Box::new(why))),
+/// Says why a task, or what is first in a lane, does not run.
+pub fn explain(app: &App, target: &Target) -> Result<Why, AppError> {
+    match target {
+        Target::Task(id) => explain_task(app, *id, &mut reasons(app)?).map(|why| Why::Task(Box::new(why))),
+        Target::Lane(lane) => explain_lane(app, lane).map(|why| Why::Lane(Box::new(why))),
+    }
+}
+
+fn explain_task(app: &App, id: TaskId, reasons: &mut Reasons<'_>) -> Result<TaskWhy, AppError> {
+    let task = app.existing(id)?;
+    if task.status() != Status::Pending {
+        if task.status().is_final() {
+            return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
         }
-    }
-
-    fn explain_task(&self, id: TaskId, reasons: &mut Reasons<'_>) -> Result<TaskWhy, AppError> {
-        let task = self.existing(id)?;
-        if task.status() != Status::Pending {
-            if task.status().is_final() {
-                return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
-            }
-            if task.wait().is_some() && !self.run_dir.is_supervised(id)? {
-                let obstacles = reasons.of_resumed(&task)?;
-                return Ok(TaskWhy { lanes: reasons.lanes_now(&task)?, task, obstacles, supervisor: None });
-            }
-            let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
-            let is_alive = self.run_dir.is_supervised(id)?;
-            if !is_alive && self.existing(id)?.status() != task.status() {
-                // It came to its end meanwhile.
-                return self.explain_task(id, reasons);
-            }
-            let is_stopped = self.stopped_supervisor(id)?.is_some();
-            let blind = if is_alive || pid.is_none() { None } else { self.blindness_of(&task)? };
-            let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
-            let lanes = reasons.lanes_now(&task)?;
-            let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
-            let obstacles = cycle.into_iter().chain(self.standstill(&task)?).collect();
-            return Ok(TaskWhy { task: self.as_seen(task), obstacles, lanes, supervisor });
+        if task.wait().is_some() && !app.run_dir.is_supervised(id)? {
+            let obstacles = reasons.of_resumed(&task)?;
+            return Ok(TaskWhy { lanes: reasons.lanes_now(&task)?, task, obstacles, supervisor: None });
         }
-        let situation = reasons.situation(&task)?;
-        let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
-        let obstacles = cycle.into_iter().chain(obstacles(&task, &situation)).collect();
-        Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
-    }
-
-    fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
-        let mut reasons = self.reasons()?;
-        let now = reasons.lane_now(lane)?;
-        let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new(), waiters: Vec::new() };
-        if !self.store.has_layout()? {
-            return Ok(why);
+        let pid = app.store.started(id)?.flatten().map(|started| started.supervisor.pid);
+        let is_alive = app.run_dir.is_supervised(id)?;
+        if !is_alive && app.existing(id)?.status() != task.status() {
+            // It came to its end meanwhile.
+            return explain_task(app, id, reasons);
         }
-        why.waiters = self.waiters(lane)?;
-        why.pending = if lane.is_user() { self.store.lane_depth(lane)? } else { self.store.waiting_in(lane)? };
-        let takes_lane = |queue: &str| QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
-        for tier in Tier::ALL {
-            let first = if lane.is_user() {
-                self.store.head_of_user(tier, lane, &takes_lane)?.map(|head| head.id)
-            } else {
-                self.store.first_in(lane, tier)?.map(|(_, (_, id))| id)
-            };
-            if let Some(first) = first {
-                (why.first, why.obstacles) = (Some(first), self.explain_task(first, &mut reasons)?.obstacles);
-                break;
-            }
-        }
-        Ok(why)
+        let is_stopped = stopped_supervisor(app, id)?.is_some();
+        let blind = if is_alive || pid.is_none() { None } else { blindness_of(app, &task)? };
+        let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
+        let lanes = reasons.lanes_now(&task)?;
+        let cycle = cycle_of(app, id)?.map(|members| Obstacle::Cycle { members });
+        let obstacles = cycle.into_iter().chain(standstill(app, &task)?).collect();
+        return Ok(TaskWhy { task: as_seen(app, task), obstacles, lanes, supervisor });
     }
+    let situation = reasons.situation(&task)?;
+    let cycle = cycle_of(app, id)?.map(|members| Obstacle::Cycle { members });
+    let obstacles = cycle.into_iter().chain(obstacles(&task, &situation)).collect();
+    Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
+}
 
-    /// The first tasks that take turns with a task: those of its queue, and where it takes its user's lane, those of the user's
-    /// other queues that this process could start.
-    pub(crate) fn turns_of(&self, task: &Task) -> Result<Vec<Turn>, AppError> {
-        Ok(self.store.first_pending(&task.user, MOST_AHEAD, &|queue| self.takes_turns(task, queue))?)
+fn explain_lane(app: &App, lane: &LaneName) -> Result<LaneWhy, AppError> {
+    let mut reasons = reasons(app)?;
+    let now = reasons.lane_now(lane)?;
+    let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new(), waiters: Vec::new() };
+    if !app.store.has_layout()? {
+        return Ok(why);
     }
-
-    /// Whether the tasks of a queue of its user take turns with a task.
-    fn takes_turns(&self, task: &Task, queue: &str) -> bool {
-        let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
-        queue == task.queue() || task.takes_user_lane && takes_user_lane && self.is_near(queue).unwrap_or(false)
-    }
-
-    /// Like `takes_turns`, as [`App::turns_of`] by queue. Most users have one.
-    pub(super) fn queues_of(&self, task: &Task) -> Result<Queues, AppError> {
-        let names = RefCell::new(BTreeSet::new());
-        let all = self.store.first_pending(&task.user, MOST_AHEAD, &|queue| {
-            let counts = self.takes_turns(task, queue);
-            names.borrow_mut().extend(counts.then(|| queue.to_owned()));
-            counts
-        })?;
-        let names = names.into_inner();
-        if names.len() <= 1 {
-            return Ok(vec![(task.queue(), all)]);
-        }
-        let of = |name: String| -> Result<(String, Vec<Turn>), AppError> {
-            let turns = self.store.first_pending(&task.user, MOST_AHEAD, &|queue| *queue == *name)?;
-            Ok((name, turns))
+    why.waiters = list::waiters(app, lane)?;
+    why.pending = if lane.is_user() { app.store.lane_depth(lane)? } else { app.store.waiting_in(lane)? };
+    let takes_lane = |queue: &str| QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
+    for tier in Tier::ALL {
+        let first = if lane.is_user() {
+            app.store.head_of_user(tier, lane, &takes_lane)?.map(|head| head.id)
+        } else {
+            app.store.first_in(lane, tier)?.map(|(_, (_, id))| id)
         };
-        names.into_iter().map(of).collect()
-    }
-
-    /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
-    pub fn position(&self, task: &Task) -> Result<u64, AppError> {
-        Ok(count_before(&self.turns_of(task)?, task))
-    }
-
-    /// A lock as admission sees it.
-    pub fn holder_of(&self, view: &LockView) -> Holder {
-        let record = view.record();
-        let process = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process));
-        let process = process.and_then(|record| {
-            Some(Identity { pid: record.pid?, start: record.pid_start?, boot_id: record.boot_id.clone()? })
-        });
-        Holder {
-            slot: view.slot,
-            name: view.holder().map(str::to_owned),
-            shown: view.shown(),
-            who: record.map(|record| record.who.clone()).unwrap_or_default(),
-            lock_id: view.lock_id().map(str::to_owned),
-            since: record.and_then(|record| record.acquired_at),
-            expires_at: record.and_then(|record| record.expires_at),
-            age_ms: view.age_ms,
-            verdict: view.verdict.clone(),
-            is_short: self.is_short(view),
-            left_behind: (view.verdict.why() == Reason::LeftBehind).then(|| self.evidence_of(view)),
-            stopped: process.filter(|process| self.host.is_stopped(process)).map(|process| process.pid),
+        if let Some(first) = first {
+            (why.first, why.obstacles) = (Some(first), explain_task(app, first, &mut reasons)?.obstacles);
+            break;
         }
     }
+    Ok(why)
+}
 
-    /// What stands first in the queue, as far as a few lanes tell.
-    pub fn front(&self) -> Result<Front, AppError> {
-        let mut front = Front::default();
-        if !self.store.has_layout()? {
-            return Ok(front);
-        }
-        let has_dispatcher = self.has_waiting_dispatcher()?;
-        let mut reasons = self.reasons()?;
-        let lanes = self.store.lanes_with_work()?;
-        let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
-        for (tier, stem) in stems.take(LANES_LOOKED_AT) {
-            if !self.is_near(stem)? {
-                continue;
-            }
-            // A record that does not read is reported by the pass that meets it.
-            let Some(task) = self.store.head(tier, stem)?.and_then(|head| self.store.peek(&head)) else { continue };
-            let obstacle = reasons.first_obstacle(&task)?;
-            if let (None, Some(obstacle)) = (&front.first, &obstacle) {
-                front.first = Some((task.id, obstacle.word()));
-            }
-            if obstacle == Some(Obstacle::NoDispatcher) {
-                front.needs_pass = Some(task.id);
-            }
-            if front.first.is_some() && (has_dispatcher || front.needs_pass.is_some()) {
-                break;
-            }
-        }
-        Ok(front)
+/// The first tasks that take turns with a task: those of its queue, and where it takes its user's lane, those of the user's
+/// other queues that this process could start.
+pub(crate) fn turns_of(app: &App, task: &Task) -> Result<Vec<Turn>, AppError> {
+    Ok(app.store.first_pending(&task.user, MOST_AHEAD, &|queue| takes_turns(app, task, queue))?)
+}
+
+/// Whether the tasks of a queue of its user take turns with a task.
+fn takes_turns(app: &App, task: &Task, queue: &str) -> bool {
+    let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
+    queue == task.queue() || task.takes_user_lane && takes_user_lane && is_near(app, queue).unwrap_or(false)
+}
+
+/// Like `takes_turns`, as `turns_of` by queue. Most users have one.
+pub(super) fn queues_of(app: &App, task: &Task) -> Result<Queues, AppError> {
+    let names = RefCell::new(BTreeSet::new());
+    let all = app.store.first_pending(&task.user, MOST_AHEAD, &|queue| {
+        let counts = takes_turns(app, task, queue);
+        names.borrow_mut().extend(counts.then(|| queue.to_owned()));
+        counts
+    })?;
+    let names = names.into_inner();
+    if names.len() <= 1 {
+        return Ok(vec![(task.queue(), all)]);
     }
+    let of = |name: String| -> Result<(String, Vec<Turn>), AppError> {
+        let turns = app.store.first_pending(&task.user, MOST_AHEAD, &|queue| *queue == *name)?;
+        Ok((name, turns))
+    };
+    names.into_iter().map(of).collect()
+}
+
+/// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
+pub fn position(app: &App, task: &Task) -> Result<u64, AppError> {
+    Ok(count_before(&turns_of(app, task)?, task))
+}
+
+/// A lock as admission sees it.
+pub fn holder_of(app: &App, view: &LockView) -> Holder {
+    let record = view.record();
+    let process = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process));
+    let process = process.and_then(|record| {
+        Some(Identity { pid: record.pid?, start: record.pid_start?, boot_id: record.boot_id.clone()? })
+    });
+    Holder {
+        slot: view.slot,
+        name: view.holder().map(str::to_owned),
+        shown: view.shown(),
+        who: record.map(|record| record.who.clone()).unwrap_or_default(),
+        lock_id: view.lock_id().map(str::to_owned),
+        since: record.and_then(|record| record.acquired_at),
+        expires_at: record.and_then(|record| record.expires_at),
+        age_ms: view.age_ms,
+        verdict: view.verdict.clone(),
+        is_short: shortage::is_short(app, view),
+        left_behind: (view.verdict.why() == Reason::LeftBehind).then(|| evidence_of(app, view)),
+        stopped: process.filter(|process| app.host.is_stopped(process)).map(|process| process.pid),
+    }
+}
+
+/// What stands first in the queue, as far as a few lanes tell.
+pub fn front(app: &App) -> Result<Front, AppError> {
+    let mut front = Front::default();
+    if !app.store.has_layout()? {
+        return Ok(front);
+    }
+    let has_dispatcher = has_waiting_dispatcher(app)?;
+    let mut reasons = reasons(app)?;
+    let lanes = app.store.lanes_with_work()?;
+    let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
+    for (tier, stem) in stems.take(LANES_LOOKED_AT) {
+        if !is_near(app, stem)? {
+            continue;
+        }
+        // A record that does not read is reported by the pass that meets it.
+        let Some(task) = app.store.head(tier, stem)?.and_then(|head| app.store.peek(&head)) else { continue };
+        let obstacle = reasons.first_obstacle(&task)?;
+        if let (None, Some(obstacle)) = (&front.first, &obstacle) {
+            front.first = Some((task.id, obstacle.word()));
+        }
+        if obstacle == Some(Obstacle::NoDispatcher) {
+            front.needs_pass = Some(task.id);
+        }
+        if front.first.is_some() && (has_dispatcher || front.needs_pass.is_some()) {
+            break;
+        }
+    }
+    Ok(front)
 }
 
 /// How many of a user's turns come before a task's.

@@ -1,7 +1,11 @@
 //! `lanes`: which lanes there are, how full they are, and the rules they go by; and `lanes set` and `rm`, which change a rule
 //! while luzia runs.
 
-use crate::app::{App, AppError};
+use crate::app::capacity::gates;
+use crate::app::config_reload::follow_control;
+use crate::app::locks::acquire;
+use crate::app::look::list;
+use crate::app::{App, AppError, config_reload};
 use crate::model::capacity::SlotValues;
 use crate::model::config::LaneRule;
 use crate::model::control::{Control, Held, Hold};
@@ -97,166 +101,164 @@ impl Named {
     }
 }
 
-impl App {
-    /// Reads a lane or a pattern. A bare word is a lane here, and never a user: `user:alice` is alice's.
-    pub fn lane_or_pattern(&self, text: &str) -> Result<Named, AppError> {
-        lane_or_pattern(text).map(Named).map_err(|why| {
-            AppError::usage(why).hint("write a lane such as build or user:alice, or a pattern such as session:*")
-        })
-    }
+/// Reads a lane or a pattern. A bare word is a lane here, and never a user: `user:alice` is alice's.
+pub fn lane_pattern(app: &App, text: &str) -> Result<Named, AppError> {
+    lane_or_pattern(text).map(Named).map_err(|why| {
+        AppError::usage(why).hint("write a lane such as build or user:alice, or a pattern such as session:*")
+    })
+}
 
-    /// The lane of a name that [`LaneRow`] has.
-    pub fn lane_named(&self, name: &str) -> Result<LaneName, AppError> {
-        LaneName::parse(name).map_err(|error| AppError::usage(format!("\"{name}\" is not a lane: {error}")))
-    }
+/// The lane of a name that [`LaneRow`] has.
+pub fn lane_named(app: &App, name: &str) -> Result<LaneName, AppError> {
+    LaneName::parse(name).map_err(|error| AppError::usage(format!("\"{name}\" is not a lane: {error}")))
+}
 
-    /// The lanes in use, those with a rule, and the built-in ones; of a pattern, those it means.
-    pub fn lane_rows(&self, wanted: Option<&Named>) -> Result<Lanes, AppError> {
-        let (mut active, mut queue) = (BTreeMap::new(), BTreeMap::new());
-        let mut is_complete = true;
-        if self.store.has_layout()? {
-            // A lender and its borrowers are one holder.
-            let mut families = BTreeSet::new();
-            for view in self.locks()?.iter().filter(|view| !view.verdict.is_stale()) {
-                if families.insert((view.lane_name(), loan::root(view.slot))) {
-                    *active.entry(view.lane_name()).or_insert(0) += 1;
-                }
-            }
-            for (at, task) in self.store.pending_tasks(None)?.enumerate() {
-                is_complete = at < MOST_COUNTED;
-                if !is_complete {
-                    break;
-                }
-                // A record that does not read is `doctor`'s to report.
-                let Ok(task) = task else { continue };
-                for lane in lanes_of(&task) {
-                    *queue.entry(lane.to_string()).or_insert(0) += 1;
-                }
+/// The lanes in use, those with a rule, and the built-in ones; of a pattern, those it means.
+pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
+    let (mut active, mut queue) = (BTreeMap::new(), BTreeMap::new());
+    let mut is_complete = true;
+    if app.store.has_layout()? {
+        // A lender and its borrowers are one holder.
+        let mut families = BTreeSet::new();
+        for view in list::locks(app)?.iter().filter(|view| !view.verdict.is_stale()) {
+            if families.insert((view.lane_name(), loan::root(view.slot))) {
+                *active.entry(view.lane_name()).or_insert(0) += 1;
             }
         }
-        let (config, control) = (self.config(), self.control());
-        let mut names: Vec<String> = BUILT_IN.iter().map(|name| (*name).to_owned()).collect();
-        names.extend(config.lanes.keys().chain(active.keys()).chain(queue.keys()).cloned());
-        names.extend(control.standing(self.host.now()).filter_map(|hold| match &hold.held {
-            Held::Lane(lane) => Some(lane.to_string()),
-            Held::All | Held::Pattern(_) => None,
-        }));
-        names.extend(wanted.filter(|wanted| !wanted.is_pattern()).map(|wanted| wanted.0.clone()));
-        names.sort();
-        names.dedup();
-        names.retain(|name| wanted.is_none_or(|wanted| wanted.means(name)));
-        let count = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or(0);
-        let rows = names.into_iter().map(|name| self.lane_row(&name, count(&active, &name), count(&queue, &name)));
-        Ok(Lanes { rows: rows.collect(), is_complete })
-    }
-
-    fn lane_row(&self, name: &str, active: u64, queue: u64) -> LaneRow {
-        let (config, control, now) = (self.config(), self.control(), self.host.now());
-        let is_pattern = name.ends_with('*');
-        // The rule of a pattern is that of a name it means.
-        let lane = LaneName::parse(&name.replace('*', "x")).unwrap_or_else(|_| LaneName::global());
-        let source = match (control.lanes.contains_key(name), self.settings.written().lanes.contains_key(name)) {
-            (true, _) => Source::Set,
-            (false, true) => Source::Config,
-            (false, false) => Source::Default,
-        };
-        LaneRow {
-            name: name.to_owned(),
-            max: config.limit(&lane),
-            rule: LaneRule {
-                max: Some(config.limit(&lane)).filter(|max| *max < u32::MAX),
-                weight: lane.is_user().then(|| config.weight(lane.key())),
-                hold: Some(config.keeps(&lane)),
-                lock_timeout_ms: Some(config.lock_timeout_ms(&lane)),
-                warn_after_ms: Some(config.warn_after_ms(&lane)),
-                on_wait: config.on_wait(&lane),
-                rate: config.rate(&lane),
-                reserve: Some(config.reserve(&lane)).filter(|reserve| *reserve > 0),
-                on_overdue: Some(config.on_overdue(&lane)),
-                values: config.values(&lane).filter(|values| matches!(values, SlotValues::List(_))),
-                range: config.values(&lane).filter(|values| matches!(values, SlotValues::Ports(..))),
-                hold_while: config.hold_while(&lane),
-                cpu_budget: config.cpu_rule(&lane).map(|rule| rule.budget),
-                affinity: config.cpu_rule(&lane).map(|rule| rule.is_bound),
-            },
-            shut: self.shut([&lane].into_iter().filter(|_| !is_pattern), false).pop().map(|shut| shut.busy),
-            active,
-            queue,
-            source,
-            is_pattern,
-            limited_until: if is_pattern { None } else { self.limited_until(&lane).unwrap_or_default() },
-            hold: control.standing(now).find(|hold| !is_pattern && means_lane(&hold.held, &lane)).cloned(),
+        for (at, task) in app.store.pending_tasks(None)?.enumerate() {
+            is_complete = at < MOST_COUNTED;
+            if !is_complete {
+                break;
+            }
+            // A record that does not read is `doctor`'s to report.
+            let Ok(task) = task else { continue };
+            for lane in lanes_of(&task) {
+                *queue.entry(lane.to_string()).or_insert(0) += 1;
+            }
         }
     }
+    let (config, control) = (config_reload::config(app), config_reload::control(app));
+    let mut names: Vec<String> = BUILT_IN.iter().map(|name| (*name).to_owned()).collect();
+    names.extend(config.lanes.keys().chain(active.keys()).chain(queue.keys()).cloned());
+    names.extend(control.standing(app.host.now()).filter_map(|hold| match &hold.held {
+        Held::Lane(lane) => Some(lane.to_string()),
+        Held::All | Held::Pattern(_) => None,
+    }));
+    names.extend(wanted.filter(|wanted| !wanted.is_pattern()).map(|wanted| wanted.0.clone()));
+    names.sort();
+    names.dedup();
+    names.retain(|name| wanted.is_none_or(|wanted| wanted.means(name)));
+    let count = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or(0);
+    let rows = names.into_iter().map(|name| lane_row(app, &name, count(&active, &name), count(&queue, &name)));
+    Ok(Lanes { rows: rows.collect(), is_complete })
+}
 
-    /// Whether a lane is known: built in, in use, paused, or with a rule of its own.
-    pub fn is_known_lane(&self, row: &LaneRow) -> bool {
-        let is_built_in = BUILT_IN.contains(&row.name.as_str());
-        is_built_in || row.active > 0 || row.queue > 0 || row.source != Source::Default || row.hold.is_some()
+fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
+    let (config, control, now) = (config_reload::config(app), config_reload::control(app), app.host.now());
+    let is_pattern = name.ends_with('*');
+    // The rule of a pattern is that of a name it means.
+    let lane = LaneName::parse(&name.replace('*', "x")).unwrap_or_else(|_| LaneName::global());
+    let source = match (control.lanes.contains_key(name), app.settings.written().lanes.contains_key(name)) {
+        (true, _) => Source::Set,
+        (false, true) => Source::Config,
+        (false, false) => Source::Default,
+    };
+    LaneRow {
+        name: name.to_owned(),
+        max: config.limit(&lane),
+        rule: LaneRule {
+            max: Some(config.limit(&lane)).filter(|max| *max < u32::MAX),
+            weight: lane.is_user().then(|| config.weight(lane.key())),
+            hold: Some(config.keeps(&lane)),
+            lock_timeout_ms: Some(config.lock_timeout_ms(&lane)),
+            warn_after_ms: Some(config.warn_after_ms(&lane)),
+            on_wait: config.on_wait(&lane),
+            rate: config.rate(&lane),
+            reserve: Some(config.reserve(&lane)).filter(|reserve| *reserve > 0),
+            on_overdue: Some(config.on_overdue(&lane)),
+            values: config.values(&lane).filter(|values| matches!(values, SlotValues::List(_))),
+            range: config.values(&lane).filter(|values| matches!(values, SlotValues::Ports(..))),
+            hold_while: config.hold_while(&lane),
+            cpu_budget: config.cpu_rule(&lane).map(|rule| rule.budget),
+            affinity: config.cpu_rule(&lane).map(|rule| rule.is_bound),
+        },
+        shut: gates::shut(app, [&lane].into_iter().filter(|_| !is_pattern), false).pop().map(|shut| shut.busy),
+        active,
+        queue,
+        source,
+        is_pattern,
+        limited_until: if is_pattern { None } else { acquire::limited_until(app, &lane).unwrap_or_default() },
+        hold: control.standing(now).find(|hold| !is_pattern && means_lane(&hold.held, &lane)).cloned(),
     }
+}
 
-    /// Changes the rule of a lane or a pattern from the next grant on, by the options of `lanes set`, which the rows of the
-    /// configuration read. An option with `none` takes back what an earlier call has set; options that are not given stay.
-    pub fn set_lane(&self, named: &Named, options: &[(&str, &str)]) -> Result<LaneRow, AppError> {
-        let (taken_back, given): (Vec<_>, Vec<_>) = options.iter().copied().partition(|(_, text)| *text == "none");
-        let taken_back: Vec<&str> = taken_back.into_iter().map(|(key, _)| key).collect();
-        let rule = &rule_from_options(&given).map_err(|why| {
+/// Whether a lane is known: built in, in use, paused, or with a rule of its own.
+pub fn is_known_lane(app: &App, row: &LaneRow) -> bool {
+    let is_built_in = BUILT_IN.contains(&row.name.as_str());
+    is_built_in || row.active > 0 || row.queue > 0 || row.source != Source::Default || row.hold.is_some()
+}
+
+/// Changes the rule of a lane or a pattern from the next grant on, by the options of `lanes set`, which the rows of the
+/// configuration read. An option with `none` takes back what an earlier call has set; options that are not given stay.
+pub fn set_lane(app: &App, named: &Named, options: &[(&str, &str)]) -> Result<LaneRow, AppError> {
+    let (taken_back, given): (Vec<_>, Vec<_>) = options.iter().copied().partition(|(_, text)| *text == "none");
+    let taken_back: Vec<&str> = taken_back.into_iter().map(|(key, _)| key).collect();
+    let rule = &rule_from_options(&given).map_err(|why| {
             AppError::usage(why).hint(
                 "`luzia lanes set --help` has examples, the value none takes back what an option has set, and `luzia pause` stops a \
                  lane; nothing was set",
             )
         })?;
-        let is_user = LaneName::parse(&named.0.replace('*', "x")).is_ok_and(|lane| lane.is_user());
-        if rule.weight.is_some() && !is_user {
-            return Err(AppError::usage(format!("\"{}\" is not a user's lane, and has no weight", named.0))
-                .hint("weights are shares of users: luzia lanes set user:alice --weight 2; nothing was set"));
+    let is_user = LaneName::parse(&named.0.replace('*', "x")).is_ok_and(|lane| lane.is_user());
+    if rule.weight.is_some() && !is_user {
+        return Err(AppError::usage(format!("\"{}\" is not a user's lane, and has no weight", named.0))
+            .hint("weights are shares of users: luzia lanes set user:alice --weight 2; nothing was set"));
+    }
+    app.store.prepare()?;
+    app.store.change_control::<_, AppError>(|control| {
+        let before = control.over(&app.settings.written());
+        let known = control.lanes.remove(&named.0).unwrap_or_default();
+        let changed = rule.clone().or(&rule_without(&known, &taken_back));
+        if changed != LaneRule::default() {
+            control.lanes.insert(named.0.clone(), changed);
         }
-        self.store.prepare()?;
-        self.store.change_control::<_, AppError>(|control| {
-            let before = control.over(&self.settings.written());
-            let known = control.lanes.remove(&named.0).unwrap_or_default();
-            let changed = rule.clone().or(&rule_without(&known, &taken_back));
-            if changed != LaneRule::default() {
-                control.lanes.insert(named.0.clone(), changed);
-            }
-            self.no_new_contradiction(&before, control, "nothing was set")
+        no_new_contradiction(app, &before, control, "nothing was set")
+    })?;
+    let data = json!({ "what": named.0, "max": rule.max, "weight": rule.weight, "lock_timeout_ms": rule.lock_timeout_ms, "rule": rule_json(rule), "taken_back": taken_back });
+    app.store.note(&Event::new("lane_set").with(data));
+    after_a_change(app, named)
+}
+
+/// Takes back what `lanes set` has set; the configuration counts again. False when nothing was set.
+pub fn unset_lane(app: &App, named: &Named) -> Result<(bool, LaneRow), AppError> {
+    let was_set = config_reload::control(app).lanes.contains_key(&named.0);
+    if was_set {
+        app.store.change_control::<_, AppError>(|control| {
+            let before = control.over(&app.settings.written());
+            control.lanes.remove(&named.0);
+            no_new_contradiction(app, &before, control, "nothing was taken back")
         })?;
-        let data = json!({ "what": named.0, "max": rule.max, "weight": rule.weight, "lock_timeout_ms": rule.lock_timeout_ms, "rule": rule_json(rule), "taken_back": taken_back });
-        self.store.note(&Event::new("lane_set").with(data));
-        self.after_a_change(named)
+        app.store.note(&Event::new("lane_unset").with(json!({ "what": named.0 })));
     }
+    Ok((was_set, after_a_change(app, named)?))
+}
 
-    /// Takes back what `lanes set` has set; the configuration counts again. False when nothing was set.
-    pub fn unset_lane(&self, named: &Named) -> Result<(bool, LaneRow), AppError> {
-        let was_set = self.control().lanes.contains_key(&named.0);
-        if was_set {
-            self.store.change_control::<_, AppError>(|control| {
-                let before = control.over(&self.settings.written());
-                control.lanes.remove(&named.0);
-                self.no_new_contradiction(&before, control, "nothing was taken back")
-            })?;
-            self.store.note(&Event::new("lane_unset").with(json!({ "what": named.0 })));
-        }
-        Ok((was_set, self.after_a_change(named)?))
-    }
+/// Refuses a change after which rules contradict each other that did not before.
+fn no_new_contradiction(app: &App, before: &Config, control: &Control, undone: &str) -> Result<(), AppError> {
+    let (known, after) = (before.contradictions(), control.over(&app.settings.written()).contradictions());
+    let new = after.into_iter().find(|found| !known.iter().any(|known| known.is_like(found)));
+    new.map_or(Ok(()), |found| Err(AppError::usage(found.to_string()).hint(undone).next("luzia lanes")))
+}
 
-    /// Refuses a change after which rules contradict each other that did not before.
-    fn no_new_contradiction(&self, before: &Config, control: &Control, undone: &str) -> Result<(), AppError> {
-        let (known, after) = (before.contradictions(), control.over(&self.settings.written()).contradictions());
-        let new = after.into_iter().find(|found| !known.iter().any(|known| known.is_like(found)));
-        new.map_or(Ok(()), |found| Err(AppError::usage(found.to_string()).hint(undone).next("luzia lanes")))
+fn after_a_change(app: &App, named: &Named) -> Result<LaneRow, AppError> {
+    follow_control(app)?;
+    if app.store.has_layout()? {
+        // Those who wait for a lane look at the new limit.
+        let locks = app.store.lock_index()?;
+        let lanes = locks.lanes().filter(|lane| named.means(&lane.to_string()));
+        lanes.for_each(|lane| app.store.call_waiters(&lane));
     }
-
-    fn after_a_change(&self, named: &Named) -> Result<LaneRow, AppError> {
-        self.follow_control()?;
-        if self.store.has_layout()? {
-            // Those who wait for a lane look at the new limit.
-            let locks = self.store.lock_index()?;
-            let lanes = locks.lanes().filter(|lane| named.means(&lane.to_string()));
-            lanes.for_each(|lane| self.store.call_waiters(&lane));
-        }
-        Ok(self.lane_row(named.text(), 0, 0))
-    }
+    Ok(lane_row(app, named.text(), 0, 0))
 }
 
 /// The lanes a task waits for, but for `global`, which every task takes.

@@ -1,5 +1,9 @@
 //! `list`, `show` and `list-locks`: tasks and locks as they are.
 
+use super::explain::first_obstacle;
+use crate::app::config_reload::config;
+use crate::app::processes::stopped_supervisor;
+use crate::app::steps::wait::as_seen;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::Obstacle;
@@ -104,133 +108,128 @@ pub struct Shown {
 /// Those who wait in lines, by their lanes.
 pub type Waiting = BTreeMap<String, Vec<LineWaiter>>;
 
-impl App {
-    /// Those who wait for a lane with `lock` or `acquire`, in their order.
-    pub fn waiters(&self, lane: &LaneName) -> Result<Vec<LineWaiter>, AppError> {
-        if self.store.has_layout()? { Ok(self.store.waiters(lane)?) } else { Ok(Vec::new()) }
-    }
+/// Those who wait for a lane with `lock` or `acquire`, in their order.
+pub fn waiters(app: &App, lane: &LaneName) -> Result<Vec<LineWaiter>, AppError> {
+    if app.store.has_layout()? { Ok(app.store.waiters(lane)?) } else { Ok(Vec::new()) }
+}
 
-    /// Those who wait for any lane with `lock` or `acquire`.
-    pub fn all_waiters(&self) -> Result<Waiting, AppError> {
-        let lanes = if self.store.has_layout()? { self.store.lanes_with_line()? } else { Vec::new() };
-        let mut waiting = Waiting::new();
-        for lane in lanes {
-            let waiters = self.store.waiters(&lane)?;
-            if !waiters.is_empty() {
-                waiting.insert(lane.to_string(), waiters);
-            }
+/// Those who wait for any lane with `lock` or `acquire`.
+pub fn all_waiters(app: &App) -> Result<Waiting, AppError> {
+    let lanes = if app.store.has_layout()? { app.store.lanes_with_line()? } else { Vec::new() };
+    let mut waiting = Waiting::new();
+    for lane in lanes {
+        let waiters = app.store.waiters(&lane)?;
+        if !waiters.is_empty() {
+            waiting.insert(lane.to_string(), waiters);
         }
-        Ok(waiting)
     }
+    Ok(waiting)
+}
 
-    /// Gives every wanted task to `sink`, started ones first, then pending ones by number, then finished ones, and records
-    /// that do not read as errors; `sink` says whether to go on.
-    pub fn list(&self, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppError>) -> bool) -> Result<(), AppError> {
-        if !self.store.has_layout()? {
+/// Gives every wanted task to `sink`, started ones first, then pending ones by number, then finished ones, and records
+/// that do not read as errors; `sink` says whether to go on.
+pub fn list(app: &App, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppError>) -> bool) -> Result<(), AppError> {
+    if !app.store.has_layout()? {
+        return Ok(());
+    }
+    let wants = |status: Status| {
+        let is_asked =
+            if filter.states.is_empty() { filter.all || !status.is_final() } else { filter.states.contains(&status) };
+        is_asked && (!filter.stuck || matches!(status, Status::Running | Status::Waiting))
+    };
+    let is_wanted = |task: &Task| {
+        wants(task.status()) && filter.means(task) && (!filter.stuck || matches!(stuck(app, task), Ok(Some(_))))
+    };
+    let mut seen = std::collections::HashSet::new();
+    let wants_started = wants(Status::Running) || wants(Status::Waiting);
+    let mut places = Vec::new();
+    if wants_started {
+        places.push(app.store.started_tasks());
+    }
+    if wants(Status::Pending) {
+        places.push(app.store.pending_tasks(filter.user.as_ref())?);
+    }
+    if wants_started && wants(Status::Pending) {
+        // Those that were started while the queue was listed.
+        places.push(app.store.started_tasks());
+    }
+    if Status::ALL.into_iter().any(|status| status.is_final() && wants(status)) {
+        places.push(app.store.done_tasks()?);
+    }
+    for found in places.into_iter().flatten().map(|found| found.map(|task| as_seen(app, task))) {
+        // A task that moves while we look may be met twice.
+        let wanted = !found.as_ref().is_ok_and(|task| !is_wanted(task) || !seen.insert(task.id));
+        if wanted && !sink(found.map_err(AppError::from)) {
             return Ok(());
         }
-        let wants = |status: Status| {
-            let is_asked = if filter.states.is_empty() {
-                filter.all || !status.is_final()
-            } else {
-                filter.states.contains(&status)
-            };
-            is_asked && (!filter.stuck || matches!(status, Status::Running | Status::Waiting))
-        };
-        let is_wanted = |task: &Task| {
-            wants(task.status()) && filter.means(task) && (!filter.stuck || matches!(self.stuck(task), Ok(Some(_))))
-        };
-        let mut seen = std::collections::HashSet::new();
-        let wants_started = wants(Status::Running) || wants(Status::Waiting);
-        let mut places = Vec::new();
-        if wants_started {
-            places.push(self.store.started_tasks());
-        }
-        if wants(Status::Pending) {
-            places.push(self.store.pending_tasks(filter.user.as_ref())?);
-        }
-        if wants_started && wants(Status::Pending) {
-            // Those that were started while the queue was listed.
-            places.push(self.store.started_tasks());
-        }
-        if Status::ALL.into_iter().any(|status| status.is_final() && wants(status)) {
-            places.push(self.store.done_tasks()?);
-        }
-        for found in places.into_iter().flatten().map(|found| found.map(|task| self.as_seen(task))) {
-            // A task that moves while we look may be met twice.
-            let wanted = !found.as_ref().is_ok_and(|task| !is_wanted(task) || !seen.insert(task.id));
-            if wanted && !sink(found.map_err(AppError::from)) {
-                return Ok(());
-            }
-        }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// What a list that showed nothing left out.
-    pub fn unshown(&self, filter: &Filter) -> Result<Unshown, AppError> {
-        if !self.store.has_layout()? {
-            return Ok(Unshown::NoQueue);
-        }
-        if filter.is_narrow() || !filter.states.is_empty() {
-            return Ok(Unshown::Filtered);
-        }
-        Ok(Unshown::Finished(if filter.all { 0 } else { self.store.finished_count()? }))
+/// What a list that showed nothing left out.
+pub fn unshown(app: &App, filter: &Filter) -> Result<Unshown, AppError> {
+    if !app.store.has_layout()? {
+        return Ok(Unshown::NoQueue);
     }
+    if filter.is_narrow() || !filter.states.is_empty() {
+        return Ok(Unshown::Filtered);
+    }
+    Ok(Unshown::Finished(if filter.all { 0 } else { app.store.finished_count()? }))
+}
 
-    /// Why nobody watches a task that runs, by its record; `None` when somebody does, or it does not run.
-    pub fn stuck(&self, task: &Task) -> Result<Option<Stuck>, AppError> {
-        if !matches!(task.status(), Status::Running | Status::Waiting) {
-            return Ok(None);
-        }
-        if self.run_dir.is_supervised(task.id)? {
-            let stopped = self.stopped_supervisor(task.id)?.map(Stuck::Stopped);
-            return Ok(match stopped {
-                None if task.status() == Status::Waiting => self.expired(task.id)?,
-                stopped => stopped,
-            });
-        }
-        // It may have come to its end since its record was read.
-        let is_running = matches!(self.store.find(task.id)?, Some((Place::Running, _)));
-        if !is_running || self.run_dir.is_supervised(task.id)? {
-            return Ok(None);
-        }
-        Ok(Some(if self.run_dir.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
+/// Why nobody watches a task that runs, by its record; `None` when somebody does, or it does not run.
+pub fn stuck(app: &App, task: &Task) -> Result<Option<Stuck>, AppError> {
+    if !matches!(task.status(), Status::Running | Status::Waiting) {
+        return Ok(None);
     }
+    if app.run_dir.is_supervised(task.id)? {
+        let stopped = stopped_supervisor(app, task.id)?.map(Stuck::Stopped);
+        return Ok(match stopped {
+            None if task.status() == Status::Waiting => expired(app, task.id)?,
+            stopped => stopped,
+        });
+    }
+    // It may have come to its end since its record was read.
+    let is_running = matches!(app.store.find(task.id)?, Some((Place::Running, _)));
+    if !is_running || app.run_dir.is_supervised(task.id)? {
+        return Ok(None);
+    }
+    Ok(Some(if app.run_dir.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
+}
 
-    /// Since when the wait of a task is over, where nothing has come of that.
-    fn expired(&self, id: TaskId) -> Result<Option<Stuck>, AppError> {
-        let Some(open) = self.store.open_wait(id)? else { return Ok(None) };
-        let Some(until) = Timestamp::parse(&open.until) else { return Ok(None) };
-        let beat = self.store.last_beat(id)?.map(|beat| beat.at);
-        let is_old = |at: Timestamp| self.host.now().ms_since(at) >= EXPIRED_MS;
-        Ok((is_old(until) && beat.is_none_or(is_old)).then_some(Stuck::Expired(until)))
-    }
+/// Since when the wait of a task is over, where nothing has come of that.
+fn expired(app: &App, id: TaskId) -> Result<Option<Stuck>, AppError> {
+    let Some(open) = app.store.open_wait(id)? else { return Ok(None) };
+    let Some(until) = Timestamp::parse(&open.until) else { return Ok(None) };
+    let beat = app.store.last_beat(id)?.map(|beat| beat.at);
+    let is_old = |at: Timestamp| app.host.now().ms_since(at) >= EXPIRED_MS;
+    Ok((is_old(until) && beat.is_none_or(is_old)).then_some(Stuck::Expired(until)))
+}
 
-    /// Everything known about a task.
-    pub fn show(&self, id: TaskId) -> Result<Shown, AppError> {
-        let task = self.existing(id)?;
-        let started = if task.status() == Status::Running { self.store.started(id)?.flatten() } else { None };
-        let waits = matches!(task.status(), Status::Pending | Status::Running);
-        let obstacle = if waits { self.first_obstacle(&task)? } else { None };
-        let task = self.as_seen(task);
-        let stuck = self.stuck(&task)?;
-        Ok(Shown { task, started, obstacle, stuck })
-    }
+/// Everything known about a task.
+pub fn show(app: &App, id: TaskId) -> Result<Shown, AppError> {
+    let task = app.existing(id)?;
+    let started = if task.status() == Status::Running { app.store.started(id)?.flatten() } else { None };
+    let waits = matches!(task.status(), Status::Pending | Status::Running);
+    let obstacle = if waits { first_obstacle(app, &task)? } else { None };
+    let task = as_seen(app, task);
+    let stuck = stuck(app, &task)?;
+    Ok(Shown { task, started, obstacle, stuck })
+}
 
-    /// The supervisor of a running task.
-    pub fn supervisor_pid(&self, task: &Task) -> Result<Option<u32>, AppError> {
-        if !matches!(task.status(), Status::Running | Status::Waiting) {
-            return Ok(None);
-        }
-        let started = self.store.started(task.id)?.flatten().filter(|started| !started.is_elsewhere());
-        Ok(started.map(|started| started.supervisor.pid))
+/// The supervisor of a running task.
+pub fn supervisor_pid(app: &App, task: &Task) -> Result<Option<u32>, AppError> {
+    if !matches!(task.status(), Status::Running | Status::Waiting) {
+        return Ok(None);
     }
+    let started = app.store.started(task.id)?.flatten().filter(|started| !started.is_elsewhere());
+    Ok(started.map(|started| started.supervisor.pid))
+}
 
-    /// Every lock, in the order of their last refresh.
-    pub fn locks(&self) -> Result<Vec<LockView>, AppError> {
-        if !self.store.has_layout()? {
-            return Ok(Vec::new());
-        }
-        Ok(self.store.all_locks(&|lane| self.config().lock_timeout_ms(lane), judge)?)
+/// Every lock, in the order of their last refresh.
+pub fn locks(app: &App) -> Result<Vec<LockView>, AppError> {
+    if !app.store.has_layout()? {
+        return Ok(Vec::new());
     }
+    Ok(app.store.all_locks(&|lane| config(app).lock_timeout_ms(lane), judge)?)
 }

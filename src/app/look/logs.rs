@@ -1,7 +1,9 @@
 //! `logs`: what tasks have written, from their conductor directories, both streams in the order that their supervisors
 //! noted; `-f` goes on until the tasks are over.
 
+use crate::app::loans::{end_loans, heed_signals};
 use crate::app::look::tail::{Piece, Sink, Tail, unread};
+use crate::app::pass::borrowers::lend_to;
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::LogNotes;
@@ -107,69 +109,67 @@ impl Reading {
     }
 }
 
-impl App {
-    /// Gives what was written since the last call to `sink`, which says whether to go on. False when it does not.
-    pub fn copy_logs(&self, task: &Task, tails: &mut [Tail], sink: &mut Sink<'_>) -> Result<bool, AppError> {
-        for tail in tails.iter_mut() {
-            tail.open(&self.run_dir, task)?;
-            // As long as it is now: a command may write faster than this is read.
-            let Some((size, at)) = tail.look().map_err(unread(task))? else { continue };
-            if !tail.copy(size, task.attempt(), at, sink).map_err(unread(task))? {
-                return Ok(false);
-            }
+/// Gives what was written since the last call to `sink`, which says whether to go on. False when it does not.
+pub fn copy_logs(app: &App, task: &Task, tails: &mut [Tail], sink: &mut Sink<'_>) -> Result<bool, AppError> {
+    for tail in tails.iter_mut() {
+        tail.open(&app.run_dir, task)?;
+        // As long as it is now: a command may write faster than this is read.
+        let Some((size, at)) = tail.look().map_err(unread(task))? else { continue };
+        if !tail.copy(size, task.attempt(), at, sink).map_err(unread(task))? {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
+}
 
-    /// Prints the logs of tasks, one after another; with `follow`, all at the same time, waiting for those that have not
-    /// started and going on until all are over.
-    pub fn logs(
-        &self,
-        ids: &[TaskId],
-        wanted: &Wanted,
-        follow: bool,
-        sink: &mut dyn FnMut(TaskId, Piece<'_>) -> bool,
-    ) -> Result<(), AppError> {
-        let mut readings: Vec<Reading> = ids.iter().map(|id| Reading::new(*id, wanted)).collect();
-        let mut changes = follow.then(|| self.store.watch());
-        for id in ids {
-            self.existing(*id)?;
-        }
-        let mut lent = if follow { self.lend_to(ids.iter().copied())? } else { Vec::new() };
-        while !readings.is_empty() {
-            let mut unfinished = Vec::new();
-            for mut reading in readings {
-                let id = reading.id;
-                // The state is read before the log: whatever a finished task wrote is then there to be read.
-                let task = self.existing(id)?;
-                if !reading.go_on(self, &task, &mut |piece| sink(id, piece))? {
-                    // Nobody reads any more.
-                    return self.end_loans(lent, false, None);
-                }
-                if !task.status().is_final() {
-                    unfinished.push(reading);
-                }
-            }
-            readings = unfinished;
-            let Some(changes) = changes.as_mut().filter(|_| !readings.is_empty()) else { break };
-            self.heed_signals(&mut lent)?;
-            changes.wait(Duration::from_millis(if readings.iter().any(Reading::is_open) { 50 } else { 500 }));
-        }
-        self.end_loans(lent, true, None)
+/// Prints the logs of tasks, one after another; with `follow`, all at the same time, waiting for those that have not
+/// started and going on until all are over.
+pub fn logs(
+    app: &App,
+    ids: &[TaskId],
+    wanted: &Wanted,
+    follow: bool,
+    sink: &mut dyn FnMut(TaskId, Piece<'_>) -> bool,
+) -> Result<(), AppError> {
+    let mut readings: Vec<Reading> = ids.iter().map(|id| Reading::new(*id, wanted)).collect();
+    let mut changes = follow.then(|| app.store.watch());
+    for id in ids {
+        app.existing(*id)?;
     }
+    let mut lent = if follow { lend_to(app, ids.iter().copied())? } else { Vec::new() };
+    while !readings.is_empty() {
+        let mut unfinished = Vec::new();
+        for mut reading in readings {
+            let id = reading.id;
+            // The state is read before the log: whatever a finished task wrote is then there to be read.
+            let task = app.existing(id)?;
+            if !reading.go_on(app, &task, &mut |piece| sink(id, piece))? {
+                // Nobody reads any more.
+                return end_loans(app, lent, false, None);
+            }
+            if !task.status().is_final() {
+                unfinished.push(reading);
+            }
+        }
+        readings = unfinished;
+        let Some(changes) = changes.as_mut().filter(|_| !readings.is_empty()) else { break };
+        heed_signals(app, &mut lent)?;
+        changes.wait(Duration::from_millis(if readings.iter().any(Reading::is_open) { 50 } else { 500 }));
+    }
+    end_loans(app, lent, true, None)
+}
 
-    /// The newest task that is there; inside a task, or where `user` is given, the newest of that user.
-    pub(crate) fn last_task(&self) -> Result<Option<TaskId>, AppError> {
-        let user = self.inside.as_ref().and_then(|inside| inside.user.as_deref());
-        let mut ids = Vec::new();
-        self.store.visit_ids(&mut |_, id| ids.push(id))?;
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        for id in ids {
-            let task = self.find(id)?.map(|(_, task)| task);
-            if task.is_some_and(|task| user.is_none_or(|user| task.user.as_str() == user)) {
-                return Ok(Some(id));
-            }
+/// The newest task that is there; inside a task, or where `user` is given, the newest of that user.
+pub(crate) fn last_task(app: &App) -> Result<Option<TaskId>, AppError> {
+    let user = app.inside.as_ref().and_then(|inside| inside.user.as_deref());
+    let mut ids = Vec::new();
+    app.store.visit_ids(&mut |_, id| ids.push(id))?;
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    for id in ids {
+        let task = app.find(id)?.map(|(_, task)| task);
+        if task.is_some_and(|task| user.is_none_or(|user| task.user.as_str() == user)) {
+            return Ok(Some(id));
         }
-        Ok(None)
     }
+    Ok(None)
 }

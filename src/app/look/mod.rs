@@ -11,7 +11,7 @@ pub mod list;
 pub mod logs;
 pub mod metrics;
 mod order;
-mod shortage;
+pub mod shortage;
 pub mod stats;
 pub mod status;
 pub mod tail;

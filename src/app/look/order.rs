@@ -4,6 +4,9 @@
 use super::explain::{Reasons, Wait};
 use crate::app::AppError;
 use crate::app::capacity::booking::Bookings;
+use crate::app::config_reload::config;
+use crate::app::pass::candidates;
+use crate::app::pass::candidates::current_weights;
 use crate::model::{Task, TaskId};
 use crate::policy::admission::Booked;
 use crate::policy::beyond::{MOST_TRIED, may_pass};
@@ -46,17 +49,17 @@ impl Reasons<'_> {
             return Ok(order);
         }
         let mut ledger = app.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
-        let (free, _) = app.heads(&app.store.lanes_with_work()?, &self.locks, &ledger)?;
-        let mut round = Round::new(&mut ledger, app.config().tier_shares, free, app.host.now());
+        let (free, _) = candidates::heads(app, &app.store.lanes_with_work()?, &self.locks, &ledger)?;
+        let mut round = Round::new(&mut ledger, config(app).tier_shares, free, app.host.now());
         while let Some(candidate) = round.next() {
             if let Some(task) = self.would_start(&candidate, &mut order)? {
-                round.started(candidate, app.weights_of(&task));
+                round.started(candidate, current_weights(app, &task));
             }
         }
         Ok(order)
     }
 
-    /// The task of a queue that a pass would start, as `App::try_lane` finds it.
+    /// The task of a queue that a pass would start, as `try_lane` finds it.
     fn would_start(&mut self, candidate: &Candidate, order: &mut Order) -> Result<Option<Task>, AppError> {
         let Some(first) = self.app.store.head_from(candidate.priority, &candidate.queue)? else { return Ok(None) };
         let (task, is_full) = self.tried(&first, order)?;

@@ -1,5 +1,8 @@
 //! `stats`: waits and holds of lanes, their depth, and how tasks ended; computed from the event log.
 
+use super::lanes::lane_rows;
+use crate::app::config_reload::config;
+use crate::app::steps::wait::as_seen;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Status, Timestamp};
 use crate::policy::analytics::record::Record;
@@ -34,73 +37,71 @@ pub struct TaskLine {
     pub stats: TaskStats,
 }
 
-impl App {
-    /// What happened in lanes since a moment.
-    pub fn lane_stats(&self, since: Timestamp) -> Result<Vec<LaneLine>, AppError> {
-        let limit = |lane: &str| self.limit_of(lane);
-        let replay = self.replay(since, &limit)?;
-        let now: BTreeMap<String, (u64, u64)> =
-            self.lane_rows(None)?.rows.into_iter().map(|row| (row.name, (row.queue, row.active))).collect();
-        let mut stats = replay.lanes;
-        for name in now.iter().filter(|(_, (depth, active))| depth + active > 0).map(|(name, _)| name) {
-            stats.entry(name.clone()).or_default();
-        }
-        let line = |(name, stats): (String, LaneStats)| {
-            let (depth, active) = now.get(&name).copied().unwrap_or_default();
-            LaneLine { limit: limit(&name), depth, active, name, stats }
-        };
-        Ok(stats.into_iter().map(line).collect())
+/// What happened in lanes since a moment.
+pub fn lane_stats(app: &App, since: Timestamp) -> Result<Vec<LaneLine>, AppError> {
+    let limit = |lane: &str| limit_of(app, lane);
+    let replay = replay(app, since, &limit)?;
+    let now: BTreeMap<String, (u64, u64)> =
+        lane_rows(app, None)?.rows.into_iter().map(|row| (row.name, (row.queue, row.active))).collect();
+    let mut stats = replay.lanes;
+    for name in now.iter().filter(|(_, (depth, active))| depth + active > 0).map(|(name, _)| name) {
+        stats.entry(name.clone()).or_default();
     }
+    let line = |(name, stats): (String, LaneStats)| {
+        let (depth, active) = now.get(&name).copied().unwrap_or_default();
+        LaneLine { limit: limit(&name), depth, active, name, stats }
+    };
+    Ok(stats.into_iter().map(line).collect())
+}
 
-    /// Unfinished tasks as they are, and those that ended since a moment, by state; and how many attempts were repeated.
-    pub fn task_stats(&self, since: Timestamp) -> Result<(BTreeMap<String, TaskLine>, u64), AppError> {
-        let limit = |lane: &str| self.limit_of(lane);
-        let replay = self.replay(since, &limit)?;
-        let (mut lines, mut ages) = (BTreeMap::<String, TaskLine>::new(), BTreeMap::<String, u64>::new());
-        if self.store.has_layout()? {
-            let now = self.host.now();
-            let started = self.store.started_tasks();
-            for task in self.store.pending_tasks(None)?.chain(started) {
-                // A record that does not read is `doctor`'s to report.
-                let Ok(task) = task else { continue };
-                if task.status().is_final() {
-                    continue;
-                }
-                let seen = self.as_seen(task);
-                let name = seen.status().word().to_owned();
-                let age = u64::try_from(now.ms_since(seen.created_at)).unwrap_or(0);
-                lines.entry(name.clone()).or_default().count += 1;
-                *ages.entry(name).or_default() += age;
+/// Unfinished tasks as they are, and those that ended since a moment, by state; and how many attempts were repeated.
+pub fn task_stats(app: &App, since: Timestamp) -> Result<(BTreeMap<String, TaskLine>, u64), AppError> {
+    let limit = |lane: &str| limit_of(app, lane);
+    let replay = replay(app, since, &limit)?;
+    let (mut lines, mut ages) = (BTreeMap::<String, TaskLine>::new(), BTreeMap::<String, u64>::new());
+    if app.store.has_layout()? {
+        let now = app.host.now();
+        let started = app.store.started_tasks();
+        for task in app.store.pending_tasks(None)?.chain(started) {
+            // A record that does not read is `doctor`'s to report.
+            let Ok(task) = task else { continue };
+            if task.status().is_final() {
+                continue;
             }
+            let seen = as_seen(app, task);
+            let name = seen.status().word().to_owned();
+            let age = u64::try_from(now.ms_since(seen.created_at)).unwrap_or(0);
+            lines.entry(name.clone()).or_default().count += 1;
+            *ages.entry(name).or_default() += age;
         }
-        for (name, age) in ages {
-            let line = lines.entry(name).or_default();
-            line.age_ms = age.checked_div(line.count);
-        }
-        for (name, stats) in replay.tasks {
-            let count = stats.waits.len() as u64;
-            lines.insert(name, TaskLine { count, age_ms: None, stats });
-        }
-        for status in Status::ALL {
-            lines.entry(status.word().to_owned()).or_default();
-        }
-        Ok((lines, replay.requeued))
     }
+    for (name, age) in ages {
+        let line = lines.entry(name).or_default();
+        line.age_ms = age.checked_div(line.count);
+    }
+    for (name, stats) in replay.tasks {
+        let count = stats.waits.len() as u64;
+        lines.insert(name, TaskLine { count, age_ms: None, stats });
+    }
+    for status in Status::ALL {
+        lines.entry(status.word().to_owned()).or_default();
+    }
+    Ok((lines, replay.requeued))
+}
 
-    fn replay<'a>(&self, since: Timestamp, limit: &'a dyn Fn(&str) -> u32) -> Result<Replay<'a>, AppError> {
-        let mut replay = Replay::new(since, limit);
-        if !self.is_absent {
-            self.store.visit_events(Timestamp::FIRST, &mut |event| {
-                if let Some(record) = Record::of(event.at, &event.line) {
-                    replay.take(&record);
-                }
-                true
-            })?;
-        }
-        Ok(replay)
+fn replay<'a>(app: &App, since: Timestamp, limit: &'a dyn Fn(&str) -> u32) -> Result<Replay<'a>, AppError> {
+    let mut replay = Replay::new(since, limit);
+    if !app.is_absent {
+        app.store.visit_events(Timestamp::FIRST, &mut |event| {
+            if let Some(record) = Record::of(event.at, &event.line) {
+                replay.take(&record);
+            }
+            true
+        })?;
     }
+    Ok(replay)
+}
 
-    fn limit_of(&self, lane: &str) -> u32 {
-        LaneName::parse(lane).map_or(1, |lane| self.config().limit(&lane))
-    }
+fn limit_of(app: &App, lane: &str) -> u32 {
+    LaneName::parse(lane).map_or(1, |lane| config(app).limit(&lane))
 }

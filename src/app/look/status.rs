@@ -1,8 +1,12 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
+use crate::app::config_reload::config;
+use crate::app::look::explain;
 use crate::app::look::explain::Front;
+use crate::app::queue::wait;
 use crate::app::sandboxes::Elsewhere;
-use crate::app::{App, AppError};
+use crate::app::steps::wait::as_seen;
+use crate::app::{App, AppError, sandboxes};
 use crate::model::lock::loan;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
@@ -62,80 +66,78 @@ pub struct Recent {
 
 const HOUR_MS: i64 = 3_600_000;
 
-impl App {
-    /// The slots and who uses them.
-    pub fn capacity(&self) -> Result<Capacity, AppError> {
-        Ok(self.capacity_and_active()?.0)
-    }
+/// The slots and who uses them.
+pub fn capacity(app: &App) -> Result<Capacity, AppError> {
+    Ok(capacity_and_active(app)?.0)
+}
 
-    fn capacity_and_active(&self) -> Result<(Capacity, Vec<Task>), AppError> {
-        let mut capacity = Capacity { max: self.config().slots_max, ..Capacity::default() };
-        let mut active = Vec::new();
-        if !self.store.has_layout()? {
-            return Ok((capacity, active));
-        }
-        for task in self.store.started_tasks() {
-            // A record that does not read is `doctor`'s to report.
-            let Ok(task) = task else { continue };
-            if task.status().is_final() || task.status() == crate::model::Status::Pending {
-                continue;
-            }
-            *capacity.by_user.entry(task.user.to_string()).or_insert(0) += 1;
-            if let Some(project) = &task.project {
-                *capacity.by_project.entry(project.to_string()).or_insert(0) += 1;
-            }
-            active.push(self.as_seen(task));
-        }
-        let holders = self.holders(&LaneName::global())?;
-        let living = holders.iter().filter(|view| !view.verdict.is_stale());
-        capacity.used = loan::holders(living.map(|view| view.slot));
-        Ok((capacity, active))
+fn capacity_and_active(app: &App) -> Result<(Capacity, Vec<Task>), AppError> {
+    let mut capacity = Capacity { max: config(app).slots_max, ..Capacity::default() };
+    let mut active = Vec::new();
+    if !app.store.has_layout()? {
+        return Ok((capacity, active));
     }
-
-    /// Since when a pending task has waited: since it was queued, or due.
-    fn waits_since(&self, id: TaskId) -> Option<(TaskId, Timestamp)> {
+    for task in app.store.started_tasks() {
         // A record that does not read is `doctor`'s to report.
-        let (_, task) = self.find(id).ok()??;
-        (task.status() == Status::Pending).then(|| (id, task.due_since()))
+        let Ok(task) = task else { continue };
+        if task.status().is_final() || task.status() == crate::model::Status::Pending {
+            continue;
+        }
+        *capacity.by_user.entry(task.user.to_string()).or_insert(0) += 1;
+        if let Some(project) = &task.project {
+            *capacity.by_project.entry(project.to_string()).or_insert(0) += 1;
+        }
+        active.push(as_seen(app, task));
     }
+    let holders = app.holders(&LaneName::global())?;
+    let living = holders.iter().filter(|view| !view.verdict.is_stale());
+    capacity.used = loan::holders(living.map(|view| view.slot));
+    Ok((capacity, active))
+}
 
-    /// How tasks have ended since a moment.
-    fn recent(&self, since: Timestamp) -> Result<Recent, AppError> {
-        let mut recent = Recent::default();
-        self.store.visit_events(since, &mut |event| {
-            let kind = event.line.get("event").and_then(|kind| kind.as_str());
-            let status = || event.line.get("data")?.get("status")?.as_str().and_then(Status::parse);
-            match (kind, if kind == Some("finished") { status() } else { None }) {
-                (Some("finished"), Some(Status::Completed)) => recent.completed += 1,
-                (Some("finished"), Some(Status::Failed | Status::Timeout)) => recent.failed += 1,
-                (Some("finished"), Some(Status::Cancelled)) => recent.cancelled += 1,
-                _ => {}
-            }
-            true
-        })?;
-        Ok(recent)
-    }
+/// Since when a pending task has waited: since it was queued, or due.
+fn waits_since(app: &App, id: TaskId) -> Option<(TaskId, Timestamp)> {
+    // A record that does not read is `doctor`'s to report.
+    let (_, task) = app.find(id).ok()??;
+    (task.status() == Status::Pending).then(|| (id, task.due_since()))
+}
 
-    /// Everything at a glance, with a look at `most_locks` locks of users at most.
-    pub fn overview(&self, most_locks: usize) -> Result<Overview, AppError> {
-        let has_layout = self.store.has_layout()?;
-        let (capacity, active) = self.capacity_and_active()?;
-        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
-        let (locks, unseen_locks) =
-            if has_layout { self.store.shown_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
-        let counts = if has_layout { self.store.counts()? } else { Counts::default() };
-        Ok(Overview {
-            oldest: counts.oldest.and_then(|id| self.waits_since(id)),
-            recent: if has_layout { self.recent(self.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
-            counts,
-            capacity,
-            locks,
-            unseen_locks,
-            active,
-            set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },
-            has_dispatcher: has_layout && self.has_dispatcher()?,
-            front: self.front()?,
-            elsewhere: self.elsewhere()?,
-        })
-    }
+/// How tasks have ended since a moment.
+fn recent(app: &App, since: Timestamp) -> Result<Recent, AppError> {
+    let mut recent = Recent::default();
+    app.store.visit_events(since, &mut |event| {
+        let kind = event.line.get("event").and_then(|kind| kind.as_str());
+        let status = || event.line.get("data")?.get("status")?.as_str().and_then(Status::parse);
+        match (kind, if kind == Some("finished") { status() } else { None }) {
+            (Some("finished"), Some(Status::Completed)) => recent.completed += 1,
+            (Some("finished"), Some(Status::Failed | Status::Timeout)) => recent.failed += 1,
+            (Some("finished"), Some(Status::Cancelled)) => recent.cancelled += 1,
+            _ => {}
+        }
+        true
+    })?;
+    Ok(recent)
+}
+
+/// Everything at a glance, with a look at `most_locks` locks of users at most.
+pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
+    let has_layout = app.store.has_layout()?;
+    let (capacity, active) = capacity_and_active(app)?;
+    let timeout_ms = |lane: &LaneName| config(app).lock_timeout_ms(lane);
+    let (locks, unseen_locks) =
+        if has_layout { app.store.shown_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
+    let counts = if has_layout { app.store.counts()? } else { Counts::default() };
+    Ok(Overview {
+        oldest: counts.oldest.and_then(|id| waits_since(app, id)),
+        recent: if has_layout { recent(app, app.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
+        counts,
+        capacity,
+        locks,
+        unseen_locks,
+        active,
+        set_aside: if has_layout { app.store.set_aside_records()?.len() } else { 0 },
+        has_dispatcher: has_layout && wait::has_dispatcher(app)?,
+        front: explain::front(app)?,
+        elsewhere: sandboxes::elsewhere(app)?,
+    })
 }

@@ -9,20 +9,18 @@ use serde_json::{Value, json};
 
 pub use crate::policy::analytics::timeline::{Hold, svg, trace};
 
-impl App {
-    /// The holds of lanes that lasted at a moment or later.
-    pub fn holds_since(&self, since: Timestamp) -> Result<Vec<Hold>, AppError> {
-        let mut holds = Holds::default();
-        if !self.is_absent {
-            self.store.visit_events(Timestamp::FIRST, &mut |event| {
-                if let Some(record) = Record::of(event.at, &event.line) {
-                    holds.take(&record);
-                }
-                true
-            })?;
-        }
-        Ok(holds.since(since))
+/// The holds of lanes that lasted at a moment or later.
+pub fn holds_since(app: &App, since: Timestamp) -> Result<Vec<Hold>, AppError> {
+    let mut holds = Holds::default();
+    if !app.is_absent {
+        app.store.visit_events(Timestamp::FIRST, &mut |event| {
+            if let Some(record) = Record::of(event.at, &event.line) {
+                holds.take(&record);
+            }
+            true
+        })?;
     }
+    Ok(holds.since(since))
 }
 
 /// The commands of tasks as runs, a row for each user, or for each lane. Times count from the first one.

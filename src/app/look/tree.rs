@@ -1,9 +1,10 @@
 //! `tree`: a task, the tasks that it has queued, and theirs.
 
-use crate::app::look::course::ActionLine;
-use crate::app::look::list::Filter;
+use crate::app::look::course::{ActionLine, runs_of};
+use crate::app::look::list::{Filter, list};
 use crate::app::steps::Memory;
-use crate::app::{App, AppError};
+use crate::app::steps::wait::as_seen;
+use crate::app::{App, AppError, steps};
 use crate::model::{Task, TaskId};
 use std::collections::BTreeMap;
 
@@ -22,30 +23,28 @@ pub struct Branch {
     pub runs: Vec<ActionLine>,
 }
 
-impl App {
-    /// A task and its descendants, each before its children, which stand in the order of their numbers.
-    pub fn tree(&self, root: TaskId) -> Result<Vec<Branch>, AppError> {
-        let root = self.as_seen(self.existing(root)?);
-        let mut children: BTreeMap<TaskId, Vec<Task>> = BTreeMap::new();
-        self.list(&Filter { all: true, ..Filter::default() }, &mut |found| {
-            // A record that does not read is `doctor`'s to report.
-            if let Ok(task) = found
-                && let Some(parent) = task.parent
-            {
-                children.entry(parent).or_default().push(task);
-            }
-            true
-        })?;
-        let (mut branches, mut open) = (Vec::new(), vec![(root, 0, true)]);
-        while let Some((task, depth, is_last)) = open.pop() {
-            let mut own = children.remove(&task.id).unwrap_or_default();
-            own.sort_by_key(|child| std::cmp::Reverse(child.id));
-            let is_lowest = |at: usize| at == 0;
-            open.extend(own.into_iter().enumerate().map(|(at, child)| (child, depth + 1, is_lowest(at))));
-            let memory = self.memory(task.id)?;
-            let runs = if task.stepwise.is_some() { self.runs_of(task.id)? } else { Vec::new() };
-            branches.push(Branch { task, depth, is_last, memory, runs });
+/// A task and its descendants, each before its children, which stand in the order of their numbers.
+pub fn tree(app: &App, root: TaskId) -> Result<Vec<Branch>, AppError> {
+    let root = as_seen(app, app.existing(root)?);
+    let mut children: BTreeMap<TaskId, Vec<Task>> = BTreeMap::new();
+    list(app, &Filter { all: true, ..Filter::default() }, &mut |found| {
+        // A record that does not read is `doctor`'s to report.
+        if let Ok(task) = found
+            && let Some(parent) = task.parent
+        {
+            children.entry(parent).or_default().push(task);
         }
-        Ok(branches)
+        true
+    })?;
+    let (mut branches, mut open) = (Vec::new(), vec![(root, 0, true)]);
+    while let Some((task, depth, is_last)) = open.pop() {
+        let mut own = children.remove(&task.id).unwrap_or_default();
+        own.sort_by_key(|child| std::cmp::Reverse(child.id));
+        let is_lowest = |at: usize| at == 0;
+        open.extend(own.into_iter().enumerate().map(|(at, child)| (child, depth + 1, is_lowest(at))));
+        let memory = steps::memory(app, task.id)?;
+        let runs = if task.stepwise.is_some() { runs_of(app, task.id)? } else { Vec::new() };
+        branches.push(Branch { task, depth, is_last, memory, runs });
     }
+    Ok(branches)
 }

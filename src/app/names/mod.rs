@@ -252,64 +252,62 @@ impl Surroundings {
     }
 }
 
-impl App {
-    /// The lanes that a request names, `--repo` and `--tree` among them. Relative paths count from the directory of the task.
-    pub(crate) fn named_lanes(&self, new: &NewTask, cwd: &str) -> Result<Vec<LaneName>, AppError> {
-        let mut lanes = Vec::new();
-        for text in &new.lanes {
-            lanes.push(self.lane_option(text, Some(cwd))?);
-        }
-        for (kind, dir) in [(ThingKind::GitDir, &new.repo), (ThingKind::Tree, &new.tree)] {
-            if let Some(dir) = dir {
-                lanes.push(self.lane_of_thing(kind, Some(dir), Some(cwd))?);
-            }
-        }
-        for id in &new.threads {
-            lanes.push(LaneName::thread(&name("thread", id)?));
-        }
-        Ok(lanes)
+/// The lanes that a request names, `--repo` and `--tree` among them. Relative paths count from the directory of the task.
+pub(crate) fn named_lanes(app: &App, new: &NewTask, cwd: &str) -> Result<Vec<LaneName>, AppError> {
+    let mut lanes = Vec::new();
+    for text in &new.lanes {
+        lanes.push(lane_option(app, text, Some(cwd))?);
     }
-
-    /// Reads the value of `--lane`: a lane, or `@KIND` or `@KIND:ARG` as `luzia name` knows them. `base` is the directory from
-    /// which a relative path counts, by default the working directory.
-    pub fn lane_option(&self, text: &str, base: Option<&str>) -> Result<LaneName, AppError> {
-        match self.at_lane(text, base)? {
-            Some(lane) => Ok(lane),
-            None => crate::app::queue::enqueue::lane_option(text),
+    for (kind, dir) in [(ThingKind::GitDir, &new.repo), (ThingKind::Tree, &new.tree)] {
+        if let Some(dir) = dir {
+            lanes.push(lane_of_thing(app, kind, Some(dir), Some(cwd))?);
         }
     }
-
-    /// The lane of a thing, as [`Surroundings::name`] names it.
-    pub fn lane_of_thing(&self, kind: ThingKind, arg: Option<&str>, base: Option<&str>) -> Result<LaneName, AppError> {
-        let named = self.surroundings.name(kind, arg, base)?;
-        if let Some(path) = named.path {
-            self.named.borrow_mut().insert(named.lane.clone(), path);
-        }
-        Ok(named.lane)
+    for id in &new.threads {
+        lanes.push(LaneName::thread(&name("thread", id)?));
     }
+    Ok(lanes)
+}
 
-    /// Where the thing of a lane is, if this process has named it.
-    pub fn named_place(&self, lane: &LaneName) -> Option<String> {
-        self.named.borrow().get(lane).cloned()
+/// Reads the value of `--lane`: a lane, or `@KIND` or `@KIND:ARG` as `luzia name` knows them. `base` is the directory from
+/// which a relative path counts, by default the working directory.
+pub fn lane_option(app: &App, text: &str, base: Option<&str>) -> Result<LaneName, AppError> {
+    match at_lane(app, text, base)? {
+        Some(lane) => Ok(lane),
+        None => crate::app::queue::enqueue::lane_option(text),
     }
+}
 
-    /// Where the things of lanes are, by the text of the lanes, as far as luzia has seen them named.
-    pub fn places(&self) -> BTreeMap<String, String> {
-        // A hint that cannot be read is no error of the command.
-        self.store.known_places().unwrap_or_default()
+/// The lane of a thing, as [`Surroundings::name`] names it.
+pub fn lane_of_thing(app: &App, kind: ThingKind, arg: Option<&str>, base: Option<&str>) -> Result<LaneName, AppError> {
+    let named = app.surroundings.name(kind, arg, base)?;
+    if let Some(path) = named.path {
+        app.named.borrow_mut().insert(named.lane.clone(), path);
     }
+    Ok(named.lane)
+}
 
-    /// The lane that `@KIND` or `@KIND:ARG` means; `None` for every other text.
-    pub(crate) fn at_lane(&self, text: &str, base: Option<&str>) -> Result<Option<LaneName>, AppError> {
-        let Some(words) = text.strip_prefix('@') else { return Ok(None) };
-        let (word, arg) = words.split_once(':').map_or((words, None), |(word, arg)| (word, Some(arg)));
-        let kind = ThingKind::parse(word).ok_or_else(|| {
-            let kinds: Vec<String> = ThingKind::ALL.iter().map(|kind| format!("@{kind}")).collect();
-            AppError::usage(format!("\"{}\" is not a name of luzia", shown(text)))
-                .hint(format!("after `@` comes a kind of `luzia name`: {}", kinds.join(", ")))
-        })?;
-        self.lane_of_thing(kind, arg, base).map(Some)
-    }
+/// Where the thing of a lane is, if this process has named it.
+pub fn named_place(app: &App, lane: &LaneName) -> Option<String> {
+    app.named.borrow().get(lane).cloned()
+}
+
+/// Where the things of lanes are, by the text of the lanes, as far as luzia has seen them named.
+pub fn places(app: &App) -> BTreeMap<String, String> {
+    // A hint that cannot be read is no error of the command.
+    app.store.known_places().unwrap_or_default()
+}
+
+/// The lane that `@KIND` or `@KIND:ARG` means; `None` for every other text.
+pub(crate) fn at_lane(app: &App, text: &str, base: Option<&str>) -> Result<Option<LaneName>, AppError> {
+    let Some(words) = text.strip_prefix('@') else { return Ok(None) };
+    let (word, arg) = words.split_once(':').map_or((words, None), |(word, arg)| (word, Some(arg)));
+    let kind = ThingKind::parse(word).ok_or_else(|| {
+        let kinds: Vec<String> = ThingKind::ALL.iter().map(|kind| format!("@{kind}")).collect();
+        AppError::usage(format!("\"{}\" is not a name of luzia", shown(text)))
+            .hint(format!("after `@` comes a kind of `luzia name`: {}", kinds.join(", ")))
+    })?;
+    lane_of_thing(app, kind, arg, base).map(Some)
 }
 
 fn missing(kind: ThingKind, example: &str) -> AppError {

@@ -1,5 +1,6 @@
 //! Shims: links to luzia that stand before heavy tools on PATH.
 
+use crate::app::locks::reentrancy::reentrant;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::LaneName;
 use crate::model::lock::LockKind;
@@ -158,19 +159,17 @@ pub fn program(found: &[OnPath]) -> Option<&str> {
     found.iter().find(|one| !one.is_own).map(|one| one.path.as_str())
 }
 
-impl App {
-    /// Whether this process stands under a holder of a lane, also where a program between has closed the lock file.
-    pub fn is_under(&self, lane: &LaneName) -> Result<bool, AppError> {
-        if !self.has_holder {
-            return Ok(false);
-        }
-        if self.reentrant(lane)?.is_some() {
-            return Ok(true);
-        }
-        let is_above = |view: &crate::store::LockView| {
-            let record = view.record().filter(|record| record.kind == LockKind::Process);
-            record.is_some_and(|record| self.host.is_below(record))
-        };
-        Ok(self.holders(lane)?.iter().any(is_above))
+/// Whether this process stands under a holder of a lane, also where a program between has closed the lock file.
+pub fn is_under(app: &App, lane: &LaneName) -> Result<bool, AppError> {
+    if !app.has_holder {
+        return Ok(false);
     }
+    if reentrant(app, lane)?.is_some() {
+        return Ok(true);
+    }
+    let is_above = |view: &crate::store::LockView| {
+        let record = view.record().filter(|record| record.kind == LockKind::Process);
+        record.is_some_and(|record| app.host.is_below(record))
+    };
+    Ok(app.holders(lane)?.iter().any(is_above))
 }

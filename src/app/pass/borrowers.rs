@@ -1,9 +1,13 @@
 //! Children that borrow: a task for whose end its parent waits starts in the lanes of the parent, before anything else of a
 //! pass and without a slot of its own. Its parent lends them as long as somebody waits; else it is a task like any other.
 
+use super::reach::may_start;
+use super::situation::{situation_alone, unfinished_before};
+use crate::app::capacity::gates;
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::pass::{Hand, Pass};
-use crate::app::{App, AppError};
+use crate::app::look::explain::position;
+use crate::app::pass::{Hand, Pass, hand_over, recover_one, wake_supervisor};
+use crate::app::{App, AppError, pass};
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::policy::admission::{Situation, first_obstacle};
 use crate::policy::line::has_turn;
@@ -15,178 +19,175 @@ use std::collections::BTreeSet;
 /// How often the start of one borrower is tried in a pass, when dead tasks hold its lanes.
 const MOST_TRIES: u32 = 8;
 
-impl App {
-    /// Begins the waits for those among some tasks that may borrow from their parents, and asks for a pass.
-    pub(crate) fn lend_to(&self, ids: impl Iterator<Item = TaskId>) -> Result<Vec<Lending>, AppError> {
-        let (mut lendings, mut parents) = (Vec::new(), BTreeSet::new());
-        for id in ids {
-            let Some((_, task)) = self.find(id)? else { continue };
-            if let Some(parent) = task.parent.filter(|_| self.may_borrow(&task)) {
-                lendings.push(self.store.lend_to(id)?);
-                parents.insert(parent);
+/// Begins the waits for those among some tasks that may borrow from their parents, and asks for a pass.
+pub(crate) fn lend_to(app: &App, ids: impl Iterator<Item = TaskId>) -> Result<Vec<Lending>, AppError> {
+    let (mut lendings, mut parents) = (Vec::new(), BTreeSet::new());
+    for id in ids {
+        let Some((_, task)) = app.find(id)? else { continue };
+        if let Some(parent) = task.parent.filter(|_| may_borrow(app, &task)) {
+            lendings.push(app.store.lend_to(id)?);
+            parents.insert(parent);
+        }
+    }
+    if !lendings.is_empty() {
+        // Its loans end before this process does.
+        app.host.procs.catch_ends();
+    }
+    parents.into_iter().try_for_each(|parent| wake_supervisor(app, parent).map(drop))?;
+    Ok(lendings)
+}
+
+/// Like `lend_to`, for those children of a task that wait in the queue and that a filter means; `lent` are those for whom it is done already.
+pub(crate) fn lend_to_children(
+    app: &App,
+    parent: TaskId,
+    filter: &[(String, String)],
+    mut lent: Vec<Lending>,
+) -> Result<Vec<Lending>, AppError> {
+    let is_wanted = |id: TaskId| filter.iter().all(|(name, value)| name != "child" || *value == id.to_string());
+    let mut children = Vec::new();
+    // A record that does not read is `doctor`'s to report.
+    for task in app.store.pending_tasks(None)?.filter_map(Result::ok) {
+        let is_new = lent.iter().all(|lending| lending.child() != task.id);
+        let is_child = task.parent == Some(parent) && is_wanted(task.id);
+        children.extend((is_child && is_new).then_some(task.id));
+    }
+    remind_lenders(app, &lent)?;
+    lent.extend(lend_to(app, children.into_iter())?);
+    Ok(lent)
+}
+
+/// Asks the supervisors of the parents of waiting children for a pass: what was asked before may have been lost.
+pub(crate) fn remind_lenders(app: &App, lent: &[Lending]) -> Result<(), AppError> {
+    let parents: BTreeSet<TaskId> = lent
+        .iter()
+        .filter_map(|lending| app.find(lending.child()).ok().flatten())
+        .filter(|(place, _)| *place == Place::Pending)
+        .filter_map(|(_, task)| task.parent)
+        .collect();
+    parents.into_iter().try_for_each(|parent| wake_supervisor(app, parent).map(drop))
+}
+
+/// Whether this process waits for a task in the name of its parent: it runs in the parent, or the task was queued so.
+pub(crate) fn may_borrow(app: &App, task: &Task) -> bool {
+    let is_inside = app.inside.as_ref().is_some_and(|inside| Some(inside.task) == task.parent);
+    !task.no_inherit && task.status() == Status::Pending && (task.waited_for || is_inside)
+}
+
+/// The tasks that lend a task their lanes: its parent, when somebody waits for the task, and so on.
+pub(crate) fn lenders_of(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
+    if task.parent.is_none() || task.no_inherit {
+        return Ok(Vec::new());
+    }
+    let waits = |id: TaskId| Ok::<_, AppError>(app.store.is_lent_to(id)?);
+    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
+    lenders(task, &waits, &find)
+}
+
+/// Like `lenders_of`, for a task that somebody is about to wait for.
+pub(crate) fn lenders_if_waited(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
+    let waits = |id: TaskId| Ok::<_, AppError>(id == task.id || app.store.is_lent_to(id)?);
+    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
+    lenders(task, &waits, &find)
+}
+
+/// Starts the children that can borrow their lanes.
+pub(super) fn start_borrowers(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+    for id in app.store.lent_to()? {
+        // A record that does not read is set aside by the pass over its queue.
+        let Ok(Some((Place::Pending, task))) = app.store.find(id) else { continue };
+        if !may_start(app, &task) {
+            continue;
+        }
+        let lenders = lenders_of(app, &task)?;
+        if !lenders.is_empty() && comes_first(app, &task, &lenders)? {
+            try_borrower(app, &task, &lenders, pass, hand)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether no other task comes before it: in a lane that is lent to it none does.
+fn comes_first(app: &App, task: &Task, lenders: &[Task]) -> Result<bool, AppError> {
+    let is_lent = is_lent_by(lenders);
+    Ok(!task.takes_user_lane || is_lent(&LaneName::user(&task.user)) || position(app, task)? == 0)
+}
+
+fn try_borrower(app: &App, task: &Task, lenders: &[Task], pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+    let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
+    let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
+    // Under the lock of the task: a wait that ended since then lends nothing.
+    let is_lent = |task: &Task| lenders_of(app, task).is_ok_and(|now| now.iter().map(|task| task.id).eq(ids.clone()));
+    let admit = |task: &Task| is_lent(task) && admits_borrower(app, task, lenders);
+    let request = |task: &Task| crate::store::Request { lenders: ids.clone(), ..pass::request(app, task) };
+    let judges = Judges { lock: judge, turn: has_turn };
+    for _ in 0..MOST_TRIES {
+        match app.store.claim(&head, &admit, &request, judges) {
+            Err(StoreError::GuardBusy { lane, .. }) => {
+                app.store.note(&Event::new("guard_busy").in_lane(&lane));
+                return Ok(());
             }
-        }
-        if !lendings.is_empty() {
-            // Its loans end before this process does.
-            self.host.procs.catch_ends();
-        }
-        parents.into_iter().try_for_each(|parent| self.wake_supervisor(parent).map(drop))?;
-        Ok(lendings)
-    }
-
-    /// Like `lend_to`, for those children of a task that wait in the queue and that a filter means; `lent` are those for whom it is done already.
-    pub(crate) fn lend_to_children(
-        &self,
-        parent: TaskId,
-        filter: &[(String, String)],
-        mut lent: Vec<Lending>,
-    ) -> Result<Vec<Lending>, AppError> {
-        let is_wanted = |id: TaskId| filter.iter().all(|(name, value)| name != "child" || *value == id.to_string());
-        let mut children = Vec::new();
-        // A record that does not read is `doctor`'s to report.
-        for task in self.store.pending_tasks(None)?.filter_map(Result::ok) {
-            let is_new = lent.iter().all(|lending| lending.child() != task.id);
-            let is_child = task.parent == Some(parent) && is_wanted(task.id);
-            children.extend((is_child && is_new).then_some(task.id));
-        }
-        self.remind_lenders(&lent)?;
-        lent.extend(self.lend_to(children.into_iter())?);
-        Ok(lent)
-    }
-
-    /// Asks the supervisors of the parents of waiting children for a pass: what was asked before may have been lost.
-    pub(crate) fn remind_lenders(&self, lent: &[Lending]) -> Result<(), AppError> {
-        let parents: BTreeSet<TaskId> = lent
-            .iter()
-            .filter_map(|lending| self.find(lending.child()).ok().flatten())
-            .filter(|(place, _)| *place == Place::Pending)
-            .filter_map(|(_, task)| task.parent)
-            .collect();
-        parents.into_iter().try_for_each(|parent| self.wake_supervisor(parent).map(drop))
-    }
-
-    /// Whether this process waits for a task in the name of its parent: it runs in the parent, or the task was queued so.
-    pub(crate) fn may_borrow(&self, task: &Task) -> bool {
-        let is_inside = self.inside.as_ref().is_some_and(|inside| Some(inside.task) == task.parent);
-        !task.no_inherit && task.status() == Status::Pending && (task.waited_for || is_inside)
-    }
-
-    /// The tasks that lend a task their lanes: its parent, when somebody waits for the task, and so on.
-    pub(crate) fn lenders_of(&self, task: &Task) -> Result<Vec<Task>, AppError> {
-        if task.parent.is_none() || task.no_inherit {
-            return Ok(Vec::new());
-        }
-        let waits = |id: TaskId| Ok::<_, AppError>(self.store.is_lent_to(id)?);
-        let find = |id: TaskId| Ok::<_, AppError>(self.find(id)?.map(|(_, task)| task));
-        lenders(task, &waits, &find)
-    }
-
-    /// Like `lenders_of`, for a task that somebody is about to wait for.
-    pub(crate) fn lenders_if_waited(&self, task: &Task) -> Result<Vec<Task>, AppError> {
-        let waits = |id: TaskId| Ok::<_, AppError>(id == task.id || self.store.is_lent_to(id)?);
-        let find = |id: TaskId| Ok::<_, AppError>(self.find(id)?.map(|(_, task)| task));
-        lenders(task, &waits, &find)
-    }
-
-    /// Starts the children that can borrow their lanes.
-    pub(super) fn start_borrowers(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        for id in self.store.lent_to()? {
-            // A record that does not read is set aside by the pass over its queue.
-            let Ok(Some((Place::Pending, task))) = self.store.find(id) else { continue };
-            if !self.may_start(&task) {
-                continue;
+            Err(error) => return Err(error.into()),
+            Ok(Claim::Claimed(claimed)) => {
+                note_loans(app, &claimed, lenders);
+                // The process that waits may have died before it could say so.
+                wake_supervisor(app, lenders[0].id)?;
+                return hand_over(app, claimed, pass, hand);
             }
-            let lenders = self.lenders_of(&task)?;
-            if !lenders.is_empty() && self.comes_first(&task, &lenders)? {
-                self.try_borrower(&task, &lenders, pass, hand)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether no other task comes before it: in a lane that is lent to it none does.
-    fn comes_first(&self, task: &Task, lenders: &[Task]) -> Result<bool, AppError> {
-        let is_lent = is_lent_by(lenders);
-        Ok(!task.takes_user_lane || is_lent(&LaneName::user(&task.user)) || self.position(task)? == 0)
-    }
-
-    fn try_borrower(&self, task: &Task, lenders: &[Task], pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
-        let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
-        // Under the lock of the task: a wait that ended since then lends nothing.
-        let is_lent =
-            |task: &Task| self.lenders_of(task).is_ok_and(|now| now.iter().map(|task| task.id).eq(ids.clone()));
-        let admit = |task: &Task| is_lent(task) && self.admits_borrower(task, lenders);
-        let request = |task: &Task| crate::store::Request { lenders: ids.clone(), ..self.request(task) };
-        let judges = Judges { lock: judge, turn: has_turn };
-        for _ in 0..MOST_TRIES {
-            match self.store.claim(&head, &admit, &request, judges) {
-                Err(StoreError::GuardBusy { lane, .. }) => {
-                    self.store.note(&Event::new("guard_busy").in_lane(&lane));
+            Ok(Claim::NeedsRecovery(dead)) => {
+                if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? {
                     return Ok(());
                 }
-                Err(error) => return Err(error.into()),
-                Ok(Claim::Claimed(claimed)) => {
-                    self.note_loans(&claimed, lenders);
-                    // The process that waits may have died before it could say so.
-                    self.wake_supervisor(lenders[0].id)?;
-                    return self.hand_over(claimed, pass, hand);
-                }
-                Ok(Claim::NeedsRecovery(dead)) => {
-                    if pass.recovered.contains(&dead) || !self.recover_one(dead, pass)? {
-                        return Ok(());
-                    }
-                    pass.recovered.push(dead);
-                }
-                Ok(Claim::Lost | Claim::Refused(_) | Claim::Held(..) | Claim::Newer(_)) => return Ok(()),
-                Ok(Claim::Limited { until, .. }) => {
-                    pass.comes_again(until);
-                    return Ok(());
-                }
-                Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
-                    return Ok(());
-                }
-                Ok(Claim::Kept) => return Ok(()),
-                Ok(Claim::SetAside(error)) => {
-                    pass.set_aside.push(error.to_string());
-                    return Ok(());
-                }
+                pass.recovered.push(dead);
+            }
+            Ok(Claim::Lost | Claim::Refused(_) | Claim::Held(..) | Claim::Newer(_)) => return Ok(()),
+            Ok(Claim::Limited { until, .. }) => {
+                pass.comes_again(until);
+                return Ok(());
+            }
+            Ok(Claim::NotNow(_)) => {
+                pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
+                return Ok(());
+            }
+            Ok(Claim::Kept) => return Ok(()),
+            Ok(Claim::SetAside(error)) => {
+                pass.set_aside.push(error.to_string());
+                return Ok(());
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn admits_borrower(&self, task: &Task, lenders: &[Task]) -> bool {
-        let is_lent = is_lent_by(lenders);
-        let Ok(mut first_in_lane) = super::Firsts::default().before(&self.store, task) else { return false };
-        first_in_lane.retain(|(lane, _)| !is_lent(lane));
-        let situation = Situation {
-            unfinished: self.unfinished_before(task),
-            first_in_lane,
-            shut: self.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), true),
-            ..self.situation_alone(task)
-        };
-        first_obstacle(task, &situation).is_none()
-    }
+fn admits_borrower(app: &App, task: &Task, lenders: &[Task]) -> bool {
+    let is_lent = is_lent_by(lenders);
+    let Ok(mut first_in_lane) = super::Firsts::default().before(&app.store, task) else { return false };
+    first_in_lane.retain(|(lane, _)| !is_lent(lane));
+    let situation = Situation {
+        unfinished: unfinished_before(app, task),
+        first_in_lane,
+        shut: gates::shut(app, task.all_lanes().iter().filter(|lane| !is_lent(lane)), true),
+        ..situation_alone(app, task)
+    };
+    first_obstacle(task, &situation).is_none()
+}
 
-    fn note_loans(&self, claimed: &crate::store::Claimed, lenders: &[Task]) {
-        use crate::model::lock::loan::is_loan;
-        let (id, parent) = (claimed.task.id, lenders[0].id);
-        let mut notes = claimed.grants.iter().filter(|grant| is_loan(grant.slot)).map(|grant| {
-            let data = serde_json::json!({ "from": parent.to_string(), "lock_id": grant.lock_id.0 });
-            let event = Event::of("borrowed", &claimed.task).in_lane(&grant.lane).with(data);
-            if grant.lane.kind() != "thread" {
-                return event;
-            }
-            let thread = grant.lane.key();
-            event.saying(format!(
-                "[MessageService] Execution {} inheriting lock from parent {} on thread {thread}",
-                id.0, parent.0
-            ))
-        });
-        self.store.note_all(&mut notes);
-    }
+fn note_loans(app: &App, claimed: &crate::store::Claimed, lenders: &[Task]) {
+    use crate::model::lock::loan::is_loan;
+    let (id, parent) = (claimed.task.id, lenders[0].id);
+    let mut notes = claimed.grants.iter().filter(|grant| is_loan(grant.slot)).map(|grant| {
+        let data = serde_json::json!({ "from": parent.to_string(), "lock_id": grant.lock_id.0 });
+        let event = Event::of("borrowed", &claimed.task).in_lane(&grant.lane).with(data);
+        if grant.lane.kind() != "thread" {
+            return event;
+        }
+        let thread = grant.lane.key();
+        event.saying(format!(
+            "[MessageService] Execution {} inheriting lock from parent {} on thread {thread}",
+            id.0, parent.0
+        ))
+    });
+    app.store.note_all(&mut notes);
 }
 
 /// Whether a lane is one that the lenders hold.

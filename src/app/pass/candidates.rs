@@ -1,6 +1,8 @@
 //! The queues with work that a pass looks at, as candidates for `policy::schedule`.
 
-use crate::app::{App, AppError};
+use super::reach::is_near;
+use crate::app::config_reload::control;
+use crate::app::{App, AppError, config_reload};
 use crate::model::{Config, LaneName, Priority, QueueName, Task, Tier};
 use crate::policy::fair::{Ledger, Payer, Weights};
 use crate::policy::hold::holds_user;
@@ -9,64 +11,60 @@ use crate::store::LockIndex;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-impl App {
-    /// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
-    pub(crate) fn heads(
-        &self,
-        lanes: &BTreeMap<Tier, BTreeMap<String, Priority>>,
-        locks: &LockIndex,
-        ledger: &Ledger,
-    ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
-        let now = self.host.now();
-        let total: usize = lanes.values().map(BTreeMap::len).sum();
-        let (mut free, mut held) = (Vec::new(), Vec::new());
-        for (tier, lanes) in lanes {
-            for (stem, priority) in lanes {
-                if !self.is_near(stem)? {
-                    continue;
-                }
-                let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
-                if holds_user(&self.control().holds, &lane, now) {
-                    continue;
-                }
-                let takes_user_lane = QueueName::parse(stem).is_none_or(|name| name.takes_user_lane());
-                let holders = locks.holders(&lane);
-                let is_locked = takes_user_lane && holders >= self.config().limit(&lane);
-                let has_siblings = has_siblings(lanes, stem);
-                let is_looked_up = !is_locked && (has_siblings || total <= FEW_QUEUES && !ledger.knows(lane.key()));
-                let head = if is_looked_up { self.store.head_from(*priority, stem)? } else { None };
-                // A group takes its turn at the place of its first task.
-                let place = head.as_ref().map(|head| QueueName::place_in(stem, head.id).0.0);
-                let entry = LaneHead {
-                    user: lane.key().clone(),
-                    queue: stem.as_str().into(),
-                    takes_user_lane,
-                    tier: *tier,
-                    priority: head.as_ref().map_or(*priority, |head| head.priority),
-                    sequence: place.filter(|_| !has_siblings || total <= FEW_QUEUES),
-                    turn: place.unwrap_or(u64::MAX),
-                };
-                match (is_locked, is_looked_up && head.is_none()) {
-                    (_, true) => {}
-                    (true, false) => held.push(entry),
-                    (false, false) => free.push(entry),
-                }
+/// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
+pub(crate) fn heads(
+    app: &App,
+    lanes: &BTreeMap<Tier, BTreeMap<String, Priority>>,
+    locks: &LockIndex,
+    ledger: &Ledger,
+) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
+    let now = app.host.now();
+    let total: usize = lanes.values().map(BTreeMap::len).sum();
+    let (mut free, mut held) = (Vec::new(), Vec::new());
+    for (tier, lanes) in lanes {
+        for (stem, priority) in lanes {
+            if !is_near(app, stem)? {
+                continue;
+            }
+            let Some(lane) = app.store.pending_lane_name(stem)? else { continue };
+            if holds_user(&control(app).holds, &lane, now) {
+                continue;
+            }
+            let takes_user_lane = QueueName::parse(stem).is_none_or(|name| name.takes_user_lane());
+            let holders = locks.holders(&lane);
+            let is_locked = takes_user_lane && holders >= config_reload::config(app).limit(&lane);
+            let has_siblings = has_siblings(lanes, stem);
+            let is_looked_up = !is_locked && (has_siblings || total <= FEW_QUEUES && !ledger.knows(lane.key()));
+            let head = if is_looked_up { app.store.head_from(*priority, stem)? } else { None };
+            // A group takes its turn at the place of its first task.
+            let place = head.as_ref().map(|head| QueueName::place_in(stem, head.id).0.0);
+            let entry = LaneHead {
+                user: lane.key().clone(),
+                queue: stem.as_str().into(),
+                takes_user_lane,
+                tier: *tier,
+                priority: head.as_ref().map_or(*priority, |head| head.priority),
+                sequence: place.filter(|_| !has_siblings || total <= FEW_QUEUES),
+                turn: place.unwrap_or(u64::MAX),
+            };
+            match (is_locked, is_looked_up && head.is_none()) {
+                (_, true) => {}
+                (true, false) => held.push(entry),
+                (false, false) => free.push(entry),
             }
         }
-        Ok((free, held))
     }
+    Ok((free, held))
 }
 
-impl App {
-    /// As [`weights_of`], by the rules in force.
-    pub(crate) fn weights_of(&self, task: &Task) -> Weights {
-        weights_of(task, &self.config())
-    }
+/// As [`weights_of`], by the rules in force.
+pub(crate) fn current_weights(app: &App, task: &Task) -> Weights {
+    weights_of(task, &config_reload::config(app))
+}
 
-    /// Whose slot time a task uses.
-    pub(super) fn payer_of(&self, task: &Task) -> Payer {
-        Payer { user: task.user.clone(), queue: task.queue(), weights: self.weights_of(task), has_shares: false }
-    }
+/// Whose slot time a task uses.
+pub(super) fn payer_of(app: &App, task: &Task) -> Payer {
+    Payer { user: task.user.clone(), queue: task.queue(), weights: current_weights(app, task), has_shares: false }
 }
 
 /// What a task pays with in fair share: the weight of its user, of its project among those of the user, and the greatest of its
@@ -85,13 +83,11 @@ pub(crate) fn weights_of(task: &Task, config: &Config) -> Weights {
 pub(super) const GROUP_TRIES: u32 = 10;
 pub(super) const GROUP_PAUSE: Duration = Duration::from_millis(2);
 
-impl App {
-    /// A head with its place among those of its user, which is not looked up while the lane of the user is held.
-    pub(super) fn with_place(&self, head: &LaneHead) -> Result<LaneHead, AppError> {
-        let first = self.store.head_from(head.priority, &head.queue)?;
-        let place = first.map(|first| QueueName::place_in(&head.queue, first.id).0.0);
-        Ok(LaneHead { turn: place.unwrap_or(head.turn), ..head.clone() })
-    }
+/// A head with its place among those of its user, which is not looked up while the lane of the user is held.
+pub(super) fn with_place(app: &App, head: &LaneHead) -> Result<LaneHead, AppError> {
+    let first = app.store.head_from(head.priority, &head.queue)?;
+    let place = first.map(|first| QueueName::place_in(&head.queue, first.id).0.0);
+    Ok(LaneHead { turn: place.unwrap_or(head.turn), ..head.clone() })
 }
 
 /// Whether the user of a queue has another one in the same tier.

@@ -1,62 +1,61 @@
 //! Outward directories that an error kept from telling the end of their task: closed late, by `cleanup-stale`.
 
+use crate::app::config_reload::config;
 use crate::app::locks::cleanup::Failed;
 use crate::app::queue::enqueue::conductor_path;
 use crate::app::{App, AppError};
 use crate::model::{Name, Task, TaskId};
 use crate::store::Place;
 
-impl App {
-    /// Closes what still stands in `active/` of tasks that are over; gives their ids. An error of a conductor directory
-    /// holds nothing up when a task ends, so that it is tried again here; one that cannot be used is named.
-    pub(crate) fn close_outward(&self, dry_run: bool) -> Result<(Vec<TaskId>, Vec<Failed>), AppError> {
-        let (mut closed, mut failed) = (Vec::new(), Vec::new());
-        for path in self.conductors()? {
-            let opened = self.run_dir.conductor(&path, false);
-            let listed = opened.and_then(|conductor| match conductor {
-                Some(conductor) => conductor.active_ids().map(|ids| Some((conductor, ids))),
-                None => Ok(None),
-            });
-            let (conductor, ids) = match listed {
-                Ok(Some(listed)) => listed,
-                Ok(None) => continue,
-                Err(error) => {
-                    failed.push(Failed { project: None, path, why: error.to_string() });
-                    continue;
-                }
-            };
-            for id in ids {
-                if dry_run {
-                    let found = self.store.find(id)?;
-                    let is_late = |(place, task): &(Place, Task)| *place == Place::Done && task.conductor_dir == path;
-                    closed.extend(found.is_some_and(|found| is_late(&found)).then_some(id));
-                    continue;
-                }
-                // Under its lock, so that nobody retries it meanwhile.
-                let Some((task, lock)) = self.store.take_finished(id)? else { continue };
-                if task.conductor_dir == path {
-                    closed.extend(conductor.close_late(&task).is_ok().then_some(id));
-                }
-                self.store.discard_leftovers(id, Some(&task), lock)?;
+/// Closes what still stands in `active/` of tasks that are over; gives their ids. An error of a conductor directory
+/// holds nothing up when a task ends, so that it is tried again here; one that cannot be used is named.
+pub(crate) fn close_outward(app: &App, dry_run: bool) -> Result<(Vec<TaskId>, Vec<Failed>), AppError> {
+    let (mut closed, mut failed) = (Vec::new(), Vec::new());
+    for path in conductors(app)? {
+        let opened = app.run_dir.conductor(&path, false);
+        let listed = opened.and_then(|conductor| match conductor {
+            Some(conductor) => conductor.active_ids().map(|ids| Some((conductor, ids))),
+            None => Ok(None),
+        });
+        let (conductor, ids) = match listed {
+            Ok(Some(listed)) => listed,
+            Ok(None) => continue,
+            Err(error) => {
+                failed.push(Failed { project: None, path, why: error.to_string() });
+                continue;
             }
+        };
+        for id in ids {
+            if dry_run {
+                let found = app.store.find(id)?;
+                let is_late = |(place, task): &(Place, Task)| *place == Place::Done && task.conductor_dir == path;
+                closed.extend(found.is_some_and(|found| is_late(&found)).then_some(id));
+                continue;
+            }
+            // Under its lock, so that nobody retries it meanwhile.
+            let Some((task, lock)) = app.store.take_finished(id)? else { continue };
+            if task.conductor_dir == path {
+                closed.extend(conductor.close_late(&task).is_ok().then_some(id));
+            }
+            app.store.discard_leftovers(id, Some(&task), lock)?;
         }
-        Ok((closed, failed))
     }
+    Ok((closed, failed))
+}
 
-    /// The path of every conductor directory that tasks may have: those below the state directory, and those of the
-    /// configuration, unless the state directory is a copy: those belong to its original.
-    pub(crate) fn conductors(&self) -> Result<Vec<String>, AppError> {
-        let mut paths = self.run_dir.default_conductors()?;
-        if self.store.original().is_some() {
-            return Ok(paths);
-        }
-        for (project, settings) in &self.config().projects {
-            let user = settings.user.as_ref().map_or("", Name::as_str);
-            let own = settings.conductor_dir.iter();
-            paths.extend(own.map(|template| conductor_path(template, project.as_str(), user)));
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        Ok(paths)
+/// The path of every conductor directory that tasks may have: those below the state directory, and those of the
+/// configuration, unless the state directory is a copy: those belong to its original.
+pub(crate) fn conductors(app: &App) -> Result<Vec<String>, AppError> {
+    let mut paths = app.run_dir.default_conductors()?;
+    if app.store.original().is_some() {
+        return Ok(paths);
     }
+    for (project, settings) in &config(app).projects {
+        let user = settings.user.as_ref().map_or("", Name::as_str);
+        let own = settings.conductor_dir.iter();
+        paths.extend(own.map(|template| conductor_path(template, project.as_str(), user)));
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    Ok(paths)
 }

@@ -1,8 +1,11 @@
 //! `dispatch` and `daemon`: passes, once, until nothing is left, or for ever.
 
+use super::reach::own_context;
+use crate::app::config_reload::config;
+use crate::app::hooks::run_hooks_telling;
 use crate::app::pass::Pass;
 use crate::app::pass::news::News;
-use crate::app::{App, AppError, Code};
+use crate::app::{App, AppError, Code, pass};
 use crate::model::{Task, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::store::{Changes, Site};
@@ -62,59 +65,57 @@ impl Rhythm {
     }
 }
 
-impl App {
-    /// One pass of somebody who goes on: errors that pass by are told of and waited for, and so is a host on which no
-    /// supervisor comes up, unless the state directory was moved, where none ever will. `None` when the pass failed.
-    pub(crate) fn pass_patiently(
-        &self,
-        passes_by: fn(&AppError) -> bool,
-        tell: &mut dyn FnMut(&AppError),
-    ) -> Result<Option<Pass>, AppError> {
-        let pass = match self.pass() {
-            Ok(pass) if pass.in_vain == 0 => return Ok(Some(pass)),
-            Ok(pass) => {
-                must(self.store.is_at_its_path().unwrap_or(true))?;
-                tell(&in_vain());
-                Some(pass)
-            }
-            Err(error) if passes_by(&error) => {
-                tell(&error);
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        self.host.sleep(REST_AFTER_FAILURE);
-        Ok(pass)
-    }
+/// One pass of somebody who goes on: errors that pass by are told of and waited for, and so is a host on which no
+/// supervisor comes up, unless the state directory was moved, where none ever will. `None` when the pass failed.
+pub(crate) fn pass_patiently(
+    app: &App,
+    passes_by: fn(&AppError) -> bool,
+    tell: &mut dyn FnMut(&AppError),
+) -> Result<Option<Pass>, AppError> {
+    let pass = match pass::pass(app) {
+        Ok(pass) if pass.in_vain == 0 => return Ok(Some(pass)),
+        Ok(pass) => {
+            must(app.store.is_at_its_path().unwrap_or(true))?;
+            tell(&in_vain());
+            Some(pass)
+        }
+        Err(error) if passes_by(&error) => {
+            tell(&error);
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    app.host.sleep(REST_AFTER_FAILURE);
+    Ok(pass)
+}
 
-    /// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was
-    /// not seen.
-    pub fn daemon(&self, poll: Option<Duration>, log: &mut dyn Log) -> Result<(), AppError> {
-        if self.inside.is_some() {
-            return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
-        }
-        self.store.prepare()?;
-        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
-        let mut rhythm = Rhythm::new(&self.site());
-        let mut news = News::begin(self)?;
-        while !log.is_ended() {
-            must(self.store.is_still_there()?)?;
-            let pass = self.pass_patiently(|_| true, &mut |error| log.failed(error))?;
-            if let Some(pass) = &pass {
-                log.pass(pass);
-            }
-            self.run_hooks_telling(&mut |error| log.failed(error));
-            if let Err(error) = news.tell(self, log) {
-                log.failed(&error);
-            }
-            let pass = pass.unwrap_or_default();
-            let poll = poll.unwrap_or_else(|| Duration::from_millis(self.config().poll_interval_ms));
-            let pause = until(pass.next_due, self.host.now(), poll);
-            rhythm.wait(&self.site(), pause, pass.is_quiet());
-        }
-        // What ended while the daemon was told to end.
-        news.tell(self, log)
+/// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was
+/// not seen.
+pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<(), AppError> {
+    if app.inside.is_some() {
+        return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
     }
+    app.store.prepare()?;
+    let _presence = app.store.join_dispatchers(own_context(app).0.id())?;
+    let mut rhythm = Rhythm::new(&app.site());
+    let mut news = News::begin(app)?;
+    while !log.is_ended() {
+        must(app.store.is_still_there()?)?;
+        let pass = pass_patiently(app, |_| true, &mut |error| log.failed(error))?;
+        if let Some(pass) = &pass {
+            log.pass(pass);
+        }
+        run_hooks_telling(app, &mut |error| log.failed(error));
+        if let Err(error) = news.tell(app, log) {
+            log.failed(&error);
+        }
+        let pass = pass.unwrap_or_default();
+        let poll = poll.unwrap_or_else(|| Duration::from_millis(config(app).poll_interval_ms));
+        let pause = until(pass.next_due, app.host.now(), poll);
+        rhythm.wait(&app.site(), pause, pass.is_quiet());
+    }
+    // What ended while the daemon was told to end.
+    news.tell(app, log)
 }
 
 /// An error unless the state directory is there.

@@ -7,25 +7,28 @@ pub(crate) mod candidates;
 mod claimed;
 pub(crate) mod close_conductor;
 pub mod daemon;
-mod drain;
+pub(crate) mod drain;
 mod ends;
 pub(crate) mod heads;
 mod news;
 pub mod preempt;
 pub(crate) mod prune;
 pub(crate) mod reach;
-mod resumed;
-mod situation;
+pub(crate) mod resumed;
+pub mod situation;
 pub mod supervise;
-pub(crate) mod timers;
+pub mod timers;
 mod trying;
 pub mod unseen;
 pub(crate) mod wake;
 
+use super::config_reload::{config, control, follow_config};
+use super::overdue::end_overdue;
+use super::wait_warnings::warn_of_waits;
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::pass::heads::Firsts;
-use crate::app::pass::trying::{Seen, Tried};
-use crate::app::pass::unseen::Unseen;
+use crate::app::pass::trying::{Seen, Tried, try_lane};
+use crate::app::pass::unseen::{Unseen, blindness};
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
 use crate::policy::fair::{Ledger, Payer};
@@ -34,8 +37,15 @@ use crate::policy::schedule::{LaneHead, Resumed, Round};
 use crate::policy::staleness::standing::standing;
 use crate::store::{Claimed, Found, Hold, LockIndex, Request};
 use crate::supervise::{recover, seen};
+use borrowers::start_borrowers;
+use candidates::with_place;
+use claimed::note_claim;
+use preempt::start_preempting;
+use prune::prune_some;
+use resumed::{start_resumed, try_resumed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use wake::{wake_dependents, wake_parked};
 
 /// How many lanes that look locked are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
@@ -130,258 +140,253 @@ pub(super) struct Hand<'a> {
     pub claimed: Option<Box<Claimed>>,
 }
 
-impl App {
-    /// Makes one pass. Inside a task nothing is started from here: the task's own supervisor is asked to make the pass.
-    pub fn pass(&self) -> Result<Pass, AppError> {
-        self.pass_with(&mut Hand { is_free: false, is_fit: &|| false, claimed: None })
-    }
+/// Makes one pass. Inside a task nothing is started from here: the task's own supervisor is asked to make the pass.
+pub fn pass(app: &App) -> Result<Pass, AppError> {
+    pass_with(app, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })
+}
 
-    /// Like `pass`, for a supervisor that may go on to one of the tasks. What is in its hand stays there after an error.
-    pub(super) fn pass_with(&self, hand: &mut Hand) -> Result<Pass, AppError> {
-        if !self.store.has_layout()? {
-            return Ok(Pass::default());
-        }
-        if let Some(inside) = &self.inside
-            && self.wake_supervisor(inside.task)?
-        {
-            let next_due = self.store.timers(self.host.now())?.next;
-            return Ok(Pass { next_due, ..Pass::default() });
-        }
-        let rules = self.follow_config();
-        let has_rules = rules.is_ok();
-        self.store.take_turn();
-        let mut pass = Pass::default();
-        let looked = self.look_and_start(rules, hand, &mut pass);
-        self.store.end_turn();
-        if has_rules {
-            self.prune_some();
-        }
-        self.host.reap();
-        match looked {
-            Ok(()) => Ok(pass),
-            Err(error) => Err(pass.beside(error)),
+/// Like `pass`, for a supervisor that may go on to one of the tasks. What is in its hand stays there after an error.
+pub(super) fn pass_with(app: &App, hand: &mut Hand) -> Result<Pass, AppError> {
+    if !app.store.has_layout()? {
+        return Ok(Pass::default());
+    }
+    if let Some(inside) = &app.inside
+        && wake_supervisor(app, inside.task)?
+    {
+        let next_due = app.store.timers(app.host.now())?.next;
+        return Ok(Pass { next_due, ..Pass::default() });
+    }
+    let rules = follow_config(app);
+    let has_rules = rules.is_ok();
+    app.store.take_turn();
+    let mut pass = Pass::default();
+    let looked = look_and_start(app, rules, hand, &mut pass);
+    app.store.end_turn();
+    if has_rules {
+        prune_some(app);
+    }
+    app.host.reap();
+    match looked {
+        Ok(()) => Ok(pass),
+        Err(error) => Err(pass.beside(error)),
+    }
+}
+
+/// Without `rules` what died is recovered, and nothing is started.
+fn look_and_start(app: &App, rules: Result<(), AppError>, hand: &mut Hand, pass: &mut Pass) -> Result<(), AppError> {
+    recover_dead(app, pass)?;
+    rules?;
+    // Hooks that do not read may hold one on which a task depends.
+    app.store.hooks()?;
+    pass.may_start = true;
+    pass.next_due = wake_parked(app, pass)?;
+    let now = app.host.now();
+    let ends = control(app).standing(now).filter_map(|hold| hold.until).min();
+    pass.next_due = pass.next_due.into_iter().chain(ends).min();
+    start_tasks(app, pass, hand)?;
+    warn_of_waits(app, pass)?;
+    // A supervisor that has started other supervisors always has children, so ECHILD does not prove that its task's tree is dead.
+    let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
+    if let Some(claimed) = hand.claimed.take_if(must_pass_on) {
+        start_supervisor(app, &["supervise"], claimed.task.id, claimed.lock, pass)?;
+    }
+    Ok(())
+}
+
+/// False when the task has none: it is over, and this process has only its environment.
+pub(super) fn wake_supervisor(app: &App, task: TaskId) -> Result<bool, AppError> {
+    if !app.run_dir.is_supervised(task)? {
+        return Ok(false);
+    }
+    if let Some(Some(started)) = app.store.started(task)? {
+        app.host.signal(&started.supervisor, crate::os::Signal::Wake);
+    }
+    Ok(true)
+}
+
+/// Applies the recovery table to every task in flight that nobody supervises.
+fn recover_dead(app: &App, pass: &mut Pass) -> Result<(), AppError> {
+    let ids = app.store.unsupervised()?;
+    app.recovering.borrow_mut().retain(|id| ids.contains(id));
+    for id in ids {
+        match recover_one(app, id, pass) {
+            Ok(true) => pass.recovered.push(id),
+            Ok(false) => {}
+            Err(error) if error.0.code == Code::RecordNewer => pass.leave(id, error.0.message, 0),
+            Err(error) => return Err(error),
         }
     }
+    Ok(())
+}
 
-    /// Without `rules` what died is recovered, and nothing is started.
-    fn look_and_start(&self, rules: Result<(), AppError>, hand: &mut Hand, pass: &mut Pass) -> Result<(), AppError> {
-        self.recover_dead(pass)?;
-        rules?;
-        // Hooks that do not read may hold one on which a task depends.
-        self.store.hooks()?;
-        pass.may_start = true;
-        pass.next_due = self.wake_parked(pass)?;
-        let now = self.host.now();
-        let ends = self.control().standing(now).filter_map(|hold| hold.until).min();
-        pass.next_due = pass.next_due.into_iter().chain(ends).min();
-        self.start_tasks(pass, hand)?;
-        self.warn_of_waits(pass)?;
-        // A supervisor that has started other supervisors always has children, so ECHILD does not prove that its task's tree is dead.
-        let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
-        if let Some(claimed) = hand.claimed.take_if(must_pass_on) {
-            self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, pass)?;
+/// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
+pub(super) fn recover_one(app: &App, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
+    let Some(found) = app.store.find_abandoned(id)? else { return Ok(false) };
+    if let Some(why) = blindness(app, id, &found)? {
+        if pass.unseen.iter().all(|unseen| unseen.task != id) {
+            pass.unseen.push(Unseen { task: id, why });
         }
-        Ok(())
+        return Ok(false);
     }
+    recover_found(app, id, found, pass)
+}
 
-    /// False when the task has none: it is over, and this process has only its environment.
-    pub(super) fn wake_supervisor(&self, task: TaskId) -> Result<bool, AppError> {
-        if !self.run_dir.is_supervised(task)? {
-            return Ok(false);
-        }
-        if let Some(Some(started)) = self.store.started(task)? {
-            self.host.signal(&started.supervisor, crate::os::Signal::Wake);
-        }
-        Ok(true)
+/// Recovers a task whose processes can be seen from here, or that somebody has vouched for.
+pub(super) fn recover_found(app: &App, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
+    let what = seen(&found);
+    if needs_supervisor(what) {
+        start_supervisor(app, &["supervise", "--recover"], id, found.lock, pass)?;
+        // Whom it was started for before has not been recovered by it.
+        pass.in_vain += u32::from(!app.recovering.borrow_mut().insert(id));
+        return Ok(true);
     }
+    if let Some(finished) = recover(&app.site(), id, found, &[])? {
+        pass.in_vain += u32::from(action(what) == Action::Unclaim);
+        wake_dependents(app, id, &finished.dependents)?;
+    }
+    Ok(true)
+}
 
-    /// Applies the recovery table to every task in flight that nobody supervises.
-    fn recover_dead(&self, pass: &mut Pass) -> Result<(), AppError> {
-        let ids = self.store.unsupervised()?;
-        self.recovering.borrow_mut().retain(|id| ids.contains(id));
-        for id in ids {
-            match self.recover_one(id, pass) {
-                Ok(true) => pass.recovered.push(id),
-                Ok(false) => {}
-                Err(error) if error.0.code == Code::RecordNewer => pass.leave(id, error.0.message, 0),
-                Err(error) => return Err(error),
+fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+    start_preempting(app, pass, hand)?;
+    let locks = app.store.lock_index()?;
+    let used = locks.holders(&LaneName::global());
+    let lanes = app.store.lanes_with_work()?;
+    if lanes.values().all(BTreeMap::is_empty) {
+        return start_resumed(app, pass, hand);
+    }
+    start_borrowers(app, pass, hand)?;
+    let mut slots = config(app).slots_max.saturating_sub(used);
+    if slots == 0 {
+        if !has_stale_holder(app, &locks, &LaneName::global())? {
+            // One that has kept its slot needs no other.
+            return start_resumed(app, pass, hand);
+        }
+        slots = config(app).slots_max;
+    }
+    let before = app.store.ledger()?;
+    let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
+    let mut tally = Tally {
+        credits: ledger.credits,
+        ledger,
+        now: app.host.now(),
+        grants: Vec::new(),
+        seen: RefCell::default(),
+        slots,
+    };
+    let (free, held) = candidates::heads(app, &lanes, &locks, &tally.ledger)?;
+    let resumed = pass.resumed();
+    let has_slot = start_round(app, &mut tally, (free, resumed), pass, hand)?;
+    if has_slot && !held.is_empty() {
+        // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
+        let offset = usize::try_from(app.host.boot_ms()).unwrap_or(0) % held.len();
+        let mut some: Vec<LaneHead> = Vec::new();
+        for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
+            if has_stale_holder(app, &locks, &LaneName::user(&head.user))? {
+                some.push(with_place(app, head)?);
             }
         }
-        Ok(())
+        start_round(app, &mut tally, (some, Vec::new()), pass, hand)?;
     }
-
-    /// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
-    pub(super) fn recover_one(&self, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
-        let Some(found) = self.store.find_abandoned(id)? else { return Ok(false) };
-        if let Some(why) = self.blindness(id, &found)? {
-            if pass.unseen.iter().all(|unseen| unseen.task != id) {
-                pass.unseen.push(Unseen { task: id, why });
-            }
-            return Ok(false);
-        }
-        self.recover_found(id, found, pass)
+    if tally.seen.borrow().tries_again {
+        pass.comes_again(tally.now.plus_ms(AGAIN_MS));
     }
+    charge(app, tally, before.as_deref())
+}
 
-    /// Recovers a task whose processes can be seen from here, or that somebody has vouched for.
-    pub(super) fn recover_found(&self, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
-        let what = seen(&found);
-        if needs_supervisor(what) {
-            self.start_supervisor(&["supervise", "--recover"], id, found.lock, pass)?;
-            // Whom it was started for before has not been recovered by it.
-            pass.in_vain += u32::from(!self.recovering.borrow_mut().insert(id));
-            return Ok(true);
-        }
-        if let Some(finished) = recover(&self.site(), id, found, &[])? {
-            pass.in_vain += u32::from(action(what) == Action::Unclaim);
-            self.wake_dependents(id, &finished.dependents)?;
-        }
-        Ok(true)
+/// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
+fn has_stale_holder(app: &App, locks: &LockIndex, lane: &LaneName) -> Result<bool, AppError> {
+    let holders = app.holders_in(locks, lane)?;
+    holders.iter().try_for_each(|view| end_overdue(app, view))?;
+    Ok(holders.iter().any(|view| view.verdict.is_stale()))
+}
+
+/// Writes what this pass granted into the ledger. Where another pass wrote meanwhile, its changes stay and ours are
+/// added.
+fn charge(app: &App, tally: Tally, before: Option<&str>) -> Result<(), AppError> {
+    if tally.grants.is_empty() {
+        return Ok(());
     }
+    app.store.update_ledger(&mut |text| {
+        if text == before {
+            return Some(tally.ledger.to_text());
+        }
+        let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
+        for (at, credit) in ledger.credits.iter_mut().enumerate() {
+            *credit = credit.saturating_add(tally.ledger.credits[at].saturating_sub(tally.credits[at]));
+        }
+        for (tier, payer) in &tally.grants {
+            ledger.granted(*tier, payer, tally.now);
+        }
+        Some(ledger.to_text())
+    })?;
+    Ok(())
+}
 
-    fn start_tasks(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        self.start_preempting(pass, hand)?;
-        let locks = self.store.lock_index()?;
-        let used = locks.holders(&LaneName::global());
-        let lanes = self.store.lanes_with_work()?;
-        if lanes.values().all(BTreeMap::is_empty) {
-            return self.start_resumed(pass, hand);
-        }
-        self.start_borrowers(pass, hand)?;
-        let mut slots = self.config().slots_max.saturating_sub(used);
-        if slots == 0 {
-            if !self.has_stale_holder(&locks, &LaneName::global())? {
-                // One that has kept its slot needs no other.
-                return self.start_resumed(pass, hand);
-            }
-            slots = self.config().slots_max;
-        }
-        let before = self.store.ledger()?;
-        let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
-        let mut tally = Tally {
-            credits: ledger.credits,
-            ledger,
-            now: self.host.now(),
-            grants: Vec::new(),
-            seen: RefCell::default(),
-            slots,
+/// Tries lanes, and tasks that go on after a wait, in the order of the schedule. False when no slot is left.
+fn start_round(
+    app: &App,
+    tally: &mut Tally,
+    (heads, resumed): (Vec<LaneHead>, Vec<Resumed>),
+    pass: &mut Pass,
+    hand: &mut Hand,
+) -> Result<bool, AppError> {
+    let mut round = Round::new(&mut tally.ledger, config(app).tier_shares, heads, tally.now).with_resumed(resumed);
+    while let Some(candidate) = round.next() {
+        let tried = match candidate.resumed {
+            Some(id) => try_resumed(app, id, pass, hand)?,
+            None => try_lane(app, &candidate, &tally.seen, pass, hand)?,
         };
-        let (free, held) = self.heads(&lanes, &locks, &tally.ledger)?;
-        let resumed = pass.resumed();
-        let has_slot = self.start_round(&mut tally, (free, resumed), pass, hand)?;
-        if has_slot && !held.is_empty() {
-            // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
-            let offset = usize::try_from(self.host.boot_ms()).unwrap_or(0) % held.len();
-            let mut some: Vec<LaneHead> = Vec::new();
-            for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
-                if self.has_stale_holder(&locks, &LaneName::user(&head.user))? {
-                    some.push(self.with_place(head)?);
+        match tried {
+            Tried::Blocked => {}
+            Tried::NoSlot => return Ok(false),
+            Tried::Started(weights) => {
+                tally.slots = tally.slots.saturating_sub(1);
+                tally.grants.push((candidate.tier, round.started(candidate.clone(), weights)));
+                let is_new = candidate.resumed.is_none();
+                if is_new && (!candidate.takes_user_lane || config(app).limit(&LaneName::user(&candidate.user)) > 1) {
+                    round.offer(LaneHead::again(&candidate));
                 }
-            }
-            self.start_round(&mut tally, (some, Vec::new()), pass, hand)?;
-        }
-        if tally.seen.borrow().tries_again {
-            pass.comes_again(tally.now.plus_ms(AGAIN_MS));
-        }
-        self.charge(tally, before.as_deref())
-    }
-
-    /// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
-    fn has_stale_holder(&self, locks: &LockIndex, lane: &LaneName) -> Result<bool, AppError> {
-        let holders = self.holders_in(locks, lane)?;
-        holders.iter().try_for_each(|view| self.end_overdue(view))?;
-        Ok(holders.iter().any(|view| view.verdict.is_stale()))
-    }
-
-    /// Writes what this pass granted into the ledger. Where another pass wrote meanwhile, its changes stay and ours are
-    /// added.
-    fn charge(&self, tally: Tally, before: Option<&str>) -> Result<(), AppError> {
-        if tally.grants.is_empty() {
-            return Ok(());
-        }
-        self.store.update_ledger(&mut |text| {
-            if text == before {
-                return Some(tally.ledger.to_text());
-            }
-            let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
-            for (at, credit) in ledger.credits.iter_mut().enumerate() {
-                *credit = credit.saturating_add(tally.ledger.credits[at].saturating_sub(tally.credits[at]));
-            }
-            for (tier, payer) in &tally.grants {
-                ledger.granted(*tier, payer, tally.now);
-            }
-            Some(ledger.to_text())
-        })?;
-        Ok(())
-    }
-
-    /// Tries lanes, and tasks that go on after a wait, in the order of the schedule. False when no slot is left.
-    fn start_round(
-        &self,
-        tally: &mut Tally,
-        (heads, resumed): (Vec<LaneHead>, Vec<Resumed>),
-        pass: &mut Pass,
-        hand: &mut Hand,
-    ) -> Result<bool, AppError> {
-        let mut round =
-            Round::new(&mut tally.ledger, self.config().tier_shares, heads, tally.now).with_resumed(resumed);
-        while let Some(candidate) = round.next() {
-            let tried = match candidate.resumed {
-                Some(id) => self.try_resumed(id, pass, hand)?,
-                None => self.try_lane(&candidate, &tally.seen, pass, hand)?,
-            };
-            match tried {
-                Tried::Blocked => {}
-                Tried::NoSlot => return Ok(false),
-                Tried::Started(weights) => {
-                    tally.slots = tally.slots.saturating_sub(1);
-                    tally.grants.push((candidate.tier, round.started(candidate.clone(), weights)));
-                    let is_new = candidate.resumed.is_none();
-                    if is_new
-                        && (!candidate.takes_user_lane || self.config().limit(&LaneName::user(&candidate.user)) > 1)
-                    {
-                        round.offer(LaneHead::again(&candidate));
-                    }
-                    if tally.slots == 0 {
-                        return Ok(false);
-                    }
+                if tally.slots == 0 {
+                    return Ok(false);
                 }
             }
         }
-        Ok(true)
     }
+    Ok(true)
+}
 
-    /// The lanes a task takes, as a request.
-    fn request(&self, task: &Task) -> Request {
-        Request {
-            needs: self.needs_of(task),
-            holder: task.id.to_string(),
-            kind: LockKind::Task,
-            ttl_ms: None,
-            process: self.host.identity(),
-            pid_watched: false,
-            who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
-            durable: false,
-            lenders: Vec::new(),
-            stands: standing,
-        }
+/// The lanes a task takes, as a request.
+fn request(app: &App, task: &Task) -> Request {
+    Request {
+        needs: app.needs_of(task),
+        holder: task.id.to_string(),
+        kind: LockKind::Task,
+        ttl_ms: None,
+        process: app.host.identity(),
+        pid_watched: false,
+        who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
+        durable: false,
+        lenders: Vec::new(),
+        stands: standing,
     }
+}
 
-    /// Finds a supervisor for a claimed task: this process if it may go on, or a new one.
-    fn hand_over(&self, claimed: Box<Claimed>, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        self.note_claim(&claimed);
-        pass.started.push(claimed.task.id);
-        if hand.is_free && hand.claimed.is_none() {
-            hand.claimed = Some(claimed);
-            return Ok(());
-        }
-        self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, pass)
+/// Finds a supervisor for a claimed task: this process if it may go on, or a new one.
+fn hand_over(app: &App, claimed: Box<Claimed>, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+    note_claim(app, &claimed);
+    pass.started.push(claimed.task.id);
+    if hand.is_free && hand.claimed.is_none() {
+        hand.claimed = Some(claimed);
+        return Ok(());
     }
+    start_supervisor(app, &["supervise"], claimed.task.id, claimed.lock, pass)
+}
 
-    /// When no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.
-    fn start_supervisor(&self, verb: &[&str], id: TaskId, lock: Hold, pass: &mut Pass) -> Result<(), AppError> {
-        let verb = verb.iter().map(|word| (*word).to_owned());
-        let args: Vec<String> = self.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();
-        pass.supervisors.push(self.run_dir.launch_supervisor(&args, lock)?);
-        Ok(())
-    }
+/// When no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.
+fn start_supervisor(app: &App, verb: &[&str], id: TaskId, lock: Hold, pass: &mut Pass) -> Result<(), AppError> {
+    let verb = verb.iter().map(|word| (*word).to_owned());
+    let args: Vec<String> = app.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();
+    pass.supervisors.push(app.run_dir.launch_supervisor(&args, lock)?);
+    Ok(())
 }

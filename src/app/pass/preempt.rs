@@ -2,11 +2,18 @@
 //! who hold their lanes to end or to go back into the queue. Who asks is written down (`spool/control.json`), so a process that
 //! is killed on the way leaves the rest to the next pass.
 
+use super::reach::may_start;
+use super::situation::{situation_alone, unfinished_before};
+use crate::app::capacity::gates;
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::locks::consent::Question;
-use crate::app::pass::{Hand, Pass};
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
-use crate::app::{App, AppError, Code, Kind, lane_word};
+use crate::app::config_reload::{config, follow_control};
+use crate::app::locks::acquire::limited_until;
+use crate::app::locks::consent::{Question, foreign_question, question_of};
+use crate::app::look::explain::turns_of;
+use crate::app::pass::{Hand, Pass, hand_over, recover_one, wake_supervisor};
+use crate::app::queue::accepted::after_accepting;
+use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue, task_of};
+use crate::app::{App, AppError, Code, Kind, config_reload, lane_word, pass};
 use crate::model::control::{How, Preempt};
 use crate::model::lock::loan;
 use crate::model::{LaneName, Priority, Status, Task, TaskId, Timestamp, Who};
@@ -39,252 +46,250 @@ pub struct Room {
     pub others: bool,
 }
 
-impl App {
-    /// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
-    /// room can be made.
-    pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
-        let task = self.task_of(new, caller)?;
-        if task.terms.slot_count.is_some() {
-            return Err(room_for_several().hint("leave --preempt out: the task then waits for its slots"));
+/// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
+/// room can be made.
+pub fn room_question(app: &App, new: &NewTask, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
+    let task = task_of(app, new, caller)?;
+    if task.terms.slot_count.is_some() {
+        return Err(room_for_several().hint("leave --preempt out: the task then waits for its slots"));
+    }
+    if !app.store.has_layout()? {
+        return Ok(None);
+    }
+    let full = full_lanes(app, &task)?;
+    let chosen = match choose(task.priority, false, &full) {
+        Err(Refusal::Foreign(..)) => choose(task.priority, true, &full).map_err(|why| refused(&why))?,
+        own => {
+            let account = caller.accounts.own().unwrap_or_default();
+            return foreign_question(app, verb_of(how), &own.map_err(|why| refused(&why))?, &account);
         }
-        if !self.store.has_layout()? {
-            return Ok(None);
-        }
-        let full = self.full_lanes(&task)?;
-        let chosen = match choose(task.priority, false, &full) {
-            Err(Refusal::Foreign(..)) => choose(task.priority, true, &full).map_err(|why| refused(&why))?,
-            own => {
-                let account = caller.accounts.own().unwrap_or_default();
-                return self.foreign_question(verb_of(how), &own.map_err(|why| refused(&why))?, &account);
+    };
+    question_of(app, verb_of(how), &chosen).map(Some)
+}
+
+/// Refuses to give several slots to a task that makes room for itself: it would end others for one slot after another.
+pub(crate) fn refuse_room_for_several(app: &App, task: &Task) -> Result<(), AppError> {
+    follow_control(app)?;
+    let makes_room = config_reload::control(app).preempts.iter().any(|wish| wish.task == task.id);
+    if task.terms.slot_count.is_none() || !makes_room {
+        return Ok(());
+    }
+    Err(room_for_several()
+        .hint("nothing was changed; queue another task without --preempt")
+        .next(format!("luzia explain {}", task.id)))
+}
+
+/// Accepts a request and makes room for it.
+pub fn enqueue_preempting(app: &App, new: &NewTask, caller: &Caller, room: Room) -> Result<Accepted, AppError> {
+    let accepted = enqueue(app, new, caller)?;
+    if accepted.created {
+        let Room { how, grace_ms, others } = room;
+        let task = accepted.task.id;
+        let by = app.agent.as_ref().map_or_else(|| accepted.task.user.to_string(), |agent| agent.name.clone());
+        preempt_for(app, &accepted.task, Preempt { task, how, grace_ms, others, by })
+            .map_err(|error| after_accepting(app, task, error))?;
+    }
+    Ok(accepted)
+}
+
+/// Writes down that a task makes room for itself, and asks for that room. Commit point is the sync of `spool`.
+fn preempt_for(app: &App, task: &Task, wish: Preempt) -> Result<(), AppError> {
+    app.store.change_control::<_, AppError>(|control| {
+        control.preempts.retain(|one| one.task != task.id);
+        control.preempts.push(wish.clone());
+        Ok(())
+    })?;
+    follow_control(app)?;
+    // One that is paused, not due or after others asks for room when a pass meets it in the queue.
+    if let Some((Place::Pending, task)) = app.store.find(task.id)?
+        && admits_passing(app, &task)
+        && may_start(app, &task)
+        && is_next(app, &task)?
+    {
+        ask_for_room(app, &task, &wish)?;
+    }
+    Ok(())
+}
+
+/// Starts the tasks that make room for themselves, as far as they can start, and asks for room for the others.
+pub(super) fn start_preempting(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+    let control = config_reload::control(app);
+    let mut over = Vec::new();
+    for wish in &control.preempts {
+        match app.store.find(wish.task) {
+            Ok(Some((Place::Pending, task))) if task.starts == 0 => {
+                if may_start(app, &task) && is_next(app, &task)? && try_preempting(app, &task, wish, pass, hand)? {
+                    over.push(wish);
+                }
             }
-        };
-        self.question_of(verb_of(how), &chosen).map(Some)
-    }
-
-    /// Refuses to give several slots to a task that makes room for itself: it would end others for one slot after another.
-    pub(crate) fn refuse_room_for_several(&self, task: &Task) -> Result<(), AppError> {
-        self.follow_control()?;
-        let makes_room = self.control().preempts.iter().any(|wish| wish.task == task.id);
-        if task.terms.slot_count.is_none() || !makes_room {
-            return Ok(());
+            // It is paused, not due, or comes after others.
+            Ok(Some((Place::Parked, task))) if task.starts == 0 => {}
+            // A record that does not read is set aside by the pass over its queue.
+            Err(_) => {}
+            Ok(_) => over.push(wish),
         }
-        Err(room_for_several()
-            .hint("nothing was changed; queue another task without --preempt")
-            .next(format!("luzia explain {}", task.id)))
     }
-
-    /// Accepts a request and makes room for it.
-    pub fn enqueue_preempting(&self, new: &NewTask, caller: &Caller, room: Room) -> Result<Accepted, AppError> {
-        let accepted = self.enqueue(new, caller)?;
-        if accepted.created {
-            let Room { how, grace_ms, others } = room;
-            let task = accepted.task.id;
-            let by = self.agent.as_ref().map_or_else(|| accepted.task.user.to_string(), |agent| agent.name.clone());
-            self.preempt_for(&accepted.task, Preempt { task, how, grace_ms, others, by })
-                .map_err(|error| self.after_accepting(task, error))?;
-        }
-        Ok(accepted)
-    }
-
-    /// Writes down that a task makes room for itself, and asks for that room. Commit point is the sync of `spool`.
-    fn preempt_for(&self, task: &Task, wish: Preempt) -> Result<(), AppError> {
-        self.store.change_control::<_, AppError>(|control| {
-            control.preempts.retain(|one| one.task != task.id);
-            control.preempts.push(wish.clone());
+    if !over.is_empty() {
+        app.store.change_control::<_, AppError>(|control| {
+            control.preempts.retain(|one| !over.iter().any(|wish| wish.task == one.task));
             Ok(())
         })?;
-        self.follow_control()?;
-        // One that is paused, not due or after others asks for room when a pass meets it in the queue.
-        if let Some((Place::Pending, task)) = self.store.find(task.id)?
-            && self.admits_passing(&task)
-            && self.may_start(&task)
-            && self.is_next(&task)?
-        {
-            self.ask_for_room(&task, &wish)?;
-        }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Starts the tasks that make room for themselves, as far as they can start, and asks for room for the others.
-    pub(super) fn start_preempting(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        let control = self.control();
-        let mut over = Vec::new();
-        for wish in &control.preempts {
-            match self.store.find(wish.task) {
-                Ok(Some((Place::Pending, task))) if task.starts == 0 => {
-                    if self.may_start(&task) && self.is_next(&task)? && self.try_preempting(&task, wish, pass, hand)? {
-                        over.push(wish);
-                    }
-                }
-                // It is paused, not due, or comes after others.
-                Ok(Some((Place::Parked, task))) if task.starts == 0 => {}
-                // A record that does not read is set aside by the pass over its queue.
-                Err(_) => {}
-                Ok(_) => over.push(wish),
-            }
-        }
-        if !over.is_empty() {
-            self.store.change_control::<_, AppError>(|control| {
-                control.preempts.retain(|one| !over.iter().any(|wish| wish.task == one.task));
-                Ok(())
-            })?;
-        }
-        Ok(())
+/// Whether no task of a higher priority takes its turn before it. Those of its own priority it passes.
+fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
+    let comes_before = |first: Option<Priority>| first.is_some_and(|first| first < task.priority);
+    if task.takes_user_lane && comes_before(turns_of(app, task)?.first().map(|(first, _)| *first)) {
+        return Ok(false);
     }
-
-    /// Whether no task of a higher priority takes its turn before it. Those of its own priority it passes.
-    fn is_next(&self, task: &Task) -> Result<bool, AppError> {
-        let comes_before = |first: Option<Priority>| first.is_some_and(|first| first < task.priority);
-        if task.takes_user_lane && comes_before(self.turns_of(task)?.first().map(|(first, _)| *first)) {
+    for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+        if comes_before(app.store.first_in(lane, task.priority.tier())?.map(|(first, _)| first)) {
             return Ok(false);
         }
-        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
-            if comes_before(self.store.first_in(lane, task.priority.tier())?.map(|(first, _)| first)) {
+    }
+    Ok(true)
+}
+
+/// True when it was started.
+fn try_preempting(app: &App, task: &Task, wish: &Preempt, pass: &mut Pass, hand: &mut Hand) -> Result<bool, AppError> {
+    let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
+    for _ in 0..MOST_TRIES {
+        match claim_passing(app, &head) {
+            Err(StoreError::GuardBusy { lane, .. }) => {
+                app.store.note(&Event::new("guard_busy").in_lane(&lane));
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+            Ok(Claim::Claimed(claimed)) => return hand_over(app, claimed, pass, hand).map(|()| true),
+            Ok(Claim::Held(task, _)) => {
+                let until = ask_for_room(app, &task, wish)?;
+                until.into_iter().for_each(|until| pass.comes_again(until));
+                return Ok(false);
+            }
+            Ok(Claim::NeedsRecovery(dead)) => {
+                if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? {
+                    return Ok(false);
+                }
+                pass.recovered.push(dead);
+            }
+            // Nobody who makes room changes the rate of a lane.
+            Ok(Claim::Limited { until, .. }) => {
+                pass.comes_again(until);
+                return Ok(false);
+            }
+            Ok(Claim::NotNow(_)) => {
+                pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
+                return Ok(false);
+            }
+            Ok(Claim::Lost | Claim::Refused(_) | Claim::Newer(_) | Claim::Kept) => return Ok(false),
+            Ok(Claim::SetAside(error)) => {
+                pass.set_aside.push(error.to_string());
                 return Ok(false);
             }
         }
-        Ok(true)
     }
+    Ok(false)
+}
 
-    /// True when it was started.
-    fn try_preempting(&self, task: &Task, wish: &Preempt, pass: &mut Pass, hand: &mut Hand) -> Result<bool, AppError> {
-        let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
-        for _ in 0..MOST_TRIES {
-            match self.claim_passing(&head) {
-                Err(StoreError::GuardBusy { lane, .. }) => {
-                    self.store.note(&Event::new("guard_busy").in_lane(&lane));
-                    return Ok(false);
-                }
-                Err(error) => return Err(error.into()),
-                Ok(Claim::Claimed(claimed)) => return self.hand_over(claimed, pass, hand).map(|()| true),
-                Ok(Claim::Held(task, _)) => {
-                    let until = self.ask_for_room(&task, wish)?;
-                    until.into_iter().for_each(|until| pass.comes_again(until));
-                    return Ok(false);
-                }
-                Ok(Claim::NeedsRecovery(dead)) => {
-                    if pass.recovered.contains(&dead) || !self.recover_one(dead, pass)? {
-                        return Ok(false);
-                    }
-                    pass.recovered.push(dead);
-                }
-                // Nobody who makes room changes the rate of a lane.
-                Ok(Claim::Limited { until, .. }) => {
-                    pass.comes_again(until);
-                    return Ok(false);
-                }
-                Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
-                    return Ok(false);
-                }
-                Ok(Claim::Lost | Claim::Refused(_) | Claim::Newer(_) | Claim::Kept) => return Ok(false),
-                Ok(Claim::SetAside(error)) => {
-                    pass.set_aside.push(error.to_string());
-                    return Ok(false);
-                }
-            }
+/// As the claim of a pass, but it lets a task pass those of its own priority.
+fn claim_passing(app: &App, head: &Head) -> Result<Claim, StoreError> {
+    let admit = |task: &Task| admits_passing(app, task);
+    let judges = Judges { lock: judge, turn: has_turn };
+    app.store.claim(head, &admit, &|task| pass::request(app, task), judges)
+}
+
+/// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
+fn admits_passing(app: &App, task: &Task) -> bool {
+    let situation = Situation {
+        unfinished: unfinished_before(app, task),
+        shut: gates::shut(app, task.all_lanes().iter(), true),
+        ..situation_alone(app, task)
+    };
+    first_obstacle(task, &situation).is_none()
+}
+
+/// Asks those who hold the lanes of a task to make room, where that frees all of them. A request that stands already is
+/// left alone: it may be a cancel. Nobody is asked while the rate of a lane keeps the task anyway: gives the moment from
+/// which it does not.
+fn ask_for_room(app: &App, task: &Task, wish: &Preempt) -> Result<Option<Timestamp>, AppError> {
+    for lane in task.all_lanes() {
+        if let Some(until) = limited_until(app, &lane)? {
+            return Ok(Some(until));
         }
-        Ok(false)
     }
-
-    /// As the claim of a pass, but it lets a task pass those of its own priority.
-    fn claim_passing(&self, head: &Head) -> Result<Claim, StoreError> {
-        let admit = |task: &Task| self.admits_passing(task);
-        let judges = Judges { lock: judge, turn: has_turn };
-        self.store.claim(head, &admit, &|task| self.request(task), judges)
-    }
-
-    /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
-    fn admits_passing(&self, task: &Task) -> bool {
-        let situation = Situation {
-            unfinished: self.unfinished_before(task),
-            shut: self.shut(task.all_lanes().iter(), true),
-            ..self.situation_alone(task)
+    let Ok(chosen) = choose(task.priority, wish.others, &full_lanes(app, task)?) else { return Ok(None) };
+    for id in chosen {
+        let request = CancelRequest {
+            by: wish.by.clone(),
+            reason: Some(format!("preempted by {}", wish.task)),
+            grace_ms: wish.grace_ms,
+            requeue: wish.how == How::Requeue,
         };
-        first_obstacle(task, &situation).is_none()
-    }
-
-    /// Asks those who hold the lanes of a task to make room, where that frees all of them. A request that stands already is
-    /// left alone: it may be a cancel. Nobody is asked while the rate of a lane keeps the task anyway: gives the moment from
-    /// which it does not.
-    fn ask_for_room(&self, task: &Task, wish: &Preempt) -> Result<Option<Timestamp>, AppError> {
-        for lane in task.all_lanes() {
-            if let Some(until) = self.limited_until(&lane)? {
-                return Ok(Some(until));
-            }
+        if app.store.cancel_request(id)?.is_some() || !app.store.request_cancel(id, &request)? {
+            continue;
         }
-        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task)?) else { return Ok(None) };
-        for id in chosen {
-            let request = CancelRequest {
-                by: wish.by.clone(),
-                reason: Some(format!("preempted by {}", wish.task)),
-                grace_ms: wish.grace_ms,
-                requeue: wish.how == How::Requeue,
-            };
-            if self.store.cancel_request(id)?.is_some() || !self.store.request_cancel(id, &request)? {
-                continue;
-            }
-            self.tell_preempted(id, wish)?;
-        }
-        Ok(None)
+        tell_preempted(app, id, wish)?;
     }
+    Ok(None)
+}
 
-    fn tell_preempted(&self, holder: TaskId, wish: &Preempt) -> Result<(), AppError> {
-        let holder = self.existing(holder)?;
-        let data = json!({ "by": wish.task.to_string(), "how": wish.how.word() });
-        self.store.note(&Event::of("preempted", &holder).in_lane_of(&holder).with(data));
-        self.wake_supervisor(holder.id).map(drop)
-    }
+fn tell_preempted(app: &App, holder: TaskId, wish: &Preempt) -> Result<(), AppError> {
+    let holder = app.existing(holder)?;
+    let data = json!({ "by": wish.task.to_string(), "how": wish.how.word() });
+    app.store.note(&Event::of("preempted", &holder).in_lane_of(&holder).with(data));
+    wake_supervisor(app, holder.id).map(drop)
+}
 
-    /// The lanes of a task that are full, with their living holders.
-    fn full_lanes(&self, task: &Task) -> Result<Vec<Full>, AppError> {
-        let mut full = Vec::new();
-        for lane in task.all_lanes() {
-            let views = self.holders(&lane)?;
-            let living: Vec<&LockView> = views.iter().filter(|view| !view.verdict.is_stale()).collect();
-            if loan::holders(living.iter().map(|view| view.slot)) >= self.config().limit(&lane) {
-                let holder = |view: &&LockView| self.rival(task, view);
-                let holders = living.iter().map(holder).collect::<Result<_, _>>()?;
-                full.push(Full { lane, holders });
-            }
+/// The lanes of a task that are full, with their living holders.
+fn full_lanes(app: &App, task: &Task) -> Result<Vec<Full>, AppError> {
+    let mut full = Vec::new();
+    for lane in task.all_lanes() {
+        let views = app.holders(&lane)?;
+        let living: Vec<&LockView> = views.iter().filter(|view| !view.verdict.is_stale()).collect();
+        if loan::holders(living.iter().map(|view| view.slot)) >= config(app).limit(&lane) {
+            let holder = |view: &&LockView| rival(app, task, view);
+            let holders = living.iter().map(holder).collect::<Result<_, _>>()?;
+            full.push(Full { lane, holders });
         }
-        Ok(full)
     }
+    Ok(full)
+}
 
-    fn rival(&self, task: &Task, view: &LockView) -> Result<Holds, AppError> {
-        let other = || Holds::Other(view.shown().unwrap_or_else(|| "an unknown holder".to_owned()));
-        let Some(id) = view.task() else { return Ok(other()) };
-        let Some((_, holder)) = self.find(id)?.filter(|(_, holder)| matches!(holder.status(), Status::Running)) else {
-            return Ok(other());
-        };
-        let same_agent = is_same_work(task, &holder);
-        let sides = Sides { same_agent, caller: task.user.as_str(), holder: Some(holder.user.as_str()) };
-        Ok(Holds::Task(Rival {
-            id,
-            priority: holder.priority,
-            since: holder.last_start.as_ref().map_or(holder.created_at, |start| start.at),
-            is_foreign: is_foreign(sides),
-            is_around: self.has_above(task, id)?,
-            is_asked: self.store.cancel_request(id)?.is_some(),
-        }))
-    }
+fn rival(app: &App, task: &Task, view: &LockView) -> Result<Holds, AppError> {
+    let other = || Holds::Other(view.shown().unwrap_or_else(|| "an unknown holder".to_owned()));
+    let Some(id) = view.task() else { return Ok(other()) };
+    let Some((_, holder)) = app.find(id)?.filter(|(_, holder)| matches!(holder.status(), Status::Running)) else {
+        return Ok(other());
+    };
+    let same_agent = is_same_work(task, &holder);
+    let sides = Sides { same_agent, caller: task.user.as_str(), holder: Some(holder.user.as_str()) };
+    Ok(Holds::Task(Rival {
+        id,
+        priority: holder.priority,
+        since: holder.last_start.as_ref().map_or(holder.created_at, |start| start.at),
+        is_foreign: is_foreign(sides),
+        is_around: has_above(app, task, id)?,
+        is_asked: app.store.cancel_request(id)?.is_some(),
+    }))
+}
 
-    /// Whether a task is above another one, or around this process, which asks for it.
-    fn has_above(&self, task: &Task, holder: TaskId) -> Result<bool, AppError> {
-        if self.inside.as_ref().is_some_and(|inside| inside.task == holder) {
-            return Ok(true);
-        }
-        let mut parent = task.parent;
-        for _ in 0..MOST_PARENTS {
-            match parent {
-                Some(id) if id == holder => return Ok(true),
-                Some(id) => parent = self.find(id)?.and_then(|(_, task)| task.parent),
-                None => return Ok(false),
-            }
-        }
-        // Nobody nests so deep; whatever it is, it is left alone.
-        Ok(true)
+/// Whether a task is above another one, or around this process, which asks for it.
+fn has_above(app: &App, task: &Task, holder: TaskId) -> Result<bool, AppError> {
+    if app.inside.as_ref().is_some_and(|inside| inside.task == holder) {
+        return Ok(true);
     }
+    let mut parent = task.parent;
+    for _ in 0..MOST_PARENTS {
+        match parent {
+            Some(id) if id == holder => return Ok(true),
+            Some(id) => parent = app.find(id)?.and_then(|(_, task)| task.parent),
+            None => return Ok(false),
+        }
+    }
+    // Nobody nests so deep; whatever it is, it is left alone.
+    Ok(true)
 }
 
 /// Whether the same agent or process asked for two tasks; `None` where too little is known.

@@ -1,7 +1,7 @@
 //! Retention: a pass now and then removes finished tasks that are kept no longer, so that nothing grows for ever.
 
 use crate::app::look::metrics::counted;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, config_reload};
 use crate::policy::retention::{Day, first_kept, surplus};
 use crate::store::Event;
 use serde_json::json;
@@ -17,43 +17,41 @@ const PAUSE_MS: i64 = 60_000;
 /// The time until the next look when something was left, so that a long drain removes as fast as it adds.
 const SHORT_PAUSE_MS: i64 = 250;
 
-impl App {
-    /// Removes some of what is kept no longer, if it is time to look. A failure is noted and fails nothing: the tasks
-    /// that wait for their turn do not depend on it.
-    pub(crate) fn prune_some(&self) {
-        if let Err(error) = self.prune_if_due() {
-            self.store.note(&Event::new("prune_failed").saying(error.to_string()));
-        }
+/// Removes some of what is kept no longer, if it is time to look. A failure is noted and fails nothing: the tasks
+/// that wait for their turn do not depend on it.
+pub(crate) fn prune_some(app: &App) {
+    if let Err(error) = prune_if_due(app) {
+        app.store.note(&Event::new("prune_failed").saying(error.to_string()));
     }
+}
 
-    fn prune_if_due(&self) -> Result<(), AppError> {
-        let now = self.host.now();
-        match self.store.prune_due()? {
-            // A moment further off than any that is ever set comes from a clock that has jumped.
-            Some(due) if due > now && due.ms_since(now) <= PAUSE_MS => return Ok(()),
-            Some(_) => {}
-            None => return Ok(self.store.set_prune_due(now.plus_ms(PAUSE_MS))?),
-        }
-        // Said first, so that others who pass meanwhile do not look as well.
-        self.store.set_prune_due(now.plus_ms(PAUSE_MS))?;
-        let days = self.store.done_days()?.into_iter().map(|(name, tasks)| Day { name, tasks }).collect();
-        let cuts = surplus(days, &self.config(), now, MOST);
-        let (mut gone, mut whole) = (0, Vec::new());
-        for cut in cuts {
-            let removed = self.store.prune_day(&cut.day, cut.tasks)?;
-            gone += removed.len();
-            if cut.is_whole && cut.day != now.day() {
-                whole.push(cut.day);
-            }
-        }
-        let config = self.config();
-        let window_ms = |lane: &crate::model::LaneName| config.rate(lane).map(|rate| rate.window_ms);
-        self.store.prune_rates(MOST_RATES, &window_ms)?;
-        self.store.prune_events(&first_kept(&self.config(), now), &whole, MOST_EVENT_BYTES, &counted)?;
-        if gone > 0 {
-            self.store.note(&Event::new("pruned").with(json!({ "tasks": gone })));
-            self.store.set_prune_due(now.plus_ms(SHORT_PAUSE_MS))?;
-        }
-        Ok(())
+fn prune_if_due(app: &App) -> Result<(), AppError> {
+    let now = app.host.now();
+    match app.store.prune_due()? {
+        // A moment further off than any that is ever set comes from a clock that has jumped.
+        Some(due) if due > now && due.ms_since(now) <= PAUSE_MS => return Ok(()),
+        Some(_) => {}
+        None => return Ok(app.store.set_prune_due(now.plus_ms(PAUSE_MS))?),
     }
+    // Said first, so that others who pass meanwhile do not look as well.
+    app.store.set_prune_due(now.plus_ms(PAUSE_MS))?;
+    let days = app.store.done_days()?.into_iter().map(|(name, tasks)| Day { name, tasks }).collect();
+    let cuts = surplus(days, &config_reload::config(app), now, MOST);
+    let (mut gone, mut whole) = (0, Vec::new());
+    for cut in cuts {
+        let removed = app.store.prune_day(&cut.day, cut.tasks)?;
+        gone += removed.len();
+        if cut.is_whole && cut.day != now.day() {
+            whole.push(cut.day);
+        }
+    }
+    let config = config_reload::config(app);
+    let window_ms = |lane: &crate::model::LaneName| config.rate(lane).map(|rate| rate.window_ms);
+    app.store.prune_rates(MOST_RATES, &window_ms)?;
+    app.store.prune_events(&first_kept(&config_reload::config(app), now), &whole, MOST_EVENT_BYTES, &counted)?;
+    if gone > 0 {
+        app.store.note(&Event::new("pruned").with(json!({ "tasks": gone })));
+        app.store.set_prune_due(now.plus_ms(SHORT_PAUSE_MS))?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Which queues this process may start: those of a sandbox that is compatible with its own, or all of them where the
 //! configuration says so (`dispatch.contexts`, contract P9).
 
+use crate::app::config_reload::config;
 use crate::app::{App, AppError};
 use crate::model::config::Contexts;
 use crate::model::{Limits, NamedSandbox, QueueName, SandboxId, Task};
@@ -15,47 +16,45 @@ pub(crate) struct Reach {
     known: BTreeMap<SandboxId, bool>,
 }
 
-impl App {
-    /// The sandbox of this process and the limits that it gives to its children.
-    pub(crate) fn own_context(&self) -> (Arc<NamedSandbox>, Limits) {
-        let mut reach = self.reach.borrow_mut();
-        let own = reach.own.get_or_insert_with(|| {
-            let context = self.host.context();
-            (Arc::new(NamedSandbox::from(context.sandbox)), context.limits)
-        });
-        own.clone()
-    }
+/// The sandbox of this process and the limits that it gives to its children.
+pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Limits) {
+    let mut reach = app.reach.borrow_mut();
+    let own = reach.own.get_or_insert_with(|| {
+        let context = app.host.context();
+        (Arc::new(NamedSandbox::from(context.sandbox)), context.limits)
+    });
+    own.clone()
+}
 
-    /// How the sandbox of a task differs from that of this process; empty when this process may start the task.
-    pub(crate) fn differences(&self, task: &Task) -> Vec<Difference> {
-        match (&task.sandbox, self.config().contexts) {
-            (None, _) | (_, Contexts::Any) => Vec::new(),
-            (Some(theirs), Contexts::Same) => differences(self.own_context().0.sandbox(), theirs.sandbox()),
-        }
+/// How the sandbox of a task differs from that of this process; empty when this process may start the task.
+pub(crate) fn context_differences(app: &App, task: &Task) -> Vec<Difference> {
+    match (&task.sandbox, config(app).contexts) {
+        (None, _) | (_, Contexts::Any) => Vec::new(),
+        (Some(theirs), Contexts::Same) => differences(own_context(app).0.sandbox(), theirs.sandbox()),
     }
+}
 
-    /// Whether this process may start a task.
-    pub fn may_start(&self, task: &Task) -> bool {
-        self.differences(task).is_empty()
-    }
+/// Whether this process may start a task.
+pub fn may_start(app: &App, task: &Task) -> bool {
+    context_differences(app, task).is_empty()
+}
 
-    /// Whether this process may start the pending tasks of a queue. The first task of a sandbox that was not met before is read; no
-    /// other is.
-    pub(crate) fn is_near(&self, queue: &str) -> Result<bool, AppError> {
-        let Some(sandbox) = QueueName::parse(queue).and_then(|name| name.sandbox) else { return Ok(true) };
-        if self.config().contexts == Contexts::Any || self.own_context().0.id() == &sandbox {
-            return Ok(true);
-        }
-        if let Some(known) = self.reach.borrow().known.get(&sandbox) {
-            return Ok(*known);
-        }
-        // A record that is gone or damaged tells nothing of its sandbox; a claim by that sandbox meets it. Nor does an empty
-        // queue: a task that is not pending tells its sandbox itself (`may_start`).
-        let Some(task) = self.store.any_of_queue(queue)? else { return Ok(false) };
-        let is_near = self.may_start(&task);
-        if task.sandbox.as_ref().is_some_and(|named| named.id() == &sandbox) {
-            self.reach.borrow_mut().known.insert(sandbox, is_near);
-        }
-        Ok(is_near)
+/// Whether this process may start the pending tasks of a queue. The first task of a sandbox that was not met before is read; no
+/// other is.
+pub(crate) fn is_near(app: &App, queue: &str) -> Result<bool, AppError> {
+    let Some(sandbox) = QueueName::parse(queue).and_then(|name| name.sandbox) else { return Ok(true) };
+    if config(app).contexts == Contexts::Any || own_context(app).0.id() == &sandbox {
+        return Ok(true);
     }
+    if let Some(known) = app.reach.borrow().known.get(&sandbox) {
+        return Ok(*known);
+    }
+    // A record that is gone or damaged tells nothing of its sandbox; a claim by that sandbox meets it. Nor does an empty
+    // queue: a task that is not pending tells its sandbox itself (`may_start`).
+    let Some(task) = app.store.any_of_queue(queue)? else { return Ok(false) };
+    let is_near = may_start(app, &task);
+    if task.sandbox.as_ref().is_some_and(|named| named.id() == &sandbox) {
+        app.reach.borrow_mut().known.insert(sandbox, is_near);
+    }
+    Ok(is_near)
 }

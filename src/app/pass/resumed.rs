@@ -1,11 +1,16 @@
 //! Waiting tasks in a pass: those whose timer rang are looked at, and those that have what they waited for are started again,
 //! before new work of their priority (`policy::schedule`). One whose lanes are full waits on, and its timer stays due for the next pass (X16).
 
+use super::borrowers::lenders_of;
+use super::candidates::current_weights;
+use super::situation::situation_alone;
 use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::config_reload::follow_config;
+use crate::app::loans::borrowers_of;
 use crate::app::pass::trying::Tried;
-use crate::app::pass::{Hand, Pass};
-use crate::app::steps::waiting::{LOOK_AGAIN, Looked};
-use crate::app::{App, AppError};
+use crate::app::pass::{Hand, Pass, hand_over, reach, recover_one, start_supervisor, wake_supervisor};
+use crate::app::steps::waiting::{LOOK_AGAIN, Looked, look_at_wait, note_resumed};
+use crate::app::{App, AppError, pass};
 use crate::model::{LaneName, Priority, QueueName, Task, TaskId, Timer, Timestamp};
 use crate::policy::admission::first_obstacle;
 use crate::policy::schedule::Resumed;
@@ -35,136 +40,133 @@ fn as_resumed(task: &Task) -> Resumed {
     Resumed { priority: task.priority, id: task.id, user: task.user.clone(), queue: queue.into(), takes_user_lane }
 }
 
-impl App {
-    /// Looks at a waiting task whose timers rang. What must run a command gets a supervisor, where this pass may start one.
-    pub(super) fn see_to_wait(&self, task: &Task, due: &[Timestamp], pass: &mut Pass) -> Result<(), AppError> {
-        match self.look_at_wait(task.id, due, false)? {
-            Looked::Waits | Looked::Over => {}
-            Looked::Ready => pass.ready.push(Ready { task: as_resumed(task), due: due.to_vec() }),
-            Looked::NeedsCommand(lock) if pass.may_start => {
-                self.start_supervisor(&["supervise", "--recover"], task.id, lock, pass)?;
-            }
-            Looked::NeedsCommand(lock) => self.store.stay_waiting(task.id, lock)?,
+/// Looks at a waiting task whose timers rang. What must run a command gets a supervisor, where this pass may start one.
+pub(super) fn see_to_wait(app: &App, task: &Task, due: &[Timestamp], pass: &mut Pass) -> Result<(), AppError> {
+    match look_at_wait(app, task.id, due, false)? {
+        Looked::Waits | Looked::Over => {}
+        Looked::Ready => pass.ready.push(Ready { task: as_resumed(task), due: due.to_vec() }),
+        Looked::NeedsCommand(lock) if pass.may_start => {
+            start_supervisor(app, &["supervise", "--recover"], task.id, lock, pass)?;
         }
-        Ok(())
+        Looked::NeedsCommand(lock) => app.store.stay_waiting(task.id, lock)?,
     }
+    Ok(())
+}
 
-    /// Starts the tasks that are ready to go on where no new work competes with them, the first by priority and number first.
-    pub(super) fn start_resumed(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        let mut ready: Vec<(Priority, TaskId)> =
-            pass.ready.iter().map(|ready| (ready.task.priority, ready.task.id)).collect();
-        ready.sort();
-        for (_, id) in ready {
-            if matches!(self.try_resumed(id, pass, hand)?, Tried::NoSlot) {
-                break;
-            }
+/// Starts the tasks that are ready to go on where no new work competes with them, the first by priority and number first.
+pub(super) fn start_resumed(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+    let mut ready: Vec<(Priority, TaskId)> =
+        pass.ready.iter().map(|ready| (ready.task.priority, ready.task.id)).collect();
+    ready.sort();
+    for (_, id) in ready {
+        if matches!(try_resumed(app, id, pass, hand)?, Tried::NoSlot) {
+            break;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Tries to start a task that is ready to go on.
-    pub(super) fn try_resumed(&self, id: TaskId, pass: &mut Pass, hand: &mut Hand) -> Result<Tried, AppError> {
-        let due =
-            pass.ready.iter().find(|ready| ready.task.id == id).map(|ready| ready.due.clone()).unwrap_or_default();
-        let Some((Place::Waiting, task)) = self.store.find(id)? else { return Ok(Tried::Blocked) };
-        if !self.may_start(&task) {
-            return Ok(Tried::Blocked);
-        }
-        let lenders: Vec<TaskId> = self.lenders_of(&task)?.iter().map(|lender| lender.id).collect();
-        let request = |task: &Task| crate::store::Request { lenders: lenders.clone(), ..self.request(task) };
-        for _ in 0..MOST_TRIES {
-            match self.store.claim_waiting(id, &|task| self.admits_resumed(task, &lenders), &request, judge) {
-                Err(StoreError::GuardBusy { lane, .. }) => {
-                    self.store.note(&Event::new("guard_busy").in_lane(&lane));
+/// Tries to start a task that is ready to go on.
+pub(super) fn try_resumed(app: &App, id: TaskId, pass: &mut Pass, hand: &mut Hand) -> Result<Tried, AppError> {
+    let due = pass.ready.iter().find(|ready| ready.task.id == id).map(|ready| ready.due.clone()).unwrap_or_default();
+    let Some((Place::Waiting, task)) = app.store.find(id)? else { return Ok(Tried::Blocked) };
+    if !reach::may_start(app, &task) {
+        return Ok(Tried::Blocked);
+    }
+    let lenders: Vec<TaskId> = lenders_of(app, &task)?.iter().map(|lender| lender.id).collect();
+    let request = |task: &Task| crate::store::Request { lenders: lenders.clone(), ..pass::request(app, task) };
+    for _ in 0..MOST_TRIES {
+        match app.store.claim_waiting(id, &|task| admits_resumed(app, task, &lenders), &request, judge) {
+            Err(StoreError::GuardBusy { lane, .. }) => {
+                app.store.note(&Event::new("guard_busy").in_lane(&lane));
+                return Ok(Tried::Blocked);
+            }
+            Err(error) => return Err(error.into()),
+            Ok(Claim::Claimed(claimed)) => {
+                for at in &due {
+                    app.store.clear_timer(&Timer::of(id, *at))?;
+                }
+                note_resumed(app, &claimed.task);
+                let weights = current_weights(app, &claimed.task);
+                hand_over(app, claimed, pass, hand)?;
+                return Ok(Tried::Started(weights));
+            }
+            Ok(Claim::NeedsRecovery(dead)) => {
+                if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? {
                     return Ok(Tried::Blocked);
                 }
-                Err(error) => return Err(error.into()),
-                Ok(Claim::Claimed(claimed)) => {
-                    for at in &due {
-                        self.store.clear_timer(&Timer::of(id, *at))?;
-                    }
-                    self.note_resumed(&claimed.task);
-                    let weights = self.weights_of(&claimed.task);
-                    self.hand_over(claimed, pass, hand)?;
-                    return Ok(Tried::Started(weights));
-                }
-                Ok(Claim::NeedsRecovery(dead)) => {
-                    if pass.recovered.contains(&dead) || !self.recover_one(dead, pass)? {
-                        return Ok(Tried::Blocked);
-                    }
-                    pass.recovered.push(dead);
-                }
-                Ok(Claim::Held(_, view)) if view.lane.as_ref().is_some_and(LaneName::is_global) => {
-                    return Ok(Tried::NoSlot);
-                }
-                Ok(Claim::Limited { until, .. }) => {
-                    pass.comes_again(until);
-                    return Ok(Tried::Blocked);
-                }
-                Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
-                    return Ok(Tried::Blocked);
-                }
-                Ok(Claim::Newer(error)) => {
-                    pass.leave(id, error.to_string(), 1);
-                    return Ok(Tried::Blocked);
-                }
-                // Another process looks at it for an instant. It starts nothing, and nobody may come after this pass.
-                Ok(Claim::Lost) if matches!(self.store.find(id)?, Some((Place::Waiting, _))) => {
-                    self.host.sleep(LOOK_AGAIN);
-                }
-                Ok(Claim::Held(..) | Claim::Kept | Claim::Lost | Claim::Refused(_) | Claim::SetAside(_)) => {
-                    return Ok(Tried::Blocked);
-                }
+                pass.recovered.push(dead);
+            }
+            Ok(Claim::Held(_, view)) if view.lane.as_ref().is_some_and(LaneName::is_global) => {
+                return Ok(Tried::NoSlot);
+            }
+            Ok(Claim::Limited { until, .. }) => {
+                pass.comes_again(until);
+                return Ok(Tried::Blocked);
+            }
+            Ok(Claim::NotNow(_)) => {
+                pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
+                return Ok(Tried::Blocked);
+            }
+            Ok(Claim::Newer(error)) => {
+                pass.leave(id, error.to_string(), 1);
+                return Ok(Tried::Blocked);
+            }
+            // Another process looks at it for an instant. It starts nothing, and nobody may come after this pass.
+            Ok(Claim::Lost) if matches!(app.store.find(id)?, Some((Place::Waiting, _))) => {
+                app.host.sleep(LOOK_AGAIN);
+            }
+            Ok(Claim::Held(..) | Claim::Kept | Claim::Lost | Claim::Refused(_) | Claim::SetAside(_)) => {
+                return Ok(Tried::Blocked);
             }
         }
-        Ok(Tried::Blocked)
     }
+    Ok(Tried::Blocked)
+}
 
-    /// Admission for a task that goes on: nobody comes before it in its lanes, and nobody runs in those that it has lent.
-    fn admits_resumed(&self, task: &Task, lenders: &[TaskId]) -> bool {
-        let is_lent = self.lenders_of(task).is_ok_and(|now| now.iter().map(|task| task.id).eq(lenders.iter().copied()));
-        if !is_lent || !self.borrowers_of(task).is_ok_and(|borrowers| borrowers.is_empty()) {
-            return false;
-        }
-        let is_ready = self.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
-        // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
-        let situation = self.situation_alone(task);
-        is_ready && first_obstacle(task, &situation).is_none()
+/// Admission for a task that goes on: nobody comes before it in its lanes, and nobody runs in those that it has lent.
+fn admits_resumed(app: &App, task: &Task, lenders: &[TaskId]) -> bool {
+    let is_lent = lenders_of(app, task).is_ok_and(|now| now.iter().map(|task| task.id).eq(lenders.iter().copied()));
+    if !is_lent || !borrowers_of(app, task).is_ok_and(|borrowers| borrowers.is_empty()) {
+        return false;
     }
+    let is_ready = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
+    // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
+    let situation = situation_alone(app, task);
+    is_ready && first_obstacle(task, &situation).is_none()
+}
 
-    /// Looks at tasks to which an event was sent, and starts those that have what they waited for. Only these: nothing else
-    /// of the queue is started. What fails here is done by the next pass, because their timers stay due.
-    pub(crate) fn resume_addressed(&self, ids: &[TaskId]) -> Result<(), AppError> {
-        let mut waiting = Vec::new();
-        for id in ids {
-            match self.store.find(*id)? {
-                Some((Place::Waiting, task)) => waiting.push(task),
-                // Its supervisor is dead: when it is recovered its wait goes on.
-                Some((Place::Running, _)) if self.inside.is_none() && !self.run_dir.is_supervised(*id)? => {
-                    self.recover_one(*id, &mut Pass::default())?;
-                }
-                _ => {}
+/// Looks at tasks to which an event was sent, and starts those that have what they waited for. Only these: nothing else
+/// of the queue is started. What fails here is done by the next pass, because their timers stay due.
+pub(crate) fn resume_addressed(app: &App, ids: &[TaskId]) -> Result<(), AppError> {
+    let mut waiting = Vec::new();
+    for id in ids {
+        match app.store.find(*id)? {
+            Some((Place::Waiting, task)) => waiting.push(task),
+            // Its supervisor is dead: when it is recovered its wait goes on.
+            Some((Place::Running, _)) if app.inside.is_none() && !app.run_dir.is_supervised(*id)? => {
+                recover_one(app, *id, &mut Pass::default())?;
             }
+            _ => {}
         }
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        if let Some(inside) = &self.inside
-            && self.wake_supervisor(inside.task)?
-        {
-            return Ok(());
-        }
-        self.follow_config()?;
-        self.store.hooks()?;
-        let mut pass = Pass { may_start: true, ..Pass::default() };
-        let due = self.store.timers(self.host.now())?.due;
-        for task in waiting {
-            let own: Vec<Timestamp> = due.iter().filter(|(id, _)| *id == task.id).map(|(_, at)| *at).collect();
-            self.see_to_wait(&task, &own, &mut pass)?;
-        }
-        self.start_resumed(&mut pass, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })?;
-        self.host.reap();
-        Ok(())
     }
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    if let Some(inside) = &app.inside
+        && wake_supervisor(app, inside.task)?
+    {
+        return Ok(());
+    }
+    follow_config(app)?;
+    app.store.hooks()?;
+    let mut pass = Pass { may_start: true, ..Pass::default() };
+    let due = app.store.timers(app.host.now())?.due;
+    for task in waiting {
+        let own: Vec<Timestamp> = due.iter().filter(|(id, _)| *id == task.id).map(|(_, at)| *at).collect();
+        see_to_wait(app, &task, &own, &mut pass)?;
+    }
+    start_resumed(app, &mut pass, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })?;
+    app.host.reap();
+    Ok(())
 }

@@ -1,37 +1,37 @@
 //! What admission asks of a task, apart from its lanes and the tasks in line with it.
 
+use super::reach::context_differences;
 use crate::app::App;
+use crate::app::config_reload::{config, control};
 use crate::model::{Task, TaskId};
 use crate::policy::admission::{Situation, narrow};
 use crate::policy::context::life::Life;
 use crate::policy::hold::pause_of;
 use crate::store::Place;
 
-impl App {
-    /// What keeps a task from starting besides its lanes, its gates and other tasks: its pause, and another sandbox.
-    pub(crate) fn situation_alone(&self, task: &Task) -> Situation {
-        let now = self.host.now();
-        Situation {
-            now,
-            paused: pause_of(task, &self.control().holds, now),
-            unfinished: Vec::new(),
-            context: self.differences(task),
-            origin: (Life::Unseen, false),
-            newer: None,
-            ahead: 0,
-            first_in_lane: Vec::new(),
-            shut: Vec::new(),
-            narrow: narrow(task, |lane| self.config().limit(lane)),
-            booked: None,
-            lanes: Vec::new(),
-            has_dispatcher: true,
-        }
+/// What keeps a task from starting besides its lanes, its gates and other tasks: its pause, and another sandbox.
+pub(crate) fn situation_alone(app: &App, task: &Task) -> Situation {
+    let now = app.host.now();
+    Situation {
+        now,
+        paused: pause_of(task, &control(app).holds, now),
+        unfinished: Vec::new(),
+        context: context_differences(app, task),
+        origin: (Life::Unseen, false),
+        newer: None,
+        ahead: 0,
+        first_in_lane: Vec::new(),
+        shut: Vec::new(),
+        narrow: narrow(task, |lane| config(app).limit(lane)),
+        booked: None,
+        lanes: Vec::new(),
+        has_dispatcher: true,
     }
+}
 
-    /// The tasks it comes after that are not over. One that is gone, or does not read, keeps nobody: a parked task is
-    /// ended because of it, and one in the queue has been let in before.
-    pub(crate) fn unfinished_before(&self, task: &Task) -> Vec<TaskId> {
-        let is_open = |id: &TaskId| matches!(self.store.find(*id), Ok(Some((place, _))) if place != Place::Done);
-        task.after.iter().copied().filter(is_open).collect()
-    }
+/// The tasks it comes after that are not over. One that is gone, or does not read, keeps nobody: a parked task is
+/// ended because of it, and one in the queue has been let in before.
+pub(crate) fn unfinished_before(app: &App, task: &Task) -> Vec<TaskId> {
+    let is_open = |id: &TaskId| matches!(app.store.find(*id), Ok(Some((place, _))) if place != Place::Done);
+    task.after.iter().copied().filter(is_open).collect()
 }

@@ -1,11 +1,15 @@
 //! Trying one queue: its first task is admitted and claimed, or it is known why not. Where the first one waits for a capacity
 //! lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
 
+use super::situation::{situation_alone, unfinished_before};
 use crate::app::capacity::booking::{Bookings, wants_several};
+use crate::app::capacity::gates;
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES};
+use crate::app::config_reload::{config, control};
+use crate::app::overdue::end_overdue;
+use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES, current_weights};
 use crate::app::pass::heads::Firsts;
-use crate::app::pass::{Hand, Pass};
+use crate::app::pass::{Hand, Pass, hand_over, recover_one, request};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, QueueName, Task, TaskId};
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
@@ -65,203 +69,201 @@ enum Admission {
     Beyond,
 }
 
-impl App {
-    pub(super) fn try_lane(
-        &self,
-        candidate: &Candidate,
-        seen: &RefCell<Seen>,
-        pass: &mut Pass,
-        hand: &mut Hand,
-    ) -> Result<Tried, AppError> {
-        let stem = candidate.queue.to_string();
-        // The sequence of a group is that of its first task.
-        let is_group = QueueName::parse(&stem).is_some_and(|name| name.group.is_some());
-        let mut group_tries = if is_group { GROUP_TRIES } else { 0 };
-        let mut known = candidate.sequence.filter(|_| !is_group).map(|sequence| Head {
-            queue: stem.clone(),
-            priority: candidate.priority,
-            id: TaskId(sequence),
-        });
-        for _ in 0..MOST_SET_ASIDE {
-            let was_known = known.is_some();
-            let head = match known.take() {
+pub(super) fn try_lane(
+    app: &App,
+    candidate: &Candidate,
+    seen: &RefCell<Seen>,
+    pass: &mut Pass,
+    hand: &mut Hand,
+) -> Result<Tried, AppError> {
+    let stem = candidate.queue.to_string();
+    // The sequence of a group is that of its first task.
+    let is_group = QueueName::parse(&stem).is_some_and(|name| name.group.is_some());
+    let mut group_tries = if is_group { GROUP_TRIES } else { 0 };
+    let mut known = candidate.sequence.filter(|_| !is_group).map(|sequence| Head {
+        queue: stem.clone(),
+        priority: candidate.priority,
+        id: TaskId(sequence),
+    });
+    for _ in 0..MOST_SET_ASIDE {
+        let was_known = known.is_some();
+        let head = match known.take() {
+            Some(head) => head,
+            None => match app.store.head_from(candidate.priority, &stem)? {
                 Some(head) => head,
-                None => match self.store.head_from(candidate.priority, &stem)? {
-                    Some(head) => head,
-                    None => return Ok(Tried::Blocked),
-                },
-            };
-            match self.try_task(&head, candidate, seen, pass, hand)? {
-                // Another dispatcher tries it; the tasks of a group do not fall behind others for that.
-                Step::Lost if group_tries > 0 => {
-                    group_tries -= 1;
-                    self.host.sleep(GROUP_PAUSE);
-                }
-                Step::Lost if !was_known => return Ok(Tried::Blocked),
-                Step::Again | Step::Lost => {}
-                Step::Done(tried) => return Ok(tried),
-                Step::Beyond(task) => {
-                    self.book(task, seen)?;
-                    return self.try_beyond(&head, candidate, seen, pass, hand);
-                }
-            }
-        }
-        Ok(Tried::Blocked)
-    }
-
-    /// Tries tasks behind the first one of a queue that waits for a capacity lane. All tasks of a queue without its user's lane
-    /// have the same lanes, so there the others need no look.
-    fn try_beyond(
-        &self,
-        first: &Head,
-        candidate: &Candidate,
-        seen: &RefCell<Seen>,
-        pass: &mut Pass,
-        hand: &mut Hand,
-    ) -> Result<Tried, AppError> {
-        if !candidate.takes_user_lane {
-            return Ok(Tried::Blocked);
-        }
-        let mut passed = vec![first.id];
-        let heads = self.store.first_in_tier(first.priority, &first.queue, MOST_TRIED + 1)?;
-        for head in heads.iter().filter(|head| (head.priority, head.id) > (first.priority, first.id)) {
-            if !may_pass(&passed, head.id) {
-                break;
-            }
-            match self.try_task(head, candidate, seen, pass, hand)? {
-                Step::Done(tried) => return Ok(tried),
-                Step::Again | Step::Lost => {}
-                Step::Beyond(task) => {
-                    self.book(task, seen)?;
-                    passed.push(head.id);
-                }
-            }
-        }
-        Ok(Tried::Blocked)
-    }
-
-    fn try_task(
-        &self,
-        head: &Head,
-        candidate: &Candidate,
-        seen: &RefCell<Seen>,
-        pass: &mut Pass,
-        hand: &mut Hand,
-    ) -> Result<Step, AppError> {
-        // A look at the record costs a fraction of a claim.
-        let knows_some = seen.borrow().knows_some() || self.control().standing(self.host.now()).next().is_some();
-        if let Some(task) = self.store.peek(head).filter(|_| knows_some) {
-            match self.admission(&task, seen) {
-                Admission::Yes => {}
-                Admission::No => return Ok(Step::Done(Tried::Blocked)),
-                Admission::Beyond => return Ok(Step::beyond(Box::new(task))),
-            }
-        }
-        let claim = match self.claim(head, seen) {
-            // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
-            Err(StoreError::GuardBusy { lane, .. }) => {
-                self.store.note(&Event::new("guard_busy").in_lane(&lane));
-                return Ok(Step::Done(if lane.is_global() { Tried::NoSlot } else { Tried::Blocked }));
-            }
-            other => other?,
+                None => return Ok(Tried::Blocked),
+            },
         };
-        Ok(match claim {
-            Claim::Claimed(claimed) => {
-                seen.borrow_mut().firsts.forget(&claimed.task);
-                let weights = self.weights_of(&claimed.task);
-                self.hand_over(claimed, pass, hand)?;
-                Step::Done(Tried::Started(weights))
+        match try_task(app, &head, candidate, seen, pass, hand)? {
+            // Another dispatcher tries it; the tasks of a group do not fall behind others for that.
+            Step::Lost if group_tries > 0 => {
+                group_tries -= 1;
+                app.host.sleep(GROUP_PAUSE);
             }
-            Claim::Lost => Step::Lost,
-            Claim::Refused(task) if self.admission(&task, seen) == Admission::Beyond => Step::beyond(task),
-            Claim::Refused(_) => Step::Done(Tried::Blocked),
-            Claim::Held(task, view) => self.blocked_by(task, *view, seen)?,
-            Claim::Limited { lane, until } => {
-                pass.comes_again(until);
-                seen.borrow_mut().fills(lane, 1)
+            Step::Lost if !was_known => return Ok(Tried::Blocked),
+            Step::Again | Step::Lost => {}
+            Step::Done(tried) => return Ok(tried),
+            Step::Beyond(task) => {
+                book(app, task, seen)?;
+                return try_beyond(app, &head, candidate, seen, pass, hand);
             }
-            Claim::NotNow(NotNow::Narrow(_)) => Step::Done(Tried::Blocked),
-            Claim::NotNow(why) => {
-                pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
-                seen.borrow_mut().fills(why.lane().clone(), 1)
-            }
-            Claim::Kept => {
-                seen.borrow_mut().is_kept = true;
-                Step::Done(Tried::Blocked)
-            }
-            Claim::NeedsRecovery(dead) => {
-                // Once it is recovered the lane is tried again; a supervisor that must kill first makes a pass itself.
-                let by_others = pass.recovered.contains(&dead);
-                if by_others || !self.recover_one(dead, pass)? {
-                    return Ok(Step::Done(Tried::Blocked));
-                }
-                pass.recovered.push(dead);
-                Step::Again
-            }
-            Claim::Newer(error) => {
-                pass.leave(head.id, error.to_string(), self.store.tier_depth(candidate.tier, &head.queue)?);
-                Step::Done(Tried::Blocked)
-            }
-            Claim::SetAside(error) => {
-                pass.set_aside.push(error.to_string());
-                Step::Again
-            }
-        })
-    }
-
-    /// Keeps the start of a task that waits for a capacity lane, if it waits for several slots.
-    fn book(&self, task: Option<Box<Task>>, seen: &RefCell<Seen>) -> Result<(), AppError> {
-        task.map_or(Ok(()), |task| seen.borrow_mut().bookings.book(self, &task))
-    }
-
-    /// A holder keeps the lane; one that is overdue may be asked to end.
-    fn blocked_by(&self, task: Box<Task>, view: LockView, seen: &RefCell<Seen>) -> Result<Step, AppError> {
-        self.end_overdue(&view)?;
-        let fills = |lane: LaneName| {
-            let wanted = task.slots_of(&lane);
-            seen.borrow_mut().fills(lane, wanted)
-        };
-        Ok(match view.lane.map(fills) {
-            Some(Step::Beyond(_)) => Step::beyond(task),
-            other => other.unwrap_or(Step::Done(Tried::Blocked)),
-        })
-    }
-
-    fn claim(&self, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
-        let admit = |task: &Task| self.admission(task, seen) == Admission::Yes;
-        let judges = Judges { lock: judge, turn: has_turn };
-        self.store.claim(head, &admit, &|task| self.request(task), judges)
-    }
-
-    /// Admission, for the head of a lane whose locks will be asked for next.
-    fn admission(&self, task: &Task, seen: &RefCell<Seen>) -> Admission {
-        let Seen { full, firsts, bookings, is_kept, tries_again } = &mut *seen.borrow_mut();
-        let is_full = |lane: &&LaneName| full.get(*lane).is_some_and(|least| task.slots_of(lane) >= *least);
-        if task.lanes.iter().any(|lane| is_full(&lane)) {
-            // One that waits for a key lane as well holds its queue.
-            let waits_for_key = task.lanes.iter().filter(is_full).any(LaneName::is_key_lane)
-                || !firsts.before(&self.store, task).is_ok_and(|before| before.is_empty());
-            return if waits_for_key { Admission::No } else { Admission::Beyond };
         }
-        let has_reserve = |lane: &LaneName| self.config().reserve(lane) > 0;
-        if *is_kept && !task.all_lanes().iter().any(has_reserve) {
-            return Admission::No;
+    }
+    Ok(Tried::Blocked)
+}
+
+/// Tries tasks behind the first one of a queue that waits for a capacity lane. All tasks of a queue without its user's lane
+/// have the same lanes, so there the others need no look.
+fn try_beyond(
+    app: &App,
+    first: &Head,
+    candidate: &Candidate,
+    seen: &RefCell<Seen>,
+    pass: &mut Pass,
+    hand: &mut Hand,
+) -> Result<Tried, AppError> {
+    if !candidate.takes_user_lane {
+        return Ok(Tried::Blocked);
+    }
+    let mut passed = vec![first.id];
+    let heads = app.store.first_in_tier(first.priority, &first.queue, MOST_TRIED + 1)?;
+    for head in heads.iter().filter(|head| (head.priority, head.id) > (first.priority, first.id)) {
+        if !may_pass(&passed, head.id) {
+            break;
         }
-        let Ok(first_in_lane) = firsts.before(&self.store, task) else { return Admission::No };
-        let situation = Situation {
-            unfinished: self.unfinished_before(task),
-            first_in_lane,
-            shut: self.shut(task.all_lanes().iter(), true),
-            booked: bookings.against(self, task),
-            ..self.situation_alone(task)
-        };
-        let obstacle = first_obstacle(task, &situation);
-        *tries_again |= matches!(obstacle, Some(Obstacle::HostBusy { .. }));
-        match obstacle {
-            None => Admission::Yes,
-            Some(obstacle) if obstacle.is_of_capacity() => Admission::Beyond,
-            Some(_) => Admission::No,
+        match try_task(app, head, candidate, seen, pass, hand)? {
+            Step::Done(tried) => return Ok(tried),
+            Step::Again | Step::Lost => {}
+            Step::Beyond(task) => {
+                book(app, task, seen)?;
+                passed.push(head.id);
+            }
         }
+    }
+    Ok(Tried::Blocked)
+}
+
+fn try_task(
+    app: &App,
+    head: &Head,
+    candidate: &Candidate,
+    seen: &RefCell<Seen>,
+    pass: &mut Pass,
+    hand: &mut Hand,
+) -> Result<Step, AppError> {
+    // A look at the record costs a fraction of a claim.
+    let knows_some = seen.borrow().knows_some() || control(app).standing(app.host.now()).next().is_some();
+    if let Some(task) = app.store.peek(head).filter(|_| knows_some) {
+        match admission(app, &task, seen) {
+            Admission::Yes => {}
+            Admission::No => return Ok(Step::Done(Tried::Blocked)),
+            Admission::Beyond => return Ok(Step::beyond(Box::new(task))),
+        }
+    }
+    let claim = match claim(app, head, seen) {
+        // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
+        Err(StoreError::GuardBusy { lane, .. }) => {
+            app.store.note(&Event::new("guard_busy").in_lane(&lane));
+            return Ok(Step::Done(if lane.is_global() { Tried::NoSlot } else { Tried::Blocked }));
+        }
+        other => other?,
+    };
+    Ok(match claim {
+        Claim::Claimed(claimed) => {
+            seen.borrow_mut().firsts.forget(&claimed.task);
+            let weights = current_weights(app, &claimed.task);
+            hand_over(app, claimed, pass, hand)?;
+            Step::Done(Tried::Started(weights))
+        }
+        Claim::Lost => Step::Lost,
+        Claim::Refused(task) if admission(app, &task, seen) == Admission::Beyond => Step::beyond(task),
+        Claim::Refused(_) => Step::Done(Tried::Blocked),
+        Claim::Held(task, view) => blocked_by(app, task, *view, seen)?,
+        Claim::Limited { lane, until } => {
+            pass.comes_again(until);
+            seen.borrow_mut().fills(lane, 1)
+        }
+        Claim::NotNow(NotNow::Narrow(_)) => Step::Done(Tried::Blocked),
+        Claim::NotNow(why) => {
+            pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
+            seen.borrow_mut().fills(why.lane().clone(), 1)
+        }
+        Claim::Kept => {
+            seen.borrow_mut().is_kept = true;
+            Step::Done(Tried::Blocked)
+        }
+        Claim::NeedsRecovery(dead) => {
+            // Once it is recovered the lane is tried again; a supervisor that must kill first makes a pass itself.
+            let by_others = pass.recovered.contains(&dead);
+            if by_others || !recover_one(app, dead, pass)? {
+                return Ok(Step::Done(Tried::Blocked));
+            }
+            pass.recovered.push(dead);
+            Step::Again
+        }
+        Claim::Newer(error) => {
+            pass.leave(head.id, error.to_string(), app.store.tier_depth(candidate.tier, &head.queue)?);
+            Step::Done(Tried::Blocked)
+        }
+        Claim::SetAside(error) => {
+            pass.set_aside.push(error.to_string());
+            Step::Again
+        }
+    })
+}
+
+/// Keeps the start of a task that waits for a capacity lane, if it waits for several slots.
+fn book(app: &App, task: Option<Box<Task>>, seen: &RefCell<Seen>) -> Result<(), AppError> {
+    task.map_or(Ok(()), |task| seen.borrow_mut().bookings.book(app, &task))
+}
+
+/// A holder keeps the lane; one that is overdue may be asked to end.
+fn blocked_by(app: &App, task: Box<Task>, view: LockView, seen: &RefCell<Seen>) -> Result<Step, AppError> {
+    end_overdue(app, &view)?;
+    let fills = |lane: LaneName| {
+        let wanted = task.slots_of(&lane);
+        seen.borrow_mut().fills(lane, wanted)
+    };
+    Ok(match view.lane.map(fills) {
+        Some(Step::Beyond(_)) => Step::beyond(task),
+        other => other.unwrap_or(Step::Done(Tried::Blocked)),
+    })
+}
+
+fn claim(app: &App, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
+    let admit = |task: &Task| admission(app, task, seen) == Admission::Yes;
+    let judges = Judges { lock: judge, turn: has_turn };
+    app.store.claim(head, &admit, &|task| request(app, task), judges)
+}
+
+/// Admission, for the head of a lane whose locks will be asked for next.
+fn admission(app: &App, task: &Task, seen: &RefCell<Seen>) -> Admission {
+    let Seen { full, firsts, bookings, is_kept, tries_again } = &mut *seen.borrow_mut();
+    let is_full = |lane: &&LaneName| full.get(*lane).is_some_and(|least| task.slots_of(lane) >= *least);
+    if task.lanes.iter().any(|lane| is_full(&lane)) {
+        // One that waits for a key lane as well holds its queue.
+        let waits_for_key = task.lanes.iter().filter(is_full).any(LaneName::is_key_lane)
+            || !firsts.before(&app.store, task).is_ok_and(|before| before.is_empty());
+        return if waits_for_key { Admission::No } else { Admission::Beyond };
+    }
+    let has_reserve = |lane: &LaneName| config(app).reserve(lane) > 0;
+    if *is_kept && !task.all_lanes().iter().any(has_reserve) {
+        return Admission::No;
+    }
+    let Ok(first_in_lane) = firsts.before(&app.store, task) else { return Admission::No };
+    let situation = Situation {
+        unfinished: unfinished_before(app, task),
+        first_in_lane,
+        shut: gates::shut(app, task.all_lanes().iter(), true),
+        booked: bookings.against(app, task),
+        ..situation_alone(app, task)
+    };
+    let obstacle = first_obstacle(task, &situation);
+    *tries_again |= matches!(obstacle, Some(Obstacle::HostBusy { .. }));
+    match obstacle {
+        None => Admission::Yes,
+        Some(obstacle) if obstacle.is_of_capacity() => Admission::Beyond,
+        Some(_) => Admission::No,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tasks that have lost their supervisor and whose processes cannot be seen from here: who can recover them.
 
-use crate::app::pass::Pass;
+use crate::app::locks::cleanup::{await_recovery, recover_now};
+use crate::app::pass::{Pass, recover_found};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Task, TaskId};
 use crate::policy::recovery::needs_witness;
@@ -24,44 +25,42 @@ impl Unseen {
     }
 }
 
-impl App {
-    /// Why this process cannot tell whether the processes of a task are dead; `None` where it can, or need not.
-    pub(crate) fn blindness(&self, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {
-        if !needs_witness(seen(found)) {
-            return Ok(None);
-        }
-        self.blindness_by(id, found.task.as_ref())
+/// Why this process cannot tell whether the processes of a task are dead; `None` where it can, or need not.
+pub(crate) fn blindness(app: &App, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {
+    if !needs_witness(seen(found)) {
+        return Ok(None);
     }
+    blindness_by(app, id, found.task.as_ref())
+}
 
-    /// Like `blindness`, for a task that was started and has lost its supervisor.
-    pub(crate) fn blindness_of(&self, task: &Task) -> Result<Option<Blind>, AppError> {
-        self.blindness_by(task.id, Some(task))
-    }
+/// Like `blindness`, for a task that was started and has lost its supervisor.
+pub(crate) fn blindness_of(app: &App, task: &Task) -> Result<Option<Blind>, AppError> {
+    blindness_by(app, task.id, Some(task))
+}
 
-    fn blindness_by(&self, id: TaskId, task: Option<&Task>) -> Result<Option<Blind>, AppError> {
-        let witness = witness(&self.host.outlook(self.store.origin_of(id, task)?));
-        if witness.blindness().is_none() {
-            return Ok(None);
-        }
-        let group = self.store.started(id)?.flatten().and_then(|started| started.group);
-        Ok(witness.with_group(group.map(|group| self.host.look_at_group(&group))).blindness())
+fn blindness_by(app: &App, id: TaskId, task: Option<&Task>) -> Result<Option<Blind>, AppError> {
+    let witness = witness(&app.host.outlook(app.store.origin_of(id, task)?));
+    if witness.blindness().is_none() {
+        return Ok(None);
     }
+    let group = app.store.started(id)?.flatten().and_then(|started| started.group);
+    Ok(witness.with_group(group.map(|group| app.host.look_at_group(&group))).blindness())
+}
 
-    /// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. One
-    /// that holds `tree.lock` certainly lives, and no word helps against that.
-    pub(crate) fn recover_by_force(&self, id: TaskId) -> Result<(), AppError> {
-        let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
-        match self.blindness(id, &found)? {
-            Some(why) if found.is_tree_locked => return Err(unseen(&Unseen { task: id, why })),
-            Some(_) if self.inside.is_none() => {}
-            Some(_) | None => {
-                drop(found);
-                return self.recover_now(id);
-            }
+/// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. One
+/// that holds `tree.lock` certainly lives, and no word helps against that.
+pub(crate) fn recover_by_force(app: &App, id: TaskId) -> Result<(), AppError> {
+    let Some(found) = app.store.find_abandoned(id)? else { return await_recovery(app, &[id]) };
+    match blindness(app, id, &found)? {
+        Some(why) if found.is_tree_locked => return Err(unseen(&Unseen { task: id, why })),
+        Some(_) if app.inside.is_none() => {}
+        Some(_) | None => {
+            drop(found);
+            return recover_now(app, id);
         }
-        self.recover_found(id, found, &mut Pass::default())?;
-        self.await_recovery(&[id])
     }
+    recover_found(app, id, found, &mut Pass::default())?;
+    await_recovery(app, &[id])
 }
 
 /// A task that cannot be recovered from here: who can, and how to see it.

@@ -1,9 +1,12 @@
 //! Tasks outside the scan: not due, after others, or with a moment by which they must have started. A pass looks at
 //! timers that fired and at dependencies that ended, never at all parked tasks.
 
+use super::resumed::see_to_wait;
+use crate::app::cron::slots::make_due_slots;
 use crate::app::pass::Pass;
-use crate::app::queue::accepted::although;
-use crate::app::{App, AppError};
+use crate::app::queue::accepted::{although, not_recorded};
+use crate::app::queue::cancel::request_end;
+use crate::app::{App, AppError, config_reload};
 use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::policy::hold::{pause_of, start_limit};
 use crate::policy::outcome::{Happened, conclude};
@@ -18,153 +21,151 @@ const FORGET_TIMER_MS: i64 = 3_600_000;
 /// How long a paused task that has to start by some moment is let alone at most, in milliseconds: who resumes it sets no timer.
 const LOOK_WHILE_PAUSED_MS: i64 = 60_000;
 
-impl App {
-    /// Moves tasks whose time has come; gives the moment of the next timer.
-    pub(crate) fn wake_parked(&self, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {
-        let now = self.host.now();
-        let timers = self.store.timers(now)?;
-        let next = timers.next;
-        let mut waiting: BTreeMap<TaskId, Vec<Timestamp>> = BTreeMap::new();
-        for (id, at) in timers.due {
-            match self.find_or_set_aside(id, pass)? {
-                Some((place @ (Place::Pending | Place::Parked), task)) if task.start_by.is_some_and(|by| by <= at) => {
-                    let is_over = self.look_at_start_limit(&task, at, now)?;
-                    if !is_over && place == Place::Parked {
-                        self.unpark_if_free(&task, now, pass)?;
-                    }
+/// Moves tasks whose time has come; gives the moment of the next timer.
+pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {
+    let now = app.host.now();
+    let timers = app.store.timers(now)?;
+    let next = timers.next;
+    let mut waiting: BTreeMap<TaskId, Vec<Timestamp>> = BTreeMap::new();
+    for (id, at) in timers.due {
+        match find_or_set_aside(app, id, pass)? {
+            Some((place @ (Place::Pending | Place::Parked), task)) if task.start_by.is_some_and(|by| by <= at) => {
+                let is_over = look_at_start_limit(app, &task, at, now)?;
+                if !is_over && place == Place::Parked {
+                    unpark_if_free(app, &task, now, pass)?;
                 }
-                Some((Place::Parked, task)) => {
-                    let is_settled = self.unpark_if_free(&task, now, pass)?;
-                    if !is_settled {
-                        self.store.forget_timer(id, at)?;
-                    }
+            }
+            Some((Place::Parked, task)) => {
+                let is_settled = unpark_if_free(app, &task, now, pass)?;
+                if !is_settled {
+                    app.store.forget_timer(id, at)?;
                 }
-                Some((Place::Waiting, _)) => waiting.entry(id).or_default().push(at),
-                Some((_, task)) if task.start_by == Some(at) => self.store.clear_timer(&Timer::of(id, at))?,
-                Some(_) => self.store.forget_timer(id, at)?,
-                None if now.ms_since(at) > FORGET_TIMER_MS => self.store.clear_timer(&Timer::of(id, at))?,
-                None => {}
             }
+            Some((Place::Waiting, _)) => waiting.entry(id).or_default().push(at),
+            Some((_, task)) if task.start_by == Some(at) => app.store.clear_timer(&Timer::of(id, at))?,
+            Some(_) => app.store.forget_timer(id, at)?,
+            None if now.ms_since(at) > FORGET_TIMER_MS => app.store.clear_timer(&Timer::of(id, at))?,
+            None => {}
         }
-        for (id, due) in waiting {
-            if let Some((Place::Waiting, task)) = self.find_or_set_aside(id, pass)? {
-                self.see_to_wait(&task, &due, pass)?;
-            }
-        }
-        let slot = self.make_due_slots(&timers.schedules, now, pass);
-        for (dependency, waiting) in self.store.dependencies()? {
-            if self.find_or_set_aside(dependency, pass)?.is_none_or(|(place, _)| place == Place::Done) {
-                self.wake_those(dependency, &waiting, pass)?;
-            }
-        }
-        Ok(next.into_iter().chain(slot).min())
     }
+    for (id, due) in waiting {
+        if let Some((Place::Waiting, task)) = find_or_set_aside(app, id, pass)? {
+            see_to_wait(app, &task, &due, pass)?;
+        }
+    }
+    let slot = make_due_slots(app, &timers.schedules, now, pass);
+    for (dependency, waiting) in app.store.dependencies()? {
+        if find_or_set_aside(app, dependency, pass)?.is_none_or(|(place, _)| place == Place::Done) {
+            wake_those(app, dependency, &waiting, pass)?;
+        }
+    }
+    Ok(next.into_iter().chain(slot).min())
+}
 
-    /// Ends a task that was to have started by now. Paused time does not count, so the look is put off by it; true when the
-    /// task has ended, or somebody acts for it.
-    fn look_at_start_limit(&self, task: &Task, at: Timestamp, now: Timestamp) -> Result<bool, AppError> {
-        let control = self.control();
-        let later = match start_limit(task, &control.holds, now) {
-            Some(limit) if limit <= now => {
-                if self.end_unstarted(task.id, &Happened::StartedTooLate)? {
-                    self.store.clear_timer(&Timer::of(task.id, at))?;
+/// Ends a task that was to have started by now. Paused time does not count, so the look is put off by it; true when the
+/// task has ended, or somebody acts for it.
+fn look_at_start_limit(app: &App, task: &Task, at: Timestamp, now: Timestamp) -> Result<bool, AppError> {
+    let control = config_reload::control(app);
+    let later = match start_limit(task, &control.holds, now) {
+        Some(limit) if limit <= now => {
+            if end_unstarted(app, task.id, &Happened::StartedTooLate)? {
+                app.store.clear_timer(&Timer::of(task.id, at))?;
+            }
+            return Ok(true);
+        }
+        Some(limit) => limit,
+        None => {
+            let end = pause_of(task, &control.holds, now).and_then(|pause| pause.until);
+            let soon = Timestamp(now.0.saturating_add(LOOK_WHILE_PAUSED_MS));
+            end.map_or(soon, |end| end.min(soon))
+        }
+    };
+    app.store.set_timer(&Timer::of(task.id, later))?;
+    app.store.clear_timer(&Timer::of(task.id, at))?;
+    Ok(false)
+}
+
+/// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither keeps the
+/// tasks of others waiting.
+fn find_or_set_aside(app: &App, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
+    match app.store.find(id) {
+        Err(newer @ StoreError::Newer { .. }) => {
+            pass.leave(id, newer.to_string(), 1);
+            Ok(None)
+        }
+        Err(wrong @ StoreError::Corrupt { .. }) => {
+            // The record of a running task is its supervisor's, which knows better how the task ended.
+            if app.run_dir.is_supervised(id)? {
+                return Ok(None);
+            }
+            app.store.set_aside(&wrong)?;
+            pass.set_aside.push(wrong.to_string());
+            Ok(None)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Looks again at tasks that waited for another one to be over.
+pub(crate) fn wake_dependents(app: &App, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
+    wake_those(app, over, waiting, &mut Pass::default())
+}
+
+fn wake_those(app: &App, over: TaskId, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
+    let now = app.host.now();
+    for id in waiting {
+        match find_or_set_aside(app, *id, pass)? {
+            Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
+                let why = format!("its parent {over} is over");
+                if request_end(app, *id, "luzia", Some(&why), None)? {
+                    app.store.clear_after(*id, over)?;
                 }
-                return Ok(true);
             }
-            Some(limit) => limit,
-            None => {
-                let end = pause_of(task, &control.holds, now).and_then(|pause| pause.until);
-                let soon = Timestamp(now.0.saturating_add(LOOK_WHILE_PAUSED_MS));
-                end.map_or(soon, |end| end.min(soon))
-            }
-        };
-        self.store.set_timer(&Timer::of(task.id, later))?;
-        self.store.clear_timer(&Timer::of(task.id, at))?;
-        Ok(false)
-    }
-
-    /// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither keeps the
-    /// tasks of others waiting.
-    fn find_or_set_aside(&self, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
-        match self.store.find(id) {
-            Err(newer @ StoreError::Newer { .. }) => {
-                pass.leave(id, newer.to_string(), 1);
-                Ok(None)
-            }
-            Err(wrong @ StoreError::Corrupt { .. }) => {
-                // The record of a running task is its supervisor's, which knows better how the task ended.
-                if self.run_dir.is_supervised(id)? {
-                    return Ok(None);
-                }
-                self.store.set_aside(&wrong)?;
-                pass.set_aside.push(wrong.to_string());
-                Ok(None)
-            }
-            other => Ok(other?),
+            Some((Place::Parked, task)) => drop(unpark_if_free(app, &task, now, pass)?),
+            Some(_) => app.store.forget_after(*id, over)?,
+            None => {}
         }
     }
+    Ok(())
+}
 
-    /// Looks again at tasks that waited for another one to be over.
-    pub(crate) fn wake_dependents(&self, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
-        self.wake_those(over, waiting, &mut Pass::default())
+/// True when it is not parked any more, and nothing is left that would wake it.
+fn unpark_if_free(app: &App, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<bool, AppError> {
+    if task.due_at.is_some_and(|at| at > now) {
+        return Ok(false);
     }
+    let mut is_open = false;
+    for dependency in &task.after {
+        let before = find_or_set_aside(app, *dependency, pass)?.map(|(_, other)| other.status());
+        match met(task.wanted(*dependency), before) {
+            Met::Yes => {}
+            Met::NotYet => is_open = true,
+            Met::Never => return end_unstarted(app, task.id, &Happened::DependencyFailed(*dependency)),
+        }
+    }
+    if is_open { Ok(false) } else { Ok(app.store.unpark(task.id)?) }
+}
 
-    fn wake_those(&self, over: TaskId, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
-        let now = self.host.now();
-        for id in waiting {
-            match self.find_or_set_aside(*id, pass)? {
-                Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
-                    let why = format!("its parent {over} is over");
-                    if self.request_end(*id, "luzia", Some(&why), None)? {
-                        self.store.clear_after(*id, over)?;
-                    }
-                }
-                Some((Place::Parked, task)) => drop(self.unpark_if_free(&task, now, pass)?),
-                Some(_) => self.store.forget_after(*id, over)?,
-                None => {}
-            }
-        }
-        Ok(())
+/// Ends a task that has not started. Nothing happens when it is not pending any more; false when somebody acts for it.
+pub(crate) fn end_unstarted(app: &App, id: TaskId, happened: &Happened) -> Result<bool, AppError> {
+    match app.store.take_pending(id)? {
+        Removed::Taken(task, lock) => drop(end_taken(app, &task, lock, happened)?),
+        Removed::NotPending => {}
+        Removed::Busy => return Ok(false),
     }
+    Ok(true)
+}
 
-    /// True when it is not parked any more, and nothing is left that would wake it.
-    fn unpark_if_free(&self, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<bool, AppError> {
-        if task.due_at.is_some_and(|at| at > now) {
-            return Ok(false);
-        }
-        let mut is_open = false;
-        for dependency in &task.after {
-            let before = self.find_or_set_aside(*dependency, pass)?.map(|(_, other)| other.status());
-            match met(task.wanted(*dependency), before) {
-                Met::Yes => {}
-                Met::NotYet => is_open = true,
-                Met::Never => return self.end_unstarted(task.id, &Happened::DependencyFailed(*dependency)),
-            }
-        }
-        if is_open { Ok(false) } else { Ok(self.store.unpark(task.id)?) }
+pub(crate) fn end_taken(app: &App, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
+    let ending = Ending::of(conclude(task, happened, app.host.now(), None));
+    if let Err(error) = app.store.record_ending(&ending, None) {
+        let withdrawn = app.store.withdraw_ending(task.id, lock);
+        return Err(not_recorded(app, task.id, error.into(), &withdrawn));
     }
-
-    /// Ends a task that has not started. Nothing happens when it is not pending any more; false when somebody acts for it.
-    pub(crate) fn end_unstarted(&self, id: TaskId, happened: &Happened) -> Result<bool, AppError> {
-        match self.store.take_pending(id)? {
-            Removed::Taken(task, lock) => drop(self.end_taken(&task, lock, happened)?),
-            Removed::NotPending => {}
-            Removed::Busy => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    pub(crate) fn end_taken(&self, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
-        let ending = Ending::of(conclude(task, happened, self.host.now(), None));
-        if let Err(error) = self.store.record_ending(&ending, None) {
-            let withdrawn = self.store.withdraw_ending(task.id, lock);
-            return Err(self.not_recorded(task.id, error.into(), &withdrawn));
-        }
-        let stands = format!("{} is {}", task.id, ending.task().status());
-        let finished = finish(&self.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
-        self.wake_dependents(task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
-        Ok(ending.into_task())
-    }
+    let stands = format!("{} is {}", task.id, ending.task().status());
+    let finished = finish(&app.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
+    wake_dependents(app, task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
+    Ok(ending.into_task())
 }
 
 /// Whether a task is to be cancelled at the end of another one (`--on-parent-death cancel`).

@@ -7,89 +7,87 @@ use crate::model::{Status, Task, TaskId};
 /// How many ids an error lists one by one.
 const MOST_LISTED: usize = 20;
 
-impl App {
-    /// The error of a verb that fails after it has accepted a task: it names the task and says where the task stands.
-    pub fn after_accepting(&self, id: TaskId, mut error: AppError) -> AppError {
-        if matches!(error.0.kind, Kind::NotFound | Kind::Corrupt | Kind::Bug) {
-            return error;
-        }
-        if error.0.kind == Kind::Busy {
-            error.0.kind = Kind::Unavailable;
-        }
-        let stands = match self.find(id) {
-            Ok(Some((_, task))) => match task.status() {
-                Status::Pending => format!("{id} is queued and stays queued"),
-                Status::Running | Status::Waiting => format!("{id} is {} and goes on", task.status()),
-                over => format!("{id} is over: {over}"),
-            },
-            Ok(None) | Err(_) => format!("{id} was accepted"),
-        };
-        let asked = match self.store.cancel_request(id) {
-            Ok(Some(_)) => "it was asked to end",
-            Ok(None) => "it was not asked to end",
-            Err(_) => "whether it was asked to end cannot be told",
-        };
-        let why = error.0.hint.take().map_or_else(String::new, |hint| format!("; {hint}"));
-        error.0.message = format!("{stands}, but {}", error.0.message);
-        error.0.hint = Some(format!("{asked}: `luzia wait {id}` waits for it, `luzia cancel {id}` ends it{why}"));
-        error.0.next = vec![format!("luzia explain {id}")];
-        error
+/// The error of a verb that fails after it has accepted a task: it names the task and says where the task stands.
+pub fn after_accepting(app: &App, id: TaskId, mut error: AppError) -> AppError {
+    if matches!(error.0.kind, Kind::NotFound | Kind::Corrupt | Kind::Bug) {
+        return error;
     }
+    if error.0.kind == Kind::Busy {
+        error.0.kind = Kind::Unavailable;
+    }
+    let stands = match app.find(id) {
+        Ok(Some((_, task))) => match task.status() {
+            Status::Pending => format!("{id} is queued and stays queued"),
+            Status::Running | Status::Waiting => format!("{id} is {} and goes on", task.status()),
+            over => format!("{id} is over: {over}"),
+        },
+        Ok(None) | Err(_) => format!("{id} was accepted"),
+    };
+    let asked = match app.store.cancel_request(id) {
+        Ok(Some(_)) => "it was asked to end",
+        Ok(None) => "it was not asked to end",
+        Err(_) => "whether it was asked to end cannot be told",
+    };
+    let why = error.0.hint.take().map_or_else(String::new, |hint| format!("; {hint}"));
+    error.0.message = format!("{stands}, but {}", error.0.message);
+    error.0.hint = Some(format!("{asked}: `luzia wait {id}` waits for it, `luzia cancel {id}` ends it{why}"));
+    error.0.next = vec![format!("luzia explain {id}")];
+    error
+}
 
-    /// The error of a cancel that fails: it says what stands of the request. An error that tells it already stays as it is.
-    pub(crate) fn after_asking_to_end(&self, id: TaskId, mut error: AppError) -> AppError {
-        let is_told = matches!(error.0.code, Code::CancelPending | Code::SupervisorStopped);
-        if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
-            return error;
-        }
-        let is_cancelled = self.find(id).map(|found| found.is_some_and(|(_, task)| task.status() == Status::Cancelled));
-        let is_asked = self.store.cancel_request(id).map(|request| request.is_some());
-        let (stands, hint) = match (is_cancelled, is_asked) {
-            (Ok(true), _) => ("is cancelled", "the cancel stands; nothing is left to ask for"),
-            (_, Ok(true)) => ("was asked to end", "the request stands; its supervisor or the next pass carries it out"),
-            (Ok(false), Ok(false)) => return error,
-            _ => ("may have been asked to end", "look at the task before you go on"),
-        };
-        error.0.message = format!("{id} {stands}, but {}", error.0.message);
-        error.0.hint = Some(hint.to_owned());
-        error.0.next = vec![format!("luzia explain {id}")];
-        error
+/// The error of a cancel that fails: it says what stands of the request. An error that tells it already stays as it is.
+pub(crate) fn after_asking_to_end(app: &App, id: TaskId, mut error: AppError) -> AppError {
+    let is_told = matches!(error.0.code, Code::CancelPending | Code::SupervisorStopped);
+    if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
+        return error;
     }
+    let is_cancelled = app.find(id).map(|found| found.is_some_and(|(_, task)| task.status() == Status::Cancelled));
+    let is_asked = app.store.cancel_request(id).map(|request| request.is_some());
+    let (stands, hint) = match (is_cancelled, is_asked) {
+        (Ok(true), _) => ("is cancelled", "the cancel stands; nothing is left to ask for"),
+        (_, Ok(true)) => ("was asked to end", "the request stands; its supervisor or the next pass carries it out"),
+        (Ok(false), Ok(false)) => return error,
+        _ => ("may have been asked to end", "look at the task before you go on"),
+    };
+    error.0.message = format!("{id} {stands}, but {}", error.0.message);
+    error.0.hint = Some(hint.to_owned());
+    error.0.next = vec![format!("luzia explain {id}")];
+    error
+}
 
-    /// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
-    pub(crate) fn not_recorded<T, E>(&self, id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
-        match withdrawn {
-            Ok(_) => error,
-            Err(_) => error
-                .hint(format!("the request for {id} could not be taken back and may be carried out all the same"))
-                .next(format!("luzia explain {id}")),
-        }
+/// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
+pub(crate) fn not_recorded<T, E>(app: &App, id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
+    match withdrawn {
+        Ok(_) => error,
+        Err(_) => error
+            .hint(format!("the request for {id} could not be taken back and may be carried out all the same"))
+            .next(format!("luzia explain {id}")),
     }
+}
 
-    /// The error of an acceptance that failed: what was published before the failure is queued and may run, so it is named.
-    pub(crate) fn half_accepted(&self, tasks: &[Task], mut error: AppError) -> AppError {
-        let (mut queued, mut unknown) = (Vec::new(), Vec::new());
-        for task in tasks {
-            match self.find(task.id) {
-                Ok(Some(_)) => queued.push(task.id),
-                Ok(None) => {}
-                Err(_) => unknown.push(task.id),
-            }
+/// The error of an acceptance that failed: what was published before the failure is queued and may run, so it is named.
+pub(crate) fn half_accepted(app: &App, tasks: &[Task], mut error: AppError) -> AppError {
+    let (mut queued, mut unknown) = (Vec::new(), Vec::new());
+    for task in tasks {
+        match app.find(task.id) {
+            Ok(Some(_)) => queued.push(task.id),
+            Ok(None) => {}
+            Err(_) => unknown.push(task.id),
         }
-        let Some(first) = queued.first().or(unknown.first()).copied() else { return error };
-        if error.0.kind == Kind::Busy {
-            error.0.kind = Kind::Unavailable;
-        }
-        let told = match (&*queued, &*unknown) {
-            ([], unknown) => format!("whether {} cannot be told", are_queued(unknown)),
-            (queued, []) => are_queued(queued),
-            (queued, unknown) => format!("{}, and whether {} cannot be told", are_queued(queued), are_queued(unknown)),
-        };
-        error.0.message = format!("{told}, and may not survive a power cut: {}", error.0.message);
-        error.0.hint = Some("do not queue the work again before you have looked".to_owned());
-        error.0.next = vec![format!("luzia show {first}")];
-        error
     }
+    let Some(first) = queued.first().or(unknown.first()).copied() else { return error };
+    if error.0.kind == Kind::Busy {
+        error.0.kind = Kind::Unavailable;
+    }
+    let told = match (&*queued, &*unknown) {
+        ([], unknown) => format!("whether {} cannot be told", are_queued(unknown)),
+        (queued, []) => are_queued(queued),
+        (queued, unknown) => format!("{}, and whether {} cannot be told", are_queued(queued), are_queued(unknown)),
+    };
+    error.0.message = format!("{told}, and may not survive a power cut: {}", error.0.message);
+    error.0.hint = Some("do not queue the work again before you have looked".to_owned());
+    error.0.next = vec![format!("luzia show {first}")];
+    error
 }
 
 /// Says that tasks are queued, with their ids.

@@ -1,11 +1,12 @@
 //! Mistakes that are told before a task is queued: a project that is not configured, a user who is not known, a directory or
 //! a program that is not there. `--no-check` leaves the look at directory and program out.
 
+use super::terms::slots::check_slots;
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
 use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::queue::terms::check_inherit;
 use crate::app::steps::places::check_places;
-use crate::app::{App, AppError, Code, Kind, shell_word};
+use crate::app::{App, AppError, Code, Kind, config_reload, processes, shell_word};
 use crate::model::config::EVERY_PROJECT;
 use crate::model::{Identity, LaneName, Name, Task, TaskId};
 use crate::os::StartError;
@@ -38,217 +39,215 @@ impl NewUsers {
     }
 }
 
-impl App {
-    /// The task whose child a task to be is, the one around this process where none is named; and whether somebody waits for
-    /// the child in its name.
-    pub(super) fn parent_of(&self, new: &NewTask) -> Result<(Option<TaskId>, bool), AppError> {
-        // The environment alone is no proof that this process is in the tree of that task.
-        let is_in_tree = |id| self.is_in_tree(id).unwrap_or(false);
-        let Some(text) = new.parent.as_deref().filter(|text| *text != "self" || self.inside.is_none()) else {
-            let parent = self.inside.as_ref().map(|inside| inside.task);
-            let is_waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
-            check_inherit(new, parent, is_waited_for)?;
-            return Ok((parent, is_waited_for));
-        };
-        let id = self.task_id(text)?;
-        let parent = self.existing(id)?;
-        if parent.status().is_final() {
-            return Err(AppError::usage(format!("{id} is {}, so it cannot be a parent", parent.status()))
-                .hint("leave --parent out: the task then stands by itself")
-                .next(format!("luzia show {id}")));
-        }
-        check_inherit(new, Some(id), new.is_waited_for)?;
-        Ok((Some(id), new.is_waited_for))
+/// The task whose child a task to be is, the one around this process where none is named; and whether somebody waits for
+/// the child in its name.
+pub(super) fn parent_of(app: &App, new: &NewTask) -> Result<(Option<TaskId>, bool), AppError> {
+    // The environment alone is no proof that this process is in the tree of that task.
+    let is_in_tree = |id| processes::is_in_tree(app, id).unwrap_or(false);
+    let Some(text) = new.parent.as_deref().filter(|text| *text != "self" || app.inside.is_none()) else {
+        let parent = app.inside.as_ref().map(|inside| inside.task);
+        let is_waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
+        check_inherit(new, parent, is_waited_for)?;
+        return Ok((parent, is_waited_for));
+    };
+    let id = app.task_id(text)?;
+    let parent = app.existing(id)?;
+    if parent.status().is_final() {
+        return Err(AppError::usage(format!("{id} is {}, so it cannot be a parent", parent.status()))
+            .hint("leave --parent out: the task then stands by itself")
+            .next(format!("luzia show {id}")));
     }
+    check_inherit(new, Some(id), new.is_waited_for)?;
+    Ok((Some(id), new.is_waited_for))
+}
 
-    /// Refuses a project that is not configured where others are: its tasks would run as another user (contract, section 4).
-    pub(crate) fn check_project_name(&self, project: &Name) -> Result<(), AppError> {
-        let config = self.config();
-        let projects = &config.projects;
-        if projects.is_empty() || projects.contains_key(EVERY_PROJECT) || projects.contains_key(project.as_str()) {
-            return Ok(());
-        }
-        let message = format!("no project \"{}\" is configured", shown(project.as_str()));
-        let hint = match nearest(project.as_str(), projects.keys().map(String::as_str)) {
-            Some(meant) => format!("did you mean {}? `luzia config show` lists the projects", shell_word(meant)),
-            None => "`luzia config show` lists the projects; nothing was queued".to_owned(),
-        };
-        Err(AppError::not_found(Code::UnknownProject, message).hint(hint).next("luzia config show"))
+/// Refuses a project that is not configured where others are: its tasks would run as another user (contract, section 4).
+pub(crate) fn check_project_name(app: &App, project: &Name) -> Result<(), AppError> {
+    let config = config_reload::config(app);
+    let projects = &config.projects;
+    if projects.is_empty() || projects.contains_key(EVERY_PROJECT) || projects.contains_key(project.as_str()) {
+        return Ok(());
     }
+    let message = format!("no project \"{}\" is configured", shown(project.as_str()));
+    let hint = match nearest(project.as_str(), projects.keys().map(String::as_str)) {
+        Some(meant) => format!("did you mean {}? `luzia config show` lists the projects", shell_word(meant)),
+        None => "`luzia config show` lists the projects; nothing was queued".to_owned(),
+    };
+    Err(AppError::not_found(Code::UnknownProject, message).hint(hint).next("luzia config show"))
+}
 
-    /// Refuses the lane of a user that `users.known` does not list. Users of projects are known, too.
-    pub fn check_user_lane(&self, lane: &LaneName) -> Result<(), AppError> {
-        if !lane.is_user() || self.config().users_known.is_empty() {
-            return Ok(());
-        }
-        let user = lane.key().as_str();
-        let config = self.config();
-        let of_projects = config.projects.values().filter_map(|project| project.user.as_ref());
-        let known: BTreeSet<&str> = config.users_known.iter().chain(of_projects).map(Name::as_str).collect();
-        if known.contains(user) {
-            return Ok(());
-        }
-        let message = format!("\"{}\" is not a known user", shown(user));
-        let hint = match nearest(user, known.iter().copied()) {
-            Some(meant) => format!("did you mean {}? `users.known` in the configuration lists them", shell_word(meant)),
-            None => "`users.known` in the configuration lists the users; nothing was done".to_owned(),
-        };
-        Err(AppError::not_found(Code::UnknownUser, message).hint(hint).next("luzia config show"))
+/// Refuses the lane of a user that `users.known` does not list. Users of projects are known, too.
+pub fn check_user_lane(app: &App, lane: &LaneName) -> Result<(), AppError> {
+    if !lane.is_user() || config_reload::config(app).users_known.is_empty() {
+        return Ok(());
     }
+    let user = lane.key().as_str();
+    let config = config_reload::config(app);
+    let of_projects = config.projects.values().filter_map(|project| project.user.as_ref());
+    let known: BTreeSet<&str> = config.users_known.iter().chain(of_projects).map(Name::as_str).collect();
+    if known.contains(user) {
+        return Ok(());
+    }
+    let message = format!("\"{}\" is not a known user", shown(user));
+    let hint = match nearest(user, known.iter().copied()) {
+        Some(meant) => format!("did you mean {}? `users.known` in the configuration lists them", shell_word(meant)),
+        None => "`users.known` in the configuration lists the users; nothing was done".to_owned(),
+    };
+    Err(AppError::not_found(Code::UnknownUser, message).hint(hint).next("luzia config show"))
+}
 
-    /// Refuses a task that could not start as far as its lanes and its command tell, or that would let a value be run.
-    pub(crate) fn check_door(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
-        check_places(task)?;
-        self.check_slots(task)?;
-        self.check_command(new, task)
-    }
+/// Refuses a task that could not start as far as its lanes and its command tell, or that would let a value be run.
+pub(crate) fn check_door(app: &App, new: &NewTask, task: &Task) -> Result<(), AppError> {
+    check_places(task)?;
+    check_slots(app, task)?;
+    check_command(app, new, task)
+}
 
-    /// Refuses a working directory or a program that is not there now. After another task it may be there by then.
-    pub(crate) fn check_command(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
-        if new.no_check || task.run_as.is_some() || !task.after.is_empty() {
-            return Ok(());
-        }
-        let program = task.command.first().map_or("", String::as_str);
-        let Err(error) = self.surroundings.check_program(program, &task.env, &task.cwd) else { return Ok(()) };
-        // `run` ends as it would have ended after the wait for its turn.
-        let kind = |kind| if new.is_waited_for { kind } else { Kind::Usage };
-        let later = "--no-check is for one that comes to be before the task starts";
-        Err(match error {
-            StartError::NotFound(error) => {
-                let hint = if is_shell_line(&task.command) {
-                    format!("a shell line is --shell {}", shell_word(program))
-                } else if has_separator(&task.command) {
-                    "it stands where the command begins: was it the rest of an option's value, as in --timeout 10 minutes?"
-                        .to_owned()
-                } else {
-                    format!("{NAME_A_PROGRAM}; {later}")
-                };
-                let message = format!("there is no such command: {}", without_code(&error.to_string()));
-                AppError::new(kind(Kind::NoCommand), Code::NoCommand, message).hint(hint)
-            }
-            StartError::NotExecutable(error) => {
-                let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
-                AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message).hint(NAME_AN_EXECUTABLE)
-            }
-            StartError::Other(error) => {
-                let hint = match error.kind() {
-                    std::io::ErrorKind::NotFound => format!("name a directory that is there, with --cwd; {later}"),
-                    _ => "name a directory that this account can enter, with --cwd".to_owned(),
-                };
-                AppError::new(kind(Kind::NotStarted), Code::NoDirectory, without_code(&error.to_string())).hint(hint)
-            }
-            // Such a shortage may be over when the task starts.
-            StartError::Short(_) => return Ok(()),
-        })
+/// Refuses a working directory or a program that is not there now. After another task it may be there by then.
+pub(crate) fn check_command(app: &App, new: &NewTask, task: &Task) -> Result<(), AppError> {
+    if new.no_check || task.run_as.is_some() || !task.after.is_empty() {
+        return Ok(());
     }
+    let program = task.command.first().map_or("", String::as_str);
+    let Err(error) = app.surroundings.check_program(program, &task.env, &task.cwd) else { return Ok(()) };
+    // `run` ends as it would have ended after the wait for its turn.
+    let kind = |kind| if new.is_waited_for { kind } else { Kind::Usage };
+    let later = "--no-check is for one that comes to be before the task starts";
+    Err(match error {
+        StartError::NotFound(error) => {
+            let hint = if is_shell_line(&task.command) {
+                format!("a shell line is --shell {}", shell_word(program))
+            } else if has_separator(&task.command) {
+                "it stands where the command begins: was it the rest of an option's value, as in --timeout 10 minutes?"
+                    .to_owned()
+            } else {
+                format!("{NAME_A_PROGRAM}; {later}")
+            };
+            let message = format!("there is no such command: {}", without_code(&error.to_string()));
+            AppError::new(kind(Kind::NoCommand), Code::NoCommand, message).hint(hint)
+        }
+        StartError::NotExecutable(error) => {
+            let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
+            AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message).hint(NAME_AN_EXECUTABLE)
+        }
+        StartError::Other(error) => {
+            let hint = match error.kind() {
+                std::io::ErrorKind::NotFound => format!("name a directory that is there, with --cwd; {later}"),
+                _ => "name a directory that this account can enter, with --cwd".to_owned(),
+            };
+            AppError::new(kind(Kind::NotStarted), Code::NoDirectory, without_code(&error.to_string())).hint(hint)
+        }
+        // Such a shortage may be over when the task starts.
+        StartError::Short(_) => return Ok(()),
+    })
+}
 
-    /// This process, where the command is to read its standard input, which must be something that can be opened again.
-    pub(crate) fn stdin_of(&self, new: &NewTask) -> Result<Option<Identity>, AppError> {
-        if !new.reads_stdin {
-            return Ok(None);
-        }
-        if new.prompt.is_some() || new.retries.is_some_and(|retries| retries > 0) {
-            return Err(AppError::usage("--stdin does not go together with --prompt or --retries")
-                .hint("what was read once cannot be read again by another attempt"));
-        }
-        let me = self.host.identity();
-        match self.host.stdin_of(&me) {
-            Ok(_) => Ok(Some(me)),
-            Err(error) => {
-                let message = format!("standard input cannot be handed on: {}", without_code(&error.to_string()));
-                Err(AppError::usage(message).hint("a file or a pipe can be; a socket or a closed descriptor cannot"))
-            }
-        }
+/// This process, where the command is to read its standard input, which must be something that can be opened again.
+pub(crate) fn stdin_of(app: &App, new: &NewTask) -> Result<Option<Identity>, AppError> {
+    if !new.reads_stdin {
+        return Ok(None);
     }
-
-    /// What a person should know about tasks that were just accepted; remembers their users. Never an error: the tasks are
-    /// queued.
-    pub fn notes_on(&self, accepted: &[(&NewTask, &Accepted)]) -> Vec<String> {
-        let mut notes = Vec::new();
-        for (new, _) in accepted {
-            if !new.is_separated
-                && let Some(option) = misplaced_option(&new.command)
-            {
-                notes.push(format!("{option} stands behind the command word, so the command gets it"));
-            }
-        }
-        let named = accepted.iter().filter(|(new, _)| new.user.is_some());
-        let strangers = self.new_users(named.map(|(_, one)| &one.task.user));
-        notes.extend(strangers.notes());
-        self.remember(&strangers);
-        let lanes: BTreeSet<LaneName> = accepted.iter().flat_map(|(_, one)| one.task.all_lanes()).collect();
-        notes.extend(self.lane_notes(&lanes));
-        notes
+    if new.prompt.is_some() || new.retries.is_some_and(|retries| retries > 0) {
+        return Err(AppError::usage("--stdin does not go together with --prompt or --retries")
+            .hint("what was read once cannot be read again by another attempt"));
     }
-
-    /// A note for each lane without a rule whose name is almost that of a lane with one, or that name and a number behind it: who
-    /// takes the one does not wait for the other.
-    pub fn lane_notes<'a>(&self, lanes: impl IntoIterator<Item = &'a LaneName>) -> Vec<String> {
-        let config = self.config();
-        let ruled: Vec<&str> = config.lanes.keys().map(|name| name.strip_prefix("lane:").unwrap_or(name)).collect();
-        let has_rule = |name: &str| {
-            let covers = |rule: &&str| rule.strip_suffix('*').is_some_and(|head| name.starts_with(head));
-            ruled.iter().any(|rule| *rule == name || covers(rule))
-        };
-        let known = || ruled.iter().copied().filter(|rule| !rule.contains([':', '*']));
-        let note = |lane: &LaneName| {
-            let full = lane.to_string();
-            let name = full.strip_prefix("lane:").unwrap_or(&full);
-            if has_rule(name) || has_rule(&full) {
-                return None;
-            }
-            let amount = name.split_once([':', '=']).filter(|(_, count)| is_number(count));
-            if let Some((head, _)) = amount.filter(|(head, _)| known().any(|rule| rule == *head)) {
-                return Some(format!(
-                    "\"{}\" is another lane than \"{head}\", and does not wait for it; `-l {head} --slots N` takes N slots of one lane",
-                    shown(name)
-                ));
-            }
-            let meant = nearest(name, known()).filter(|_| lane.kind() == "lane")?;
-            Some(format!(
-                "lane \"{}\" has no rule; did you mean \"{}\"? Two lanes do not wait for each other",
-                shown(name),
-                shown(meant)
-            ))
-        };
-        lanes.into_iter().filter_map(note).collect()
-    }
-
-    /// Those of some users that are named for the first time.
-    pub fn new_users<'a>(&self, users: impl IntoIterator<Item = &'a Name>) -> NewUsers {
-        let mut new: BTreeSet<Name> = users.into_iter().cloned().collect();
-        if new.is_empty() {
-            return NewUsers::default();
-        }
-        let mut known: BTreeSet<Name> = self.store.known_users().unwrap_or_default().into_iter().collect();
-        let config = self.config();
-        known.extend(config.projects.values().filter_map(|project| project.user.clone()));
-        known.extend(config.users_known.iter().cloned());
-        new.retain(|user| !known.contains(user));
-        NewUsers { new, known }
-    }
-
-    /// Remembers users, so that they are not new the next time, and the places whose lanes were named. What cannot be written is only a hint that is lost.
-    pub fn remember(&self, users: &NewUsers) {
-        if !users.new.is_empty() {
-            let _ = self.store.remember_users(&users.new);
-        }
-        self.remember_places();
-    }
-
-    /// Remembers the places whose lanes were named.
-    pub(crate) fn remember_places(&self) {
-        let places = self.named.borrow();
-        if !places.is_empty() {
-            let _ = self.store.remember_places(&places);
+    let me = app.host.identity();
+    match app.host.stdin_of(&me) {
+        Ok(_) => Ok(Some(me)),
+        Err(error) => {
+            let message = format!("standard input cannot be handed on: {}", without_code(&error.to_string()));
+            Err(AppError::usage(message).hint("a file or a pipe can be; a socket or a closed descriptor cannot"))
         }
     }
+}
 
-    /// The warning of a configuration that lets tasks of one user run side by side.
-    pub fn no_exclusion(&self) -> Option<&'static str> {
-        (!self.config().serialize_users)
-            .then_some("per_user_serialization.enabled is false: tasks of one user run side by side, without exclusion")
+/// What a person should know about tasks that were just accepted; remembers their users. Never an error: the tasks are
+/// queued.
+pub fn notes_on(app: &App, accepted: &[(&NewTask, &Accepted)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (new, _) in accepted {
+        if !new.is_separated
+            && let Some(option) = misplaced_option(&new.command)
+        {
+            notes.push(format!("{option} stands behind the command word, so the command gets it"));
+        }
     }
+    let named = accepted.iter().filter(|(new, _)| new.user.is_some());
+    let strangers = new_users(app, named.map(|(_, one)| &one.task.user));
+    notes.extend(strangers.notes());
+    remember(app, &strangers);
+    let lanes: BTreeSet<LaneName> = accepted.iter().flat_map(|(_, one)| one.task.all_lanes()).collect();
+    notes.extend(lane_notes(app, &lanes));
+    notes
+}
+
+/// A note for each lane without a rule whose name is almost that of a lane with one, or that name and a number behind it: who
+/// takes the one does not wait for the other.
+pub fn lane_notes<'a>(app: &App, lanes: impl IntoIterator<Item = &'a LaneName>) -> Vec<String> {
+    let config = config_reload::config(app);
+    let ruled: Vec<&str> = config.lanes.keys().map(|name| name.strip_prefix("lane:").unwrap_or(name)).collect();
+    let has_rule = |name: &str| {
+        let covers = |rule: &&str| rule.strip_suffix('*').is_some_and(|head| name.starts_with(head));
+        ruled.iter().any(|rule| *rule == name || covers(rule))
+    };
+    let known = || ruled.iter().copied().filter(|rule| !rule.contains([':', '*']));
+    let note = |lane: &LaneName| {
+        let full = lane.to_string();
+        let name = full.strip_prefix("lane:").unwrap_or(&full);
+        if has_rule(name) || has_rule(&full) {
+            return None;
+        }
+        let amount = name.split_once([':', '=']).filter(|(_, count)| is_number(count));
+        if let Some((head, _)) = amount.filter(|(head, _)| known().any(|rule| rule == *head)) {
+            return Some(format!(
+                "\"{}\" is another lane than \"{head}\", and does not wait for it; `-l {head} --slots N` takes N slots of one lane",
+                shown(name)
+            ));
+        }
+        let meant = nearest(name, known()).filter(|_| lane.kind() == "lane")?;
+        Some(format!(
+            "lane \"{}\" has no rule; did you mean \"{}\"? Two lanes do not wait for each other",
+            shown(name),
+            shown(meant)
+        ))
+    };
+    lanes.into_iter().filter_map(note).collect()
+}
+
+/// Those of some users that are named for the first time.
+pub fn new_users<'a>(app: &App, users: impl IntoIterator<Item = &'a Name>) -> NewUsers {
+    let mut new: BTreeSet<Name> = users.into_iter().cloned().collect();
+    if new.is_empty() {
+        return NewUsers::default();
+    }
+    let mut known: BTreeSet<Name> = app.store.known_users().unwrap_or_default().into_iter().collect();
+    let config = config_reload::config(app);
+    known.extend(config.projects.values().filter_map(|project| project.user.clone()));
+    known.extend(config.users_known.iter().cloned());
+    new.retain(|user| !known.contains(user));
+    NewUsers { new, known }
+}
+
+/// Remembers users, so that they are not new the next time, and the places whose lanes were named. What cannot be written is only a hint that is lost.
+pub fn remember(app: &App, users: &NewUsers) {
+    if !users.new.is_empty() {
+        let _ = app.store.remember_users(&users.new);
+    }
+    remember_places(app);
+}
+
+/// Remembers the places whose lanes were named.
+pub(crate) fn remember_places(app: &App) {
+    let places = app.named.borrow();
+    if !places.is_empty() {
+        let _ = app.store.remember_places(&places);
+    }
+}
+
+/// The warning of a configuration that lets tasks of one user run side by side.
+pub fn no_exclusion(app: &App) -> Option<&'static str> {
+    (!config_reload::config(app).serialize_users)
+        .then_some("per_user_serialization.enabled is false: tasks of one user run side by side, without exclusion")
 }
 
 fn is_number(text: &str) -> bool {

@@ -1,7 +1,9 @@
 //! `enqueue --dry-run`: what would become of a request, without queueing it.
 
-use crate::app::foresee::{Estimate, THOROUGH};
-use crate::app::queue::enqueue::{Caller, NewTask};
+use super::terms::dependencies::check_dependencies;
+use crate::app::foresee::{Estimate, THOROUGH, expected};
+use crate::app::look::explain::reasons;
+use crate::app::queue::enqueue::{Caller, NewTask, task_of};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
 use crate::policy::admission::Obstacle;
@@ -19,17 +21,15 @@ pub struct Preview {
     pub estimate: Option<Estimate>,
 }
 
-impl App {
-    /// Checks a request as `enqueue` does, and tells its place and what it would wait for. Writes nothing.
-    pub fn dry_run(&self, new: &NewTask, caller: &Caller) -> Result<Preview, AppError> {
-        let mut task = self.task_of(new, caller)?;
-        self.check_dependencies(&mut task)?;
-        task.id = TaskId(u64::MAX);
-        if !self.store.has_layout()? {
-            return Ok(Preview { task, ahead: 0, obstacles: vec![Obstacle::NoDispatcher], estimate: None });
-        }
-        let (ahead, obstacles) = self.reasons()?.preview(&task)?;
-        let estimate = self.expected(&task, &obstacles, THOROUGH)?;
-        Ok(Preview { task, ahead, obstacles, estimate })
+/// Checks a request as `enqueue` does, and tells its place and what it would wait for. Writes nothing.
+pub fn dry_run(app: &App, new: &NewTask, caller: &Caller) -> Result<Preview, AppError> {
+    let mut task = task_of(app, new, caller)?;
+    check_dependencies(app, &mut task)?;
+    task.id = TaskId(u64::MAX);
+    if !app.store.has_layout()? {
+        return Ok(Preview { task, ahead: 0, obstacles: vec![Obstacle::NoDispatcher], estimate: None });
     }
+    let (ahead, obstacles) = reasons(app)?.preview(&task)?;
+    let estimate = expected(app, &task, &obstacles, THOROUGH)?;
+    Ok(Preview { task, ahead, obstacles, estimate })
 }

@@ -1,7 +1,12 @@
 //! `edit`: changes a task that has not started. It keeps its number, so it keeps its place among those of its priority.
 
+use super::doors::check_command;
+use super::pause::change_waiting;
+use super::terms::moments::due_of;
+use crate::app::names::lane_option;
+use crate::app::pass::preempt::refuse_room_for_several;
 use crate::app::queue::enqueue::{NewTask, priority_of};
-use crate::app::queue::terms::slots::count_of;
+use crate::app::queue::terms::slots::{check_slots, count_of};
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
@@ -39,65 +44,60 @@ impl Edit {
     }
 }
 
-impl App {
-    /// Changes a task that has not started.
-    pub fn edit(&self, id: TaskId, edit: &Edit) -> Result<Task, AppError> {
-        edit.check()?;
-        self.change_waiting(id, "edited", |task| self.edited(task, edit))
-    }
+/// Changes a task that has not started.
+pub fn edit(app: &App, id: TaskId, edit: &Edit) -> Result<Task, AppError> {
+    edit.check()?;
+    change_waiting(app, id, "edited", |task| edited(app, task, edit))
+}
 
-    fn edited(&self, task: &Task, edit: &Edit) -> Result<Task, AppError> {
-        let mut new = task.clone();
-        if edit.priority.is_some() {
-            new.priority = priority_of(edit.priority)?;
-        }
-        let moment = NewTask { delay: edit.delay.clone(), at: edit.at.clone(), ..NewTask::default() };
-        if edit.delay.is_some() || edit.at.is_some() {
-            new.due_at = self.due_of(&moment, self.host.now())?;
-        }
-        if !edit.lanes.is_empty() {
-            new.lanes = self.lanes_instead(task, &edit.lanes)?;
-        }
-        if edit.slots.is_some() {
-            new.terms.slot_count = count_of(edit.slots)?;
-            self.refuse_room_for_several(&new)?;
-        }
-        if edit.slots.is_some() || !edit.lanes.is_empty() {
-            self.check_slots(&new)?;
-        }
-        if let Some(label) = &edit.label {
-            new.label = Some(label.clone()).filter(|label| !label.is_empty());
-        }
-        if !edit.command.is_empty() {
-            new.command.clone_from(&edit.command);
-            new.stdin = None;
-            check_places(&new)?;
-            let request = NewTask { no_check: edit.no_check, command: edit.command.clone(), ..NewTask::default() };
-            self.check_command(&request, &new)?;
-        }
-        Ok(new)
+fn edited(app: &App, task: &Task, edit: &Edit) -> Result<Task, AppError> {
+    let mut new = task.clone();
+    if edit.priority.is_some() {
+        new.priority = priority_of(edit.priority)?;
     }
+    let moment = NewTask { delay: edit.delay.clone(), at: edit.at.clone(), ..NewTask::default() };
+    if edit.delay.is_some() || edit.at.is_some() {
+        new.due_at = due_of(app, &moment, app.host.now())?;
+    }
+    if !edit.lanes.is_empty() {
+        new.lanes = lanes_instead(app, task, &edit.lanes)?;
+    }
+    if edit.slots.is_some() {
+        new.terms.slot_count = count_of(edit.slots)?;
+        refuse_room_for_several(app, &new)?;
+    }
+    if edit.slots.is_some() || !edit.lanes.is_empty() {
+        check_slots(app, &new)?;
+    }
+    if let Some(label) = &edit.label {
+        new.label = Some(label.clone()).filter(|label| !label.is_empty());
+    }
+    if !edit.command.is_empty() {
+        new.command.clone_from(&edit.command);
+        new.stdin = None;
+        check_places(&new)?;
+        let request = NewTask { no_check: edit.no_check, command: edit.command.clone(), ..NewTask::default() };
+        check_command(app, &request, &new)?;
+    }
+    Ok(new)
+}
 
-    fn lanes_instead(&self, task: &Task, texts: &[String]) -> Result<Vec<LaneName>, AppError> {
-        let own = LaneName::user(&task.user);
-        let mut lanes = Vec::new();
-        for text in texts {
-            let lane = self.lane_option(text, Some(&task.cwd))?;
-            if lane.is_user() && lane != own {
-                let message =
-                    format!("{} is a task of \"{}\", and \"{lane}\" is another user's lane", task.id, task.user);
-                return Err(AppError::usage(message).hint("queue a task for that user; nothing was changed"));
-            }
-            lanes.push(lane);
+fn lanes_instead(app: &App, task: &Task, texts: &[String]) -> Result<Vec<LaneName>, AppError> {
+    let own = LaneName::user(&task.user);
+    let mut lanes = Vec::new();
+    for text in texts {
+        let lane = lane_option(app, text, Some(&task.cwd))?;
+        if lane.is_user() && lane != own {
+            let message = format!("{} is a task of \"{}\", and \"{lane}\" is another user's lane", task.id, task.user);
+            return Err(AppError::usage(message).hint("queue a task for that user; nothing was changed"));
         }
-        lanes.retain(|lane| *lane != own && !lane.is_global());
-        lanes.sort();
-        lanes.dedup();
-        if lanes.is_empty() && !task.takes_user_lane {
-            return Err(
-                AppError::usage("a task without its user's lane needs another lane").hint("nothing was changed")
-            );
-        }
-        Ok(lanes)
+        lanes.push(lane);
     }
+    lanes.retain(|lane| *lane != own && !lane.is_global());
+    lanes.sort();
+    lanes.dedup();
+    if lanes.is_empty() && !task.takes_user_lane {
+        return Err(AppError::usage("a task without its user's lane needs another lane").hint("nothing was changed"));
+    }
+    Ok(lanes)
 }

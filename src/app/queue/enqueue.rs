@@ -1,9 +1,20 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
 
-use crate::app::accounts::Accounts;
+use super::accepted::half_accepted;
+use super::doors::{check_door, check_project_name, check_user_lane, parent_of};
+use super::idempotency::enqueue_keyed;
+use super::terms::dependencies::{all_before, check_dependencies};
+use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
+use crate::app::config_reload::config;
+use crate::app::locks::consent;
+use crate::app::names::named_lanes;
+use crate::app::pass::reach::own_context;
+use crate::app::queue::doors;
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
-use crate::app::queue::terms::moments::{duration, held_from_now, plus, positive};
-use crate::app::queue::terms::{NewTerms, default_retries, stands_alone};
+use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
+use crate::app::queue::terms::{
+    NewTerms, accept_alone, accept_new, default_retries, note_children, stands_alone, terms_of,
+};
 use crate::app::steps::places::check_prompt;
 use crate::app::{App, AppError, Code, Kind, OnConflict, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
@@ -142,180 +153,178 @@ pub struct Accepted {
     pub created: bool,
 }
 
-impl App {
-    /// Accepts one request durably.
-    pub fn enqueue(&self, new: &NewTask, caller: &Caller) -> Result<Accepted, AppError> {
-        let mut task = self.task_of(new, caller)?;
-        self.store.prepare()?;
-        self.check_dependencies(&mut task)?;
-        if task.key.is_some() {
-            return self.enqueue_keyed(task, new);
-        }
-        self.accept_new(&mut task, new)?;
-        Ok(Accepted { task, created: true })
+/// Accepts one request durably.
+pub fn enqueue(app: &App, new: &NewTask, caller: &Caller) -> Result<Accepted, AppError> {
+    let mut task = task_of(app, new, caller)?;
+    app.store.prepare()?;
+    check_dependencies(app, &mut task)?;
+    if task.key.is_some() {
+        return enqueue_keyed(app, task, new);
     }
+    accept_new(app, &mut task, new)?;
+    Ok(Accepted { task, created: true })
+}
 
-    /// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
-    pub fn enqueue_batch(&self, batch: &[(usize, NewTask)], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
-        let mut tasks = Vec::with_capacity(batch.len());
-        for (line, new) in batch {
-            tasks.push(self.task_of(new, caller).map_err(|error| line_error(*line, error))?);
-        }
-        self.store.prepare()?;
-        for ((line, _), task) in batch.iter().zip(&mut tasks) {
-            self.check_dependencies(task).map_err(|error| line_error(*line, error))?;
-        }
-        let mut accepted: Vec<Accepted> = Vec::with_capacity(tasks.len());
-        let mut lines = tasks.into_iter().zip(batch).peekable();
-        while let Some((task, (line, new))) = lines.next() {
-            if stands_alone(&task, new) {
-                match self.accept_alone(task, new) {
-                    Ok(one) => accepted.push(one),
-                    Err(error) => return Err(late_line_error(*line, error, &accepted)),
-                }
-                continue;
-            }
-            // Other lines go together up to the next one that stands alone, so that the queue has the order of the lines.
-            let mut run = vec![task];
-            while let Some((task, _)) = lines.next_if(|(task, (_, new))| !stands_alone(task, new)) {
-                run.push(task);
-            }
-            let run = self.accept_run(run).map_err(|error| naming_earlier(error, &accepted))?;
-            accepted.extend(run.into_iter().map(|task| Accepted { task, created: true }));
-        }
-        Ok(accepted)
+/// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
+pub fn enqueue_batch(app: &App, batch: &[(usize, NewTask)], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
+    let mut tasks = Vec::with_capacity(batch.len());
+    for (line, new) in batch {
+        tasks.push(task_of(app, new, caller).map_err(|error| line_error(*line, error))?);
     }
+    app.store.prepare()?;
+    for ((line, _), task) in batch.iter().zip(&mut tasks) {
+        check_dependencies(app, task).map_err(|error| line_error(*line, error))?;
+    }
+    let mut accepted: Vec<Accepted> = Vec::with_capacity(tasks.len());
+    let mut lines = tasks.into_iter().zip(batch).peekable();
+    while let Some((task, (line, new))) = lines.next() {
+        if stands_alone(&task, new) {
+            match accept_alone(app, task, new) {
+                Ok(one) => accepted.push(one),
+                Err(error) => return Err(late_line_error(*line, error, &accepted)),
+            }
+            continue;
+        }
+        // Other lines go together up to the next one that stands alone, so that the queue has the order of the lines.
+        let mut run = vec![task];
+        while let Some((task, _)) = lines.next_if(|(task, (_, new))| !stands_alone(task, new)) {
+            run.push(task);
+        }
+        let run = accept_run(app, run).map_err(|error| naming_earlier(error, &accepted))?;
+        accepted.extend(run.into_iter().map(|task| Accepted { task, created: true }));
+    }
+    Ok(accepted)
+}
 
-    /// Accepts tasks without keys under ids that follow one another.
-    fn accept_run(&self, mut run: Vec<Task>) -> Result<Vec<Task>, AppError> {
-        let first = self.store.reserve_ids(u64::try_from(run.len()).unwrap_or(u64::MAX))?;
-        for (offset, task) in (0..).zip(&mut run) {
-            task.id = TaskId(first.0 + offset);
-        }
-        self.accept(&run)?;
-        Ok(run)
+/// Accepts tasks without keys under ids that follow one another.
+fn accept_run(app: &App, mut run: Vec<Task>) -> Result<Vec<Task>, AppError> {
+    let first = app.store.reserve_ids(u64::try_from(run.len()).unwrap_or(u64::MAX))?;
+    for (offset, task) in (0..).zip(&mut run) {
+        task.id = TaskId(first.0 + offset);
     }
+    accept(app, &run)?;
+    Ok(run)
+}
 
-    pub(crate) fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {
-        let event = |task: &Task| {
-            let mut data = json!({ "priority": task.priority.number(), "work": task.work() });
-            if task.due_at.is_some() || !task.after.is_empty() || task.hold.is_some() {
-                data["delayed"] = true.into();
-            }
-            if let Some(parent) = task.parent {
-                data["parent"] = parent.to_string().into();
-            }
-            Event::of("enqueued", task).in_lane_of(task).with(data)
-        };
-        self.store.accept(tasks, Some(&event)).map_err(|error| self.half_accepted(tasks, error.into()))?;
-        self.note_children(tasks);
-        Ok(())
-    }
-
-    fn conductor_dir_of(&self, template: Option<&str>, project: Option<&Name>, user: &Name) -> String {
-        match template {
-            Some(template) => conductor_path(template, project.map_or("", Name::as_str), user.as_str()),
-            None => self.run_dir.default_conductor(project.map(Name::as_str)),
+pub(crate) fn accept(app: &App, tasks: &[Task]) -> Result<(), AppError> {
+    let event = |task: &Task| {
+        let mut data = json!({ "priority": task.priority.number(), "work": task.work() });
+        if task.due_at.is_some() || !task.after.is_empty() || task.hold.is_some() {
+            data["delayed"] = true.into();
         }
-    }
-
-    pub(crate) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
-        let new = &*with_first_command(new)?;
-        let project = self.project_of(new)?;
-        let settings = project.as_ref().and_then(|project| self.config().project(project.as_str()));
-        let settings = settings.as_ref();
-        let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
-        let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
-        new.user.as_ref().map_or(Ok(()), |_| self.check_user_lane(&LaneName::user(&user)))?;
-        let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
-        self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
-        let ((parent, waited_for), now, cwd) = (self.parent_of(new)?, self.host.now(), cwd_of(new, caller)?);
-        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
-        let conductor_dir = self.conductor_dir_of(conductor.as_deref(), project.as_ref(), &user);
-        let (context, start_within_ms) = (self.own_context(), positive("start-within", new.start_within.as_deref())?);
-        let (terms, key) = self.terms_of(new, &command, &cwd)?;
-        let task = Task {
-            takes_user_lane,
-            lanes,
-            sandbox: Some(Arc::clone(&context.0)),
-            limits: Some(context.1.clone()),
-            project,
-            priority: priority_of(new.priority)?,
-            stdin,
-            stdin_of: self.stdin_of(new)?,
-            has_terminal: new.has_terminal,
-            label: new.label.clone(),
-            asked_by: self.asked_by(caller.pid),
-            agent: self.agent.clone(),
-            key,
-            env: self.env_of(new, caller)?,
-            cwd,
-            umask: caller.umask,
-            conductor_dir,
-            conductor_configured: conductor.is_some(),
-            run_as: settings.and_then(|settings| settings.run_as.clone()),
-            created_by_pid: caller.pid,
-            parent,
-            waited_for,
-            no_inherit: new.no_inherit,
-            ends_with_parent: new.ends_with_parent && parent.is_some(),
-            goal: new.goal.clone(),
-            stepwise: stepwise_of(new)?,
-            hold: new.hold.then(|| held_from_now(now, start_within_ms)),
-            due_at: self.due_of(new, now)?,
-            after: self.all_before(new)?,
-            start_by: start_within_ms.filter(|_| !new.hold).map(|ms| plus(now, ms)),
-            timeout_ms: positive("timeout", new.timeout.as_deref())?,
-            grace_ms: duration("grace", new.grace.as_deref())?.unwrap_or(DEFAULT_GRACE_MS),
-            retries: new.retries.unwrap_or_else(|| default_retries(new)),
-            terms,
-            ..Task::plain(TaskId(0), user, command, now)
-        };
-        self.check_door(new, &task)?;
-        Ok(Task { share: task.own_share(), ..task })
-    }
-
-    fn project_of(&self, new: &NewTask) -> Result<Option<Name>, AppError> {
-        let given = new.project.as_deref().or(self.inside_project(new));
-        let project = given.map(|text| name("project", text)).transpose()?;
-        if let (Some(project), Some(_)) = (&project, &new.project) {
-            self.check_project_name(project)?;
+        if let Some(parent) = task.parent {
+            data["parent"] = parent.to_string().into();
         }
-        Ok(project)
-    }
+        Event::of("enqueued", task).in_lane_of(task).with(data)
+    };
+    app.store.accept(tasks, Some(&event)).map_err(|error| half_accepted(app, tasks, error.into()))?;
+    note_children(app, tasks);
+    Ok(())
+}
 
-    fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {
-        if new.env.is_empty() {
-            return Ok(Arc::clone(&caller.env));
-        }
-        let mut env = Vec::clone(&caller.env);
-        for pair in &new.env {
-            let form = "write --env NAME=VALUE";
-            let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`").hint(form))?;
-            let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-            if !head || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-                return Err(bad_env(
-                    pair,
-                    "a variable's name is made of letters, digits and `_`, and begins with no digit",
-                )
-                .hint(form));
-            }
-            if value.contains('\0') {
-                return Err(bad_env(pair, "a value cannot hold NUL").hint("pass such a value in a file"));
-            }
-            if key.starts_with("LUZIA_") {
-                return Err(bad_env(pair, "luzia sets the variables that begin with LUZIA_ itself")
-                    .hint("choose a name that does not begin with LUZIA_"));
-            }
-            if LOADER_VARIABLES.contains(&key) && !self.config().allow_loader_env {
-                return Err(bad_env(pair, "this variable changes how programs load")
-                    .hint("\"allow_loader_env\": true in the configuration permits it"));
-            }
-            env.retain(|(other, _)| other != key.as_bytes());
-            env.push((key.as_bytes().to_vec(), value.as_bytes().to_vec()));
-        }
-        Ok(Arc::new(env))
+fn conductor_dir_of(app: &App, template: Option<&str>, project: Option<&Name>, user: &Name) -> String {
+    match template {
+        Some(template) => conductor_path(template, project.map_or("", Name::as_str), user.as_str()),
+        None => app.run_dir.default_conductor(project.map(Name::as_str)),
     }
+}
+
+pub(crate) fn task_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
+    let new = &*with_first_command(new)?;
+    let project = project_of(app, new)?;
+    let settings = project.as_ref().and_then(|project| config(app).project(project.as_str()));
+    let settings = settings.as_ref();
+    let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
+    let user = user_of(app, new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
+    new.user.as_ref().map_or(Ok(()), |_| check_user_lane(app, &LaneName::user(&user)))?;
+    let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
+    check_account(app, settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
+    let ((parent, waited_for), now, cwd) = (parent_of(app, new)?, app.host.now(), cwd_of(new, caller)?);
+    let (lanes, takes_user_lane) = lanes_of(new, &user, named_lanes(app, new, &cwd)?)?;
+    let conductor_dir = conductor_dir_of(app, conductor.as_deref(), project.as_ref(), &user);
+    let (context, start_within_ms) = (own_context(app), positive("start-within", new.start_within.as_deref())?);
+    let (terms, key) = terms_of(app, new, &command, &cwd)?;
+    let task = Task {
+        takes_user_lane,
+        lanes,
+        sandbox: Some(Arc::clone(&context.0)),
+        limits: Some(context.1.clone()),
+        project,
+        priority: priority_of(new.priority)?,
+        stdin,
+        stdin_of: doors::stdin_of(app, new)?,
+        has_terminal: new.has_terminal,
+        label: new.label.clone(),
+        asked_by: consent::asked_by(app, caller.pid),
+        agent: app.agent.clone(),
+        key,
+        env: env_of(app, new, caller)?,
+        cwd,
+        umask: caller.umask,
+        conductor_dir,
+        conductor_configured: conductor.is_some(),
+        run_as: settings.and_then(|settings| settings.run_as.clone()),
+        created_by_pid: caller.pid,
+        parent,
+        waited_for,
+        no_inherit: new.no_inherit,
+        ends_with_parent: new.ends_with_parent && parent.is_some(),
+        goal: new.goal.clone(),
+        stepwise: stepwise_of(new)?,
+        hold: new.hold.then(|| held_from_now(now, start_within_ms)),
+        due_at: due_of(app, new, now)?,
+        after: all_before(app, new)?,
+        start_by: start_within_ms.filter(|_| !new.hold).map(|ms| plus(now, ms)),
+        timeout_ms: positive("timeout", new.timeout.as_deref())?,
+        grace_ms: duration("grace", new.grace.as_deref())?.unwrap_or(DEFAULT_GRACE_MS),
+        retries: new.retries.unwrap_or_else(|| default_retries(new)),
+        terms,
+        ..Task::plain(TaskId(0), user, command, now)
+    };
+    check_door(app, new, &task)?;
+    Ok(Task { share: task.own_share(), ..task })
+}
+
+fn project_of(app: &App, new: &NewTask) -> Result<Option<Name>, AppError> {
+    let given = new.project.as_deref().or(inside_project(app, new));
+    let project = given.map(|text| name("project", text)).transpose()?;
+    if let (Some(project), Some(_)) = (&project, &new.project) {
+        check_project_name(app, project)?;
+    }
+    Ok(project)
+}
+
+fn env_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {
+    if new.env.is_empty() {
+        return Ok(Arc::clone(&caller.env));
+    }
+    let mut env = Vec::clone(&caller.env);
+    for pair in &new.env {
+        let form = "write --env NAME=VALUE";
+        let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`").hint(form))?;
+        let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+        if !head || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return Err(bad_env(
+                pair,
+                "a variable's name is made of letters, digits and `_`, and begins with no digit",
+            )
+            .hint(form));
+        }
+        if value.contains('\0') {
+            return Err(bad_env(pair, "a value cannot hold NUL").hint("pass such a value in a file"));
+        }
+        if key.starts_with("LUZIA_") {
+            return Err(bad_env(pair, "luzia sets the variables that begin with LUZIA_ itself")
+                .hint("choose a name that does not begin with LUZIA_"));
+        }
+        if LOADER_VARIABLES.contains(&key) && !config(app).allow_loader_env {
+            return Err(bad_env(pair, "this variable changes how programs load")
+                .hint("\"allow_loader_env\": true in the configuration permits it"));
+        }
+        env.retain(|(other, _)| other != key.as_bytes());
+        env.push((key.as_bytes().to_vec(), value.as_bytes().to_vec()));
+    }
+    Ok(Arc::new(env))
 }
 
 /// Whether a variable that carries a trace is as long as a task stores it; a longer one is left out, never cut.

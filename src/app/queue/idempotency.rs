@@ -1,7 +1,11 @@
 //! Keys: names by which a request that is made again is known. A key is taken as long as a task that has it is unfinished.
 
-use crate::app::queue::enqueue::{Accepted, NewTask};
+use super::cancel::{cancel, cancel_pending};
+use super::terms::prepare_terms;
+use crate::app::locks::consent::foreign_question;
+use crate::app::queue::enqueue::{Accepted, NewTask, accept};
 use crate::app::queue::terms::moments::duration;
+use crate::app::steps::wait::as_seen;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::store::{KeySlot, Place, StoreError};
@@ -38,123 +42,120 @@ impl OnConflict {
     }
 }
 
-impl App {
-    /// Accepts a request with a key, or does what was asked for when an unfinished task has the key.
-    pub(crate) fn enqueue_keyed(&self, mut task: Task, new: &NewTask) -> Result<Accepted, AppError> {
-        let key = task.key.clone().unwrap_or_default();
-        let on_conflict = new.on_conflict.unwrap_or_default();
-        let fresh_ms = duration("fresh", new.terms.fresh.as_deref())?;
-        // Of several that have the key the last one is replaced; the others stay beside it.
-        let mut beside: Vec<TaskId> = Vec::new();
-        loop {
-            let mut slot = self.store.enter_key(&key)?;
-            let mut unfinished = Vec::new();
-            for id in slot.holders()? {
-                let found = self.store.find(id)?;
-                unfinished.extend(
-                    found.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(&*key)),
-                );
+/// Accepts a request with a key, or does what was asked for when an unfinished task has the key.
+pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &NewTask) -> Result<Accepted, AppError> {
+    let key = task.key.clone().unwrap_or_default();
+    let on_conflict = new.on_conflict.unwrap_or_default();
+    let fresh_ms = duration("fresh", new.terms.fresh.as_deref())?;
+    // Of several that have the key the last one is replaced; the others stay beside it.
+    let mut beside: Vec<TaskId> = Vec::new();
+    loop {
+        let mut slot = app.store.enter_key(&key)?;
+        let mut unfinished = Vec::new();
+        for id in slot.holders()? {
+            let found = app.store.find(id)?;
+            unfinished
+                .extend(found.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(&*key)));
+        }
+        let ids: Vec<TaskId> = unfinished.iter().map(|(_, other)| other.id).collect();
+        let last = unfinished.into_iter().find(|(_, other)| !beside.contains(&other.id));
+        match (last, on_conflict) {
+            (None, OnConflict::Join) if let Some(other) = just_ended(app, &key, fresh_ms)? => {
+                return Ok(Accepted { task: other, created: false });
             }
-            let ids: Vec<TaskId> = unfinished.iter().map(|(_, other)| other.id).collect();
-            let last = unfinished.into_iter().find(|(_, other)| !beside.contains(&other.id));
-            match (last, on_conflict) {
-                (None, OnConflict::Join) if let Some(other) = self.just_ended(&key, fresh_ms)? => {
-                    return Ok(Accepted { task: other, created: false });
-                }
-                (None, _) | (Some(_), OnConflict::Queue) => {
-                    task.id = self.store.reserve_ids(1)?;
-                    let _group = self.prepare_terms(&mut task, new)?;
-                    slot.assign(&[&[task.id], &ids[..]].concat())?;
-                    self.accept(std::slice::from_ref(&task))?;
-                    return Ok(Accepted { task, created: true });
-                }
-                (Some((_, other)), OnConflict::Skip | OnConflict::Join) => {
-                    return Ok(Accepted { task: self.as_seen(other), created: false });
-                }
-                (Some((_, other)), OnConflict::Reject) => {
-                    let status = self.as_seen(other.clone()).status();
-                    return Err(AppError::new(
-                        Kind::Busy,
-                        Code::KeyTaken,
-                        format!("{} has the key \"{key}\" and is {status}", other.id),
-                    )
-                    .hint("wait for it; --on-conflict queue puts the new task behind it")
-                    .next(format!("luzia show {}", other.id)));
-                }
-                (Some((place, other)), OnConflict::Replace) => {
-                    drop(slot);
-                    beside = ids.into_iter().filter(|id| *id != other.id).collect();
-                    self.replace(place, &other, &key, task.user.as_str())?;
-                }
+            (None, _) | (Some(_), OnConflict::Queue) => {
+                task.id = app.store.reserve_ids(1)?;
+                let _group = prepare_terms(app, &mut task, new)?;
+                slot.assign(&[&[task.id], &ids[..]].concat())?;
+                accept(app, std::slice::from_ref(&task))?;
+                return Ok(Accepted { task, created: true });
+            }
+            (Some((_, other)), OnConflict::Skip | OnConflict::Join) => {
+                return Ok(Accepted { task: as_seen(app, other), created: false });
+            }
+            (Some((_, other)), OnConflict::Reject) => {
+                let status = as_seen(app, other.clone()).status();
+                return Err(AppError::new(
+                    Kind::Busy,
+                    Code::KeyTaken,
+                    format!("{} has the key \"{key}\" and is {status}", other.id),
+                )
+                .hint("wait for it; --on-conflict queue puts the new task behind it")
+                .next(format!("luzia show {}", other.id)));
+            }
+            (Some((place, other)), OnConflict::Replace) => {
+                drop(slot);
+                beside = ids.into_iter().filter(|id| *id != other.id).collect();
+                replace(app, place, &other, &key, task.user.as_str())?;
             }
         }
     }
+}
 
-    /// The task with a key that ended last, less than `fresh_ms` ago, and whose answer stands for the work: one that was
-    /// cancelled has none, and one whose work tree moved has that of another one.
-    fn just_ended(&self, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task>, AppError> {
-        let Some(fresh_ms) = fresh_ms else { return Ok(None) };
-        let since = self.host.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
-        let member = format!("\"key\":{}", serde_json::Value::from(key));
-        let counts = |task: &Task| {
-            let answers = matches!(task.status(), Status::Completed | Status::Failed | Status::Timeout);
-            answers && task.key.as_deref() == Some(key) && task.terms.subject_changed != Some(true)
-        };
-        Ok(self.store.last_ended(&member, since, &counts)?)
-    }
+/// The task with a key that ended last, less than `fresh_ms` ago, and whose answer stands for the work: one that was
+/// cancelled has none, and one whose work tree moved has that of another one.
+fn just_ended(app: &App, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task>, AppError> {
+    let Some(fresh_ms) = fresh_ms else { return Ok(None) };
+    let since = app.host.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
+    let member = format!("\"key\":{}", serde_json::Value::from(key));
+    let counts = |task: &Task| {
+        let answers = matches!(task.status(), Status::Completed | Status::Failed | Status::Timeout);
+        answers && task.key.as_deref() == Some(key) && task.terms.subject_changed != Some(true)
+    };
+    Ok(app.store.last_ended(&member, since, &counts)?)
+}
 
-    /// Ends an older task in favour of a new one. What runs is ended first, and that is the work of its owner.
-    fn replace(&self, place: Place, other: &Task, key: &str, by: &str) -> Result<(), AppError> {
-        if matches!(place, Place::Pending | Place::Parked) {
-            let replaced = self.cancel_pending(other.id, by, Some("replaced"));
-            return replaced.map(drop).map_err(|error| self.not_replaced(other.id, error));
-        }
-        let refuse = |why: &str, hint: &str| {
-            Err(AppError::new(Kind::No, Code::KeyRuns, format!("{} has the key \"{key}\" and {why}", other.id))
-                .hint(hint)
-                .next(format!("luzia wait {}", other.id)))
-        };
-        if self.is_inside(other.id)? {
-            return refuse(
-                "is around this process, which would end with it",
-                "another key, or --on-conflict queue, puts the new task beside it; nothing was queued",
-            );
-        }
-        // The new task takes its turn in the name of this user.
-        if self.foreign_question("end", &[other.id], by)?.is_some() {
-            return refuse(
-                "runs for somebody else",
-                "`luzia cancel` asks before it ends the work of others; nothing was queued",
-            );
-        }
-        match self.cancel(other.id, by, Some("replaced"), None) {
-            // It came to its end by itself.
-            Err(error) if error.0.code == Code::TaskOver => Ok(()),
-            ended => ended.map(drop).map_err(|error| self.not_replaced(other.id, error)),
-        }
+/// Ends an older task in favour of a new one. What runs is ended first, and that is the work of its owner.
+fn replace(app: &App, place: Place, other: &Task, key: &str, by: &str) -> Result<(), AppError> {
+    if matches!(place, Place::Pending | Place::Parked) {
+        let replaced = cancel_pending(app, other.id, by, Some("replaced"));
+        return replaced.map(drop).map_err(|error| not_replaced(app, other.id, error));
     }
+    let refuse = |why: &str, hint: &str| {
+        Err(AppError::new(Kind::No, Code::KeyRuns, format!("{} has the key \"{key}\" and {why}", other.id))
+            .hint(hint)
+            .next(format!("luzia wait {}", other.id)))
+    };
+    if is_inside(app, other.id)? {
+        return refuse(
+            "is around this process, which would end with it",
+            "another key, or --on-conflict queue, puts the new task beside it; nothing was queued",
+        );
+    }
+    // The new task takes its turn in the name of this user.
+    if foreign_question(app, "end", &[other.id], by)?.is_some() {
+        return refuse(
+            "runs for somebody else",
+            "`luzia cancel` asks before it ends the work of others; nothing was queued",
+        );
+    }
+    match cancel(app, other.id, by, Some("replaced"), None) {
+        // It came to its end by itself.
+        Err(error) if error.0.code == Code::TaskOver => Ok(()),
+        ended => ended.map(drop).map_err(|error| not_replaced(app, other.id, error)),
+    }
+}
 
-    /// Whether this process runs inside a task, or inside one that it has asked for.
-    fn is_inside(&self, id: TaskId) -> Result<bool, AppError> {
-        let mut around = self.inside.as_ref().map(|inside| inside.task);
-        while let Some(task) = around {
-            if task == id {
-                return Ok(true);
-            }
-            around = self.find(task)?.and_then(|(_, task)| task.parent);
+/// Whether this process runs inside a task, or inside one that it has asked for.
+fn is_inside(app: &App, id: TaskId) -> Result<bool, AppError> {
+    let mut around = app.inside.as_ref().map(|inside| inside.task);
+    while let Some(task) = around {
+        if task == id {
+            return Ok(true);
         }
-        Ok(false)
+        around = app.find(task)?.and_then(|(_, task)| task.parent);
     }
+    Ok(false)
+}
 
-    /// The error of a replacement that failed when it took the older task out of the queue: it says where that stands.
-    fn not_replaced(&self, older: TaskId, mut error: AppError) -> AppError {
-        let stands = match self.find(older) {
-            Ok(Some((_, task))) => format!("{older} is {}", task.status()),
-            Ok(None) | Err(_) => format!("where {older} stands cannot be told"),
-        };
-        error.0.message = format!("nothing was queued, and {stands}: {}", error.0.message);
-        error.next(format!("luzia show {older}"))
-    }
+/// The error of a replacement that failed when it took the older task out of the queue: it says where that stands.
+fn not_replaced(app: &App, older: TaskId, mut error: AppError) -> AppError {
+    let stands = match app.find(older) {
+        Ok(Some((_, task))) => format!("{older} is {}", task.status()),
+        Ok(None) | Err(_) => format!("where {older} stands cannot be told"),
+    };
+    error.0.message = format!("nothing was queued, and {stands}: {}", error.0.message);
+    error.next(format!("luzia show {older}"))
 }
 
 /// A task that is retried has its key again, until it is over.

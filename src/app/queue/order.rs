@@ -1,6 +1,7 @@
 //! `move`: puts a task before others. The order of a queue is priority, then number, so a move is a change of priority.
 
-use crate::app::queue::pause::not_waiting;
+use crate::app::look::explain::turns_of;
+use crate::app::queue::pause::{change_waiting, not_waiting};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, Priority, Status, Task, TaskId};
 
@@ -24,49 +25,47 @@ pub struct Moved {
     pub takes_turns_by_share: bool,
 }
 
-impl App {
-    /// Gives a waiting task the least urgent priority with which it comes before others.
-    pub fn move_task(&self, id: TaskId, goal: Goal) -> Result<Moved, AppError> {
-        let task = self.existing(id)?;
-        if task.status() != Status::Pending {
-            return Err(not_waiting(id, task.status()));
-        }
-        let (place, takes_turns_by_share) = match goal {
-            Goal::First => (self.first_place(&task)?, false),
-            Goal::Before(other) if other == id => {
-                return Err(AppError::usage(format!("{other} cannot come before itself")).hint("nothing was changed"));
-            }
-            Goal::Before(other) => {
-                let other = self.existing(other)?;
-                (Some(place_before(&task, &other)?), takes_turns_by_share(&task, &other))
-            }
-        };
-        let stays = |task| Moved { task, priority_before: None, takes_turns_by_share };
-        let Some(place) = place else { return Ok(stays(task)) };
-        let wanted = if (place.0, task.turn().1.0) < place {
-            place.0
-        } else {
-            place.0.number().checked_sub(1).and_then(Priority::new).ok_or_else(|| nothing_before(&task, place.1))?
-        };
-        if wanted >= task.priority {
-            return Ok(stays(task));
-        }
-        let moved = self.change_waiting(id, "edited", |task| Ok(Task { priority: wanted, ..task.clone() }))?;
-        Ok(Moved { priority_before: Some(task.priority), ..stays(moved) })
+/// Gives a waiting task the least urgent priority with which it comes before others.
+pub fn move_task(app: &App, id: TaskId, goal: Goal) -> Result<Moved, AppError> {
+    let task = app.existing(id)?;
+    if task.status() != Status::Pending {
+        return Err(not_waiting(id, task.status()));
     }
+    let (place, takes_turns_by_share) = match goal {
+        Goal::First => (first_place(app, &task)?, false),
+        Goal::Before(other) if other == id => {
+            return Err(AppError::usage(format!("{other} cannot come before itself")).hint("nothing was changed"));
+        }
+        Goal::Before(other) => {
+            let other = app.existing(other)?;
+            (Some(place_before(&task, &other)?), takes_turns_by_share(&task, &other))
+        }
+    };
+    let stays = |task| Moved { task, priority_before: None, takes_turns_by_share };
+    let Some(place) = place else { return Ok(stays(task)) };
+    let wanted = if (place.0, task.turn().1.0) < place {
+        place.0
+    } else {
+        place.0.number().checked_sub(1).and_then(Priority::new).ok_or_else(|| nothing_before(&task, place.1))?
+    };
+    if wanted >= task.priority {
+        return Ok(stays(task));
+    }
+    let moved = change_waiting(app, id, "edited", |task| Ok(Task { priority: wanted, ..task.clone() }))?;
+    Ok(Moved { priority_before: Some(task.priority), ..stays(moved) })
+}
 
-    /// The place of the first of those with which a task takes turns; `None` when there is no other.
-    fn first_place(&self, task: &Task) -> Result<Option<(Priority, TaskId)>, AppError> {
-        let others = self.turns_of(task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
-        let mut first = others.map(|(priority, (place, _))| (priority, place)).next();
-        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
-            let others = crate::model::Tier::ALL.into_iter().map(|tier| self.store.first_in(lane, tier));
-            for (priority, (place, id)) in others.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-                first = first.into_iter().chain((id != task.id).then_some((priority, place))).min();
-            }
+/// The place of the first of those with which a task takes turns; `None` when there is no other.
+fn first_place(app: &App, task: &Task) -> Result<Option<(Priority, TaskId)>, AppError> {
+    let others = turns_of(app, task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
+    let mut first = others.map(|(priority, (place, _))| (priority, place)).next();
+    for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+        let others = crate::model::Tier::ALL.into_iter().map(|tier| app.store.first_in(lane, tier));
+        for (priority, (place, id)) in others.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            first = first.into_iter().chain((id != task.id).then_some((priority, place))).min();
         }
-        Ok(first)
     }
+    Ok(first)
 }
 
 /// The place of another task, if that waits in a lane of the first one.

@@ -5,10 +5,11 @@
 mod running;
 
 use crate::app::queue::accepted::although;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code, Kind, config_reload};
 use crate::model::control::{Held, Hold, TaskHold};
 use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};
 use crate::store::{Event, Removed};
+use running::{pause_running, resume_running};
 use serde_json::json;
 
 /// For how long a hold that ended is remembered: its time does not count against `--start-within`.
@@ -67,201 +68,197 @@ impl Changed {
     }
 }
 
-impl App {
-    /// Reads a `USER|LANE|TASK` argument, or a pattern of lanes that ends in `*`.
-    pub fn pausable(&self, text: &str) -> Result<What, AppError> {
-        if text == "*" {
-            return Err(
-                AppError::usage("\"*\" stands for nothing by itself").hint("--all means every task of the host")
-            );
-        }
-        if text.ends_with('*') {
-            let pattern = crate::store::config::lane_or_pattern(text).map_err(|why| {
-                AppError::usage(why).hint("a pattern is the beginning of a lane, as user:* or session:telegram:*")
+/// Reads a `USER|LANE|TASK` argument, or a pattern of lanes that ends in `*`.
+pub fn pausable(app: &App, text: &str) -> Result<What, AppError> {
+    if text == "*" {
+        return Err(AppError::usage("\"*\" stands for nothing by itself").hint("--all means every task of the host"));
+    }
+    if text.ends_with('*') {
+        let pattern = crate::store::config::lane_or_pattern(text).map_err(|why| {
+            AppError::usage(why).hint("a pattern is the beginning of a lane, as user:* or session:telegram:*")
+        })?;
+        let prefix = pattern.strip_suffix('*').unwrap_or(&pattern);
+        return Ok(What::Lanes(Held::Pattern(prefix.to_owned())));
+    }
+    Ok(match app.target(text)? {
+        Target::Task(id) => What::Task(id),
+        Target::Lane(lane) => What::Lanes(Held::Lane(lane)),
+    })
+}
+
+/// Refuses a pause that would be over before it begins.
+pub fn check_wish(app: &App, wish: &Wish) -> Result<(), AppError> {
+    if wish.until.is_some_and(|until| until <= app.host.now()) {
+        return Err(AppError::usage("--until names a moment that has passed").hint("nothing was paused"));
+    }
+    Ok(())
+}
+
+/// Whether a task is paused by itself, and not by a hold of its user, its lanes or the host.
+pub fn is_paused_itself(app: &App, task: &Task) -> bool {
+    match task.status() {
+        Status::Pending => task.is_held(app.host.now()),
+        Status::Running | Status::Waiting => matches!(app.store.run_pause(task.id), Ok(Some(_))),
+        Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => false,
+    }
+}
+
+/// Keeps tasks from starting. What runs goes on, but for a task that is named: its processes are stopped.
+pub fn pause(app: &App, what: &What, wish: &Wish) -> Result<Changed, AppError> {
+    let now = app.host.now();
+    match what {
+        What::Task(id) => pause_task(app, *id, wish, now),
+        What::Lanes(held) => {
+            app.store.prepare()?;
+            let hold = app.store.change_control::<_, AppError>(|control| {
+                control.holds.retain(|hold| hold.until.is_none_or(|until| now.ms_since(until) < KEPT_MS));
+                let standing = control.holds.iter().position(|hold| hold.held == *held && hold.stands(now));
+                let since = standing.map_or(now, |at| control.holds.remove(at).since);
+                let Wish { until, reason, by } = wish.clone();
+                let hold = Hold { held: held.clone(), since, until, reason, by };
+                control.holds.push(hold.clone());
+                Ok(hold)
             })?;
-            let prefix = pattern.strip_suffix('*').unwrap_or(&pattern);
-            return Ok(What::Lanes(Held::Pattern(prefix.to_owned())));
-        }
-        Ok(match self.target(text)? {
-            Target::Task(id) => What::Task(id),
-            Target::Lane(lane) => What::Lanes(Held::Lane(lane)),
-        })
-    }
-
-    /// Refuses a pause that would be over before it begins.
-    pub fn check_wish(&self, wish: &Wish) -> Result<(), AppError> {
-        if wish.until.is_some_and(|until| until <= self.host.now()) {
-            return Err(AppError::usage("--until names a moment that has passed").hint("nothing was paused"));
-        }
-        Ok(())
-    }
-
-    /// Whether a task is paused by itself, and not by a hold of its user, its lanes or the host.
-    pub fn is_paused_itself(&self, task: &Task) -> bool {
-        match task.status() {
-            Status::Pending => task.is_held(self.host.now()),
-            Status::Running | Status::Waiting => matches!(self.store.run_pause(task.id), Ok(Some(_))),
-            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => false,
+            note_hold(app, "paused", &hold);
+            Ok(Changed::by(held.text(), hold))
         }
     }
+}
 
-    /// Keeps tasks from starting. What runs goes on, but for a task that is named: its processes are stopped.
-    pub fn pause(&self, what: &What, wish: &Wish) -> Result<Changed, AppError> {
-        let now = self.host.now();
-        match what {
-            What::Task(id) => self.pause_task(*id, wish, now),
-            What::Lanes(held) => {
-                self.store.prepare()?;
-                let hold = self.store.change_control::<_, AppError>(|control| {
-                    control.holds.retain(|hold| hold.until.is_none_or(|until| now.ms_since(until) < KEPT_MS));
-                    let standing = control.holds.iter().position(|hold| hold.held == *held && hold.stands(now));
-                    let since = standing.map_or(now, |at| control.holds.remove(at).since);
-                    let Wish { until, reason, by } = wish.clone();
-                    let hold = Hold { held: held.clone(), since, until, reason, by };
-                    control.holds.push(hold.clone());
-                    Ok(hold)
-                })?;
-                self.note_hold("paused", &hold);
-                Ok(Changed::by(held.text(), hold))
+/// Lets tasks start again. A pattern means every hold of a lane whose name begins so; one that means none is refused.
+pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
+    let now = app.host.now();
+    let held = match what {
+        What::Task(id) => return resume_task(app, *id, now).map(|changed| vec![changed]),
+        What::Lanes(held) => held,
+    };
+    let is_meant = |hold: &Hold| {
+        hold.stands(now)
+            && match held {
+                Held::Pattern(prefix) => hold.held != Held::All && hold.held.text().starts_with(prefix.as_str()),
+                one => hold.held == *one,
             }
-        }
-    }
-
-    /// Lets tasks start again. A pattern means every hold of a lane whose name begins so; one that means none is refused.
-    pub fn resume(&self, what: &What) -> Result<Vec<Changed>, AppError> {
-        let now = self.host.now();
-        let held = match what {
-            What::Task(id) => return self.resume_task(*id, now).map(|changed| vec![changed]),
-            What::Lanes(held) => held,
-        };
-        let is_meant = |hold: &Hold| {
-            hold.stands(now)
-                && match held {
-                    Held::Pattern(prefix) => hold.held != Held::All && hold.held.text().starts_with(prefix.as_str()),
-                    one => hold.held == *one,
-                }
-        };
-        if !self.control().holds.iter().any(is_meant) {
-            return match held {
-                Held::Pattern(_) => {
-                    let message = format!("nothing that \"{}\" means is paused", held.text());
-                    Err(AppError::not_found(Code::NotPaused, message)
-                        .hint("`luzia status` shows what is paused")
-                        .next("luzia status"))
-                }
-                _ => Ok(vec![Changed::unchanged(held.text())]),
-            };
-        }
-        let ended = self.store.change_control::<_, AppError>(|control| {
-            let mut ended = Vec::new();
-            for hold in control.holds.iter_mut().filter(|hold| is_meant(hold)) {
-                ended.push(hold.clone());
-                hold.until = Some(now);
+    };
+    if !config_reload::control(app).holds.iter().any(is_meant) {
+        return match held {
+            Held::Pattern(_) => {
+                let message = format!("nothing that \"{}\" means is paused", held.text());
+                Err(AppError::not_found(Code::NotPaused, message)
+                    .hint("`luzia status` shows what is paused")
+                    .next("luzia status"))
             }
-            Ok(ended)
-        })?;
-        ended.iter().for_each(|hold| self.note_hold("resumed", hold));
-        Ok(ended.into_iter().map(|hold| Changed::by(hold.held.text(), hold)).collect())
-    }
-
-    fn pause_task(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
-        match self.existing(id)?.status() {
-            Status::Running | Status::Waiting => return self.pause_running(id, wish, now),
-            Status::Pending => {}
-            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {
-                return Err(super::cancel::over(&self.existing(id)?));
-            }
-        }
-        match self.pause_waiting(id, wish, now) {
-            // It has started meanwhile.
-            Err(error) if error.0.code == Code::TaskNotPending => self.pause_running(id, wish, now),
-            paused => paused,
-        }
-    }
-
-    pub(super) fn pause_waiting(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
-        let task = self.change_waiting(id, "paused", |task| {
-            let since = task.hold.as_ref().filter(|_| task.is_held(now)).map_or(now, |hold| hold.since);
-            let left = left_to_start(task, now);
-            let Wish { until, reason, by } = wish.clone();
-            let hold = TaskHold { since, until, reason, by, start_left_ms: left.filter(|_| until.is_none()) };
-            // The time of `--start-within` goes on when the hold ends.
-            let start_by = until.zip(left).map(|(until, left)| until.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
-            Ok(Task { hold: Some(hold), start_by, ..task.clone() })
-        })?;
-        let hold = task.hold.as_ref().map(|hold| as_hold(&task, hold));
-        Ok(Changed { hold, is_changed: true, ..Changed::unchanged(id.to_string()) })
-    }
-
-    fn resume_task(&self, id: TaskId, now: Timestamp) -> Result<Changed, AppError> {
-        let task = self.existing(id)?;
-        if matches!(task.status(), Status::Running | Status::Waiting) {
-            return self.resume_running(&task, now);
-        }
-        let Some(hold) = task.hold.clone().filter(|_| task.status() == Status::Pending && task.is_held(now)) else {
-            return Ok(Changed::unchanged(id.to_string()));
+            _ => Ok(vec![Changed::unchanged(held.text())]),
         };
-        self.change_waiting(id, "resumed", |task| {
-            let left = left_to_start(task, now);
-            let start_by = left.map(|left| now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
-            Ok(Task { hold: None, start_by, ..task.clone() })
-        })?;
-        Ok(Changed::by(id.to_string(), as_hold(&task, &hold)))
     }
+    let ended = app.store.change_control::<_, AppError>(|control| {
+        let mut ended = Vec::new();
+        for hold in control.holds.iter_mut().filter(|hold| is_meant(hold)) {
+            ended.push(hold.clone());
+            hold.until = Some(now);
+        }
+        Ok(ended)
+    })?;
+    ended.iter().for_each(|hold| note_hold(app, "resumed", hold));
+    Ok(ended.into_iter().map(|hold| Changed::by(hold.held.text(), hold)).collect())
+}
 
-    /// Changes a task that has not started, durably, and gives it as it is then.
-    pub(crate) fn change_waiting(
-        &self,
-        id: TaskId,
-        event: &'static str,
-        change: impl FnOnce(&Task) -> Result<Task, AppError>,
-    ) -> Result<Task, AppError> {
-        let status = self.existing(id)?.status();
-        if status != Status::Pending {
-            return Err(not_waiting(id, status));
-        }
-        let (task, lock) = match self.store.take_pending(id)? {
-            Removed::Taken(task, lock) => (task, lock),
-            Removed::NotPending => return Err(not_waiting(id, self.existing(id)?.status())),
-            Removed::Busy => {
-                let message = format!("{id} starts or ends right now");
-                return Err(AppError::new(Kind::Busy, Code::TaskBusy, message)
-                    .hint("nothing was changed; try again")
-                    .next(format!("luzia show {id}")));
-            }
-        };
-        let changed = match change(&task) {
-            Ok(changed) => changed,
-            Err(error) => {
-                self.store.withdraw_ending(id, lock)?;
-                return Err(error);
-            }
-        };
-        let mut stands = false;
-        let mut note = || {
-            stands = true;
-            self.store.note(&Event::of(event, &changed).in_lane_of(&changed));
-        };
-        match self.store.change_pending(&task, changed.clone(), lock, &mut note) {
-            Ok(()) => Ok(changed),
-            Err(error) if stands => Err(although(&format!("{id} is changed"), error.into())),
-            Err(error) => Err(error.into()),
+fn pause_task(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
+    match app.existing(id)?.status() {
+        Status::Running | Status::Waiting => return pause_running(app, id, wish, now),
+        Status::Pending => {}
+        Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {
+            return Err(super::cancel::over(&app.existing(id)?));
         }
     }
+    match pause_waiting(app, id, wish, now) {
+        // It has started meanwhile.
+        Err(error) if error.0.code == Code::TaskNotPending => pause_running(app, id, wish, now),
+        paused => paused,
+    }
+}
 
-    fn note_hold(&self, name: &'static str, hold: &Hold) {
-        let data = json!({
-            "what": hold.held.text(),
-            "until": hold.until.map(|at| at.to_string()),
-            "reason": hold.reason,
-            "by": hold.by,
-        });
-        let mut event = Event::new(name).with(data);
-        if let Held::Lane(lane) = &hold.held {
-            event = event.in_lane(lane);
-        }
-        self.store.note(&event);
+pub(super) fn pause_waiting(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
+    let task = change_waiting(app, id, "paused", |task| {
+        let since = task.hold.as_ref().filter(|_| task.is_held(now)).map_or(now, |hold| hold.since);
+        let left = left_to_start(task, now);
+        let Wish { until, reason, by } = wish.clone();
+        let hold = TaskHold { since, until, reason, by, start_left_ms: left.filter(|_| until.is_none()) };
+        // The time of `--start-within` goes on when the hold ends.
+        let start_by = until.zip(left).map(|(until, left)| until.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
+        Ok(Task { hold: Some(hold), start_by, ..task.clone() })
+    })?;
+    let hold = task.hold.as_ref().map(|hold| as_hold(&task, hold));
+    Ok(Changed { hold, is_changed: true, ..Changed::unchanged(id.to_string()) })
+}
+
+fn resume_task(app: &App, id: TaskId, now: Timestamp) -> Result<Changed, AppError> {
+    let task = app.existing(id)?;
+    if matches!(task.status(), Status::Running | Status::Waiting) {
+        return resume_running(app, &task, now);
     }
+    let Some(hold) = task.hold.clone().filter(|_| task.status() == Status::Pending && task.is_held(now)) else {
+        return Ok(Changed::unchanged(id.to_string()));
+    };
+    change_waiting(app, id, "resumed", |task| {
+        let left = left_to_start(task, now);
+        let start_by = left.map(|left| now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
+        Ok(Task { hold: None, start_by, ..task.clone() })
+    })?;
+    Ok(Changed::by(id.to_string(), as_hold(&task, &hold)))
+}
+
+/// Changes a task that has not started, durably, and gives it as it is then.
+pub(crate) fn change_waiting(
+    app: &App,
+    id: TaskId,
+    event: &'static str,
+    change: impl FnOnce(&Task) -> Result<Task, AppError>,
+) -> Result<Task, AppError> {
+    let status = app.existing(id)?.status();
+    if status != Status::Pending {
+        return Err(not_waiting(id, status));
+    }
+    let (task, lock) = match app.store.take_pending(id)? {
+        Removed::Taken(task, lock) => (task, lock),
+        Removed::NotPending => return Err(not_waiting(id, app.existing(id)?.status())),
+        Removed::Busy => {
+            let message = format!("{id} starts or ends right now");
+            return Err(AppError::new(Kind::Busy, Code::TaskBusy, message)
+                .hint("nothing was changed; try again")
+                .next(format!("luzia show {id}")));
+        }
+    };
+    let changed = match change(&task) {
+        Ok(changed) => changed,
+        Err(error) => {
+            app.store.withdraw_ending(id, lock)?;
+            return Err(error);
+        }
+    };
+    let mut stands = false;
+    let mut note = || {
+        stands = true;
+        app.store.note(&Event::of(event, &changed).in_lane_of(&changed));
+    };
+    match app.store.change_pending(&task, changed.clone(), lock, &mut note) {
+        Ok(()) => Ok(changed),
+        Err(error) if stands => Err(although(&format!("{id} is changed"), error.into())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn note_hold(app: &App, name: &'static str, hold: &Hold) {
+    let data = json!({
+        "what": hold.held.text(),
+        "until": hold.until.map(|at| at.to_string()),
+        "reason": hold.reason,
+        "by": hold.by,
+    });
+    let mut event = Event::new(name).with(data);
+    if let Held::Lane(lane) = &hold.held {
+        event = event.in_lane(lane);
+    }
+    app.store.note(&event);
 }
 
 /// How much of the time of `--start-within` is left, in milliseconds.

@@ -1,7 +1,7 @@
 //! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task. It waits again
 //! for the tasks it comes after, so a chain that is retried as a whole runs in its order.
 
-use crate::app::queue::accepted::although;
+use crate::app::queue::accepted::{although, not_recorded};
 use crate::app::queue::idempotency::take_again;
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code, Kind};
@@ -31,105 +31,103 @@ pub enum Remembered {
     Dropped,
 }
 
-impl App {
-    /// Queues a finished task again.
-    pub fn retry(&self, id: TaskId, order: Order, memory: Remembered) -> Result<Task, AppError> {
-        let task = self.existing(id)?;
-        if lifecycle::next(task.status(), Trigger::Retry).is_none() {
-            return Err(AppError::new(
-                Kind::No,
-                Code::TaskNotOver,
-                format!("{id} is {}, so there is nothing to retry", task.status()),
-            )
-            .next(format!("luzia show {id}")));
-        }
-        check_places(&task)?;
-        let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
-        let after = self.still_before(&task, &comes_after)?;
-        let busy =
-            || AppError::new(Kind::Busy, Code::TaskBusy, format!("somebody acts for {id} right now")).hint("try again");
-        let lock = self.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
-        let Some((Place::Done, task)) = self.store.find(id)? else { return Err(busy()) };
-        let again = Task {
-            state: TaskState::Pending,
-            // One that started has met its moment; the due time since was that of a pause between attempts.
-            due_at: task.due_at.filter(|_| task.starts == 0),
-            start_by: None,
-            after,
-            comes_after,
-            claims: 0,
-            // One more attempt than were spent, whatever the limit was.
-            retries: task.retries.max(task.failures),
-            terms: Terms { failed_dependency: None, subject_changed: None, ..task.terms },
-            ..task
-        };
-        let key = again.key.as_deref().map(|key| self.store.enter_key(key)).transpose()?;
-        let _key = key.map(|slot| take_again(slot, id)).transpose()?;
-        if memory == Remembered::Dropped {
-            self.store.forget_steps(id)?;
-        }
-        let ending = Ending::of(again);
-        if let Err(error) = self.store.record_ending(&ending, None) {
-            // Nothing may begin again after an answer that says it could not be asked for.
-            let withdrawn = self.store.withdraw_ending(id, lock);
-            return Err(self.not_recorded(id, error.into(), &withdrawn));
-        }
-        // From here on it is retried, whichever process brings it to its end.
-        self.store.note(&Event::of("retried", ending.task()));
-        self.show_outside(ending.task());
-        let settled = self.store.settle(&ending, lock).map_err(AppError::from);
-        settled.map_err(|error| although(&format!("{id} is queued again"), error))?;
-        Ok(ending.into_task())
+/// Queues a finished task again.
+pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<Task, AppError> {
+    let task = app.existing(id)?;
+    if lifecycle::next(task.status(), Trigger::Retry).is_none() {
+        return Err(AppError::new(
+            Kind::No,
+            Code::TaskNotOver,
+            format!("{id} is {}, so there is nothing to retry", task.status()),
+        )
+        .next(format!("luzia show {id}")));
     }
+    check_places(&task)?;
+    let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
+    let after = still_before(app, &task, &comes_after)?;
+    let busy =
+        || AppError::new(Kind::Busy, Code::TaskBusy, format!("somebody acts for {id} right now")).hint("try again");
+    let lock = app.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
+    let Some((Place::Done, task)) = app.store.find(id)? else { return Err(busy()) };
+    let again = Task {
+        state: TaskState::Pending,
+        // One that started has met its moment; the due time since was that of a pause between attempts.
+        due_at: task.due_at.filter(|_| task.starts == 0),
+        start_by: None,
+        after,
+        comes_after,
+        claims: 0,
+        // One more attempt than were spent, whatever the limit was.
+        retries: task.retries.max(task.failures),
+        terms: Terms { failed_dependency: None, subject_changed: None, ..task.terms },
+        ..task
+    };
+    let key = again.key.as_deref().map(|key| app.store.enter_key(key)).transpose()?;
+    let _key = key.map(|slot| take_again(slot, id)).transpose()?;
+    if memory == Remembered::Dropped {
+        app.store.forget_steps(id)?;
+    }
+    let ending = Ending::of(again);
+    if let Err(error) = app.store.record_ending(&ending, None) {
+        // Nothing may begin again after an answer that says it could not be asked for.
+        let withdrawn = app.store.withdraw_ending(id, lock);
+        return Err(not_recorded(app, id, error.into(), &withdrawn));
+    }
+    // From here on it is retried, whichever process brings it to its end.
+    app.store.note(&Event::of("retried", ending.task()));
+    show_outside(app, ending.task());
+    let settled = app.store.settle(&ending, lock).map_err(AppError::from);
+    settled.map_err(|error| although(&format!("{id} is queued again"), error))?;
+    Ok(ending.into_task())
+}
 
-    /// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.
-    fn still_before(&self, task: &Task, comes_after: &[TaskId]) -> Result<Vec<TaskId>, AppError> {
-        let mut open = Vec::new();
-        for before in comes_after {
-            let found = self.find(*before)?.map(|(_, other)| other);
-            let is_met = met(task.wanted(*before), found.as_ref().map(|other| other.status()));
-            match found {
-                _ if is_met == Met::Yes => {}
-                Some(other) if other.status().is_final() => {
-                    let how = format!("is {}", other.status());
-                    return Err(out_of_order(task.id, *before, &how)
-                        .hint(format!("retry the chain, or --no-after: {} then waits for no other task", task.id))
-                        .next(format!("luzia retry {}", self.chain_to(task)?)));
-                }
-                Some(_) => open.push(*before),
-                // Pruned since, and it had completed if this one ever started.
-                None if task.starts > 0 => {}
-                None => {
-                    return Err(out_of_order(task.id, *before, "is gone")
-                        .hint("nobody knows any more how that ended; --no-after does without it")
-                        .next(format!("luzia retry --no-after {}", task.id)));
-                }
+/// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.
+fn still_before(app: &App, task: &Task, comes_after: &[TaskId]) -> Result<Vec<TaskId>, AppError> {
+    let mut open = Vec::new();
+    for before in comes_after {
+        let found = app.find(*before)?.map(|(_, other)| other);
+        let is_met = met(task.wanted(*before), found.as_ref().map(|other| other.status()));
+        match found {
+            _ if is_met == Met::Yes => {}
+            Some(other) if other.status().is_final() => {
+                let how = format!("is {}", other.status());
+                return Err(out_of_order(task.id, *before, &how)
+                    .hint(format!("retry the chain, or --no-after: {} then waits for no other task", task.id))
+                    .next(format!("luzia retry {}", chain_to(app, task)?)));
+            }
+            Some(_) => open.push(*before),
+            // Pruned since, and it had completed if this one ever started.
+            None if task.starts > 0 => {}
+            None => {
+                return Err(out_of_order(task.id, *before, "is gone")
+                    .hint("nobody knows any more how that ended; --no-after does without it")
+                    .next(format!("luzia retry --no-after {}", task.id)));
             }
         }
-        Ok(open)
     }
+    Ok(open)
+}
 
-    /// The task and all that it comes after that are over and did not complete, as arguments.
-    fn chain_to(&self, task: &Task) -> Result<String, AppError> {
-        let (mut chain, mut open) = (BTreeSet::from([task.id]), task.comes_after.clone());
-        while let Some(id) = open.pop() {
-            let failed = self
-                .find(id)?
-                .map(|(_, other)| other)
-                .filter(|other| other.status().is_final() && other.status() != Status::Completed);
-            if let Some(other) = failed.filter(|other| chain.insert(other.id)) {
-                open.extend(other.comes_after);
-            }
+/// The task and all that it comes after that are over and did not complete, as arguments.
+fn chain_to(app: &App, task: &Task) -> Result<String, AppError> {
+    let (mut chain, mut open) = (BTreeSet::from([task.id]), task.comes_after.clone());
+    while let Some(id) = open.pop() {
+        let failed = app
+            .find(id)?
+            .map(|(_, other)| other)
+            .filter(|other| other.status().is_final() && other.status() != Status::Completed);
+        if let Some(other) = failed.filter(|other| chain.insert(other.id)) {
+            open.extend(other.comes_after);
         }
-        Ok(chain.iter().map(TaskId::to_string).collect::<Vec<_>>().join(" "))
     }
+    Ok(chain.iter().map(TaskId::to_string).collect::<Vec<_>>().join(" "))
+}
 
-    /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
-    fn show_outside(&self, task: &Task) {
-        let Ok(Some(conductor)) = self.run_dir.conductor(&task.conductor_dir, false) else { return };
-        if let Err(error) = conductor.close_late(task) {
-            self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
-        }
+/// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
+fn show_outside(app: &App, task: &Task) {
+    let Ok(Some(conductor)) = app.run_dir.conductor(&task.conductor_dir, false) else { return };
+    if let Err(error) = conductor.close_late(task) {
+        app.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
     }
 }
 

@@ -1,16 +1,29 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
-mod batch;
+pub(crate) mod batch;
 mod standby;
 
-use crate::app::foresee::{Estimate, QUICK};
+use super::accepted::after_accepting;
+use super::cancel::{cancel_pending, request_end};
+use crate::app::config_reload::config;
+use crate::app::foresee::{Estimate, QUICK, expected};
+use crate::app::hooks::run_hooks_telling;
+use crate::app::loans::end_loans;
+use crate::app::look::explain;
+use crate::app::look::explain::first_obstacle;
+use crate::app::look::logs::copy_logs;
+use crate::app::look::shortage::standstill;
 use crate::app::look::tail::{Piece, Stream, Tail};
-use crate::app::pass::daemon::is_passing;
+use crate::app::pass::borrowers::lend_to;
+use crate::app::pass::daemon::{is_passing, pass_patiently};
+use crate::app::pass::pass;
+use crate::app::pass::reach::own_context;
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
 use crate::store::{Changes, Duty, Lending, Presence};
+use standby::stand_by;
 use std::time::Duration;
 
 /// What the user of `run` wants next; asked between two steps.
@@ -67,290 +80,288 @@ struct Seat {
     shortage: Option<Obstacle>,
 }
 
-impl App {
-    /// For `run --no-wait`: makes a pass, and takes a task that this did not start out of the queue again. Gives that task
-    /// and what kept it.
-    pub fn start_or_take_back(&self, id: TaskId) -> Result<Option<(Task, Obstacle)>, AppError> {
-        self.pass()?;
-        let task = self.existing(id)?;
-        Ok(self.take_back_if_blocked(&task)?.map(|obstacle| (task, obstacle)))
-    }
+/// For `run --no-wait`: makes a pass, and takes a task that this did not start out of the queue again. Gives that task
+/// and what kept it.
+pub fn start_or_take_back(app: &App, id: TaskId) -> Result<Option<(Task, Obstacle)>, AppError> {
+    pass(app)?;
+    let task = app.existing(id)?;
+    Ok(take_back_if_blocked(app, &task)?.map(|obstacle| (task, obstacle)))
+}
 
-    /// For `run --no-wait` that has met a task with its key: makes a pass, and gives the task and what keeps it where it has
-    /// not started. It stays where it is.
-    pub fn start_or_leave(&self, id: TaskId) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
-        self.pass()?;
-        let task = self.existing(id)?;
-        Ok(match task.status() {
-            Status::Pending => Some((self.first_obstacle(&task)?, task)),
-            Status::Waiting => Some((None, task)),
-            _ => None,
+/// For `run --no-wait` that has met a task with its key: makes a pass, and gives the task and what keeps it where it has
+/// not started. It stays where it is.
+pub fn start_or_leave(app: &App, id: TaskId) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
+    pass(app)?;
+    let task = app.existing(id)?;
+    Ok(match task.status() {
+        Status::Pending => Some((first_obstacle(app, &task)?, task)),
+        Status::Waiting => Some((None, task)),
+        _ => None,
+    }
+    .map(|(obstacle, task)| (task, obstacle)))
+}
+
+/// Whether others wait for the end of a task by its key.
+pub fn is_followed(app: &App, id: TaskId) -> bool {
+    app.store.is_followed(id).unwrap_or(false)
+}
+
+/// Says that this process waits for a task that it has met by its key, as long as it keeps what it gets: nobody else's
+/// interrupt ends such a task.
+pub fn follow(app: &App, accepted: &Accepted) -> Result<Option<Lending>, AppError> {
+    let is_met = !accepted.created && !accepted.task.status().is_final();
+    Ok(is_met.then(|| app.store.follow(accepted.task.id)).transpose()?)
+}
+
+/// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
+fn take_back_if_blocked(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    let mut status = task.status();
+    // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
+    while status == Status::Pending {
+        let obstacle = first_obstacle(app, task)?;
+        if cancel_pending(app, task.id, "run --no-wait", Some("it could not start at once"))?.is_some() {
+            return Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 })));
         }
-        .map(|(obstacle, task)| (task, obstacle)))
+        status = app.existing(task.id)?.status();
     }
+    Ok(None)
+}
 
-    /// Whether others wait for the end of a task by its key.
-    pub fn is_followed(&self, id: TaskId) -> bool {
-        self.store.is_followed(id).unwrap_or(false)
-    }
+/// The messages of a task's events, in the words of their source, for `-v`.
+pub fn event_messages(app: &App, id: TaskId, since: crate::model::Timestamp) -> Result<Vec<String>, AppError> {
+    let name = id.to_string();
+    let is_its = |line: &serde_json::Value| line.get("task").and_then(|task| task.as_str()) == Some(name.as_str());
+    let events = app.store.events_since(since)?;
+    let messages = events.iter().filter(|event| is_its(&event.line)).filter_map(|event| event.line.get("message"));
+    Ok(messages.filter_map(|message| message.as_str()).map(str::to_owned).collect())
+}
 
-    /// Says that this process waits for a task that it has met by its key, as long as it keeps what it gets: nobody else's
-    /// interrupt ends such a task.
-    pub fn follow(&self, accepted: &Accepted) -> Result<Option<Lending>, AppError> {
-        let is_met = !accepted.created && !accepted.task.status().is_final();
-        Ok(is_met.then(|| self.store.follow(accepted.task.id)).transpose()?)
-    }
+/// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
+/// it is when it is to be left.
+pub fn see_through(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
+    watch_over(app, id, group_output, audience).map_err(|error| after_accepting(app, id, error))
+}
 
-    /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
-    fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        let mut status = task.status();
-        // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
-        while status == Status::Pending {
-            let obstacle = self.first_obstacle(task)?;
-            if self.cancel_pending(task.id, "run --no-wait", Some("it could not start at once"))?.is_some() {
-                return Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 })));
-            }
-            status = self.existing(task.id)?.status();
+fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
+    let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
+    let lent = lend_to(app, std::iter::once(id))?;
+    let changes = Some(app.store.watch());
+    let mut seat = Seat { presence: None, duty: None, changes, looked_ms: app.host.boot_ms(), shortage: None };
+    let mut told = None;
+    let mut wished = Wish::GoOn;
+    loop {
+        run_hooks_telling(app, &mut |error| audience.failed(error));
+        let wish = match audience.wish() {
+            Wish::Unread | Wish::Cancel | Wish::Kill if is_followed(app, id) => Wish::Leave,
+            wish => wish,
+        };
+        // What was asked for while an attempt came to its end is asked for again before the next one.
+        let is_new = wish != wished || wish != Wish::GoOn && app.existing(id)?.status() == Status::Pending;
+        if is_new && carry_out_or_tell(app, id, wish, audience)? {
+            wished = wish;
         }
-        Ok(None)
-    }
-
-    /// The messages of a task's events, in the words of their source, for `-v`.
-    pub fn event_messages(&self, id: TaskId, since: crate::model::Timestamp) -> Result<Vec<String>, AppError> {
-        let name = id.to_string();
-        let is_its = |line: &serde_json::Value| line.get("task").and_then(|task| task.as_str()) == Some(name.as_str());
-        let events = self.store.events_since(since)?;
-        let messages = events.iter().filter(|event| is_its(&event.line)).filter_map(|event| event.line.get("message"));
-        Ok(messages.filter_map(|message| message.as_str()).map(str::to_owned).collect())
-    }
-
-    /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
-    /// it is when it is to be left.
-    pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
-        self.watch_over(id, group_output, audience).map_err(|error| self.after_accepting(id, error))
-    }
-
-    fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
-        let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
-        let lent = self.lend_to(std::iter::once(id))?;
-        let changes = Some(self.store.watch());
-        let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.host.boot_ms(), shortage: None };
-        let mut told = None;
-        let mut wished = Wish::GoOn;
-        loop {
-            self.run_hooks_telling(&mut |error| audience.failed(error));
-            let wish = match audience.wish() {
-                Wish::Unread | Wish::Cancel | Wish::Kill if self.is_followed(id) => Wish::Leave,
-                wish => wish,
-            };
-            // What was asked for while an attempt came to its end is asked for again before the next one.
-            let is_new = wish != wished || wish != Wish::GoOn && self.existing(id)?.status() == Status::Pending;
-            if is_new && self.carry_out_or_tell(id, wish, audience)? {
-                wished = wish;
-            }
-            let mut task = self.existing(id)?;
-            if wish == Wish::Leave {
-                if audience.waits_on() {
-                    // Until this process ends.
-                    std::mem::forget(lent);
-                } else {
-                    self.end_loans(lent, false, None)?;
-                }
-                return Ok(task);
-            }
-            let is_waiting = wish == wished && told.is_some_and(|(status, _)| status == Status::Pending);
-            if task.status() != Status::Pending {
-                task = self.look_after(task, &mut seat, audience)?;
-            } else if self.dispatch_or_stand_by(&task, &mut seat, is_waiting.then_some(wished), audience)? {
-                task = self.existing(id)?;
+        let mut task = app.existing(id)?;
+        if wish == Wish::Leave {
+            if audience.waits_on() {
+                // Until this process ends.
+                std::mem::forget(lent);
             } else {
-                continue;
+                end_loans(app, lent, false, None)?;
             }
-            let obstacle = self.obstacle_of(&task, &seat)?;
-            let word = (task.status(), obstacle.as_ref().map(Obstacle::word));
-            let is_first = told.is_none();
-            if told.replace(word) != Some(word) {
-                let place = self.place_of(&task, obstacle.as_ref(), is_first)?;
-                audience.progress(&task, obstacle.as_ref(), place.as_ref());
-            }
-            let may_print = (!group_output || task.status().is_final()) && wished != Wish::Unread;
-            let mut is_told = true;
-            // What never started has no logs, and perhaps no directory for them.
-            if may_print && task.last_start.is_some() {
-                // A command may write faster than its output can be passed on: the wish of its user does not wait for that.
-                let kept_wish = (!task.status().is_final()).then_some(wished);
-                is_told = self.pass_logs_on(&task, &mut tails, kept_wish, audience)?;
-            }
-            if task.status().is_final() && (is_told || wished == Wish::Kill) {
-                self.end_loans(lent, true, None)?;
-                return Ok(task);
-            }
-            let is_patient = task.status() == Status::Pending && audience.wish() == wished;
-            let pause = if is_patient { self.config().poll_interval_ms } else { 20 };
-            let pause = Duration::from_millis(pause.clamp(1, 1000));
-            seat.changes.get_or_insert_with(|| self.store.watch()).wait(pause);
-        }
-    }
-
-    /// The place of a task that waits for something; with an estimate where that is asked for and costs little.
-    pub fn place_of(
-        &self,
-        task: &Task,
-        obstacle: Option<&Obstacle>,
-        estimates: bool,
-    ) -> Result<Option<InQueue>, AppError> {
-        let Some(obstacle) = obstacle.filter(|_| task.status() == Status::Pending) else { return Ok(None) };
-        let position = self.position(task)?.saturating_add(1);
-        // An estimate is a courtesy: an error there is no error of the verb.
-        let estimate =
-            if estimates { self.expected(task, std::slice::from_ref(obstacle), QUICK).ok().flatten() } else { None };
-        Ok(Some(InQueue { position, estimate }))
-    }
-
-    /// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried
-    /// and the caller is to look again. `wished` is what the user wants while the wait may go on.
-    fn dispatch_or_stand_by(
-        &self,
-        task: &Task,
-        seat: &mut Seat,
-        wished: Option<Wish>,
-        audience: &mut dyn Audience,
-    ) -> Result<bool, AppError> {
-        if seat.presence.is_none() {
-            // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
-            seat.presence = self.patiently(self.store.join_dispatchers(self.own_context().0.id()), audience)?;
-        }
-        if seat.duty.is_none() {
-            seat.duty = self.store.try_duty(self.own_context().0.id())?;
-        }
-        if let (None, Some(wished)) = (&seat.duty, wished) {
-            seat.changes = None;
-            if self.stand_by(task, &mut seat.duty, &mut || audience.wish() == wished)? {
-                return Ok(false);
-            }
-        }
-        if let (Some(duty), Some(_)) = (&mut seat.duty, wished) {
-            self.store.show_duty(duty, self.own_context().0.id());
-        }
-        seat.changes.get_or_insert_with(|| self.store.watch());
-        // A pass at once, and again whenever something may have changed.
-        self.pass_beside(task.id, audience)?;
-        Ok(true)
-    }
-
-    /// A pass in which the tasks of others may fail: a task that has left the queue is followed all the same.
-    fn pass_beside(&self, id: TaskId, audience: &mut dyn Audience) -> Result<(), AppError> {
-        match self.pass_patiently(is_passing, &mut |error| audience.failed(error)) {
-            Err(error) if self.existing(id)?.status() != Status::Pending => audience.failed(&error),
-            other => drop(other?),
-        }
-        Ok(())
-    }
-
-    /// One round for a task that has left the queue. Its `run` makes no passes for others and does not count as a
-    /// dispatcher.
-    fn look_after(&self, task: Task, seat: &mut Seat, audience: &mut dyn Audience) -> Result<Task, AppError> {
-        seat.presence = None;
-        if seat.duty.take().is_some() {
-            // A `run` that found the duty taken relies on a pass after its record appeared.
-            self.pass_beside(task.id, audience)?;
-        }
-        if self.host.boot_ms().saturating_sub(seat.looked_ms) < self.config().poll_interval_ms {
             return Ok(task);
         }
-        seat.looked_ms = self.host.boot_ms();
-        // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
-        let task = if task.status().is_final() || self.run_dir.is_supervised(task.id)? {
-            task
+        let is_waiting = wish == wished && told.is_some_and(|(status, _)| status == Status::Pending);
+        if task.status() != Status::Pending {
+            task = look_after(app, task, &mut seat, audience)?;
+        } else if dispatch_or_stand_by(app, &task, &mut seat, is_waiting.then_some(wished), audience)? {
+            task = app.existing(id)?;
         } else {
-            self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
-            self.existing(task.id)?
-        };
-        seat.shortage = self.standstill(&task)?;
-        Ok(task)
-    }
-
-    /// What keeps a pending task, or what a running one waits for. A file that stays locked leaves that open.
-    fn obstacle_of(&self, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, AppError> {
-        match task.status() {
-            Status::Pending => {}
-            Status::Running => return Ok(seat.shortage.clone()),
-            _ => return Ok(None),
+            continue;
         }
-        match self.first_obstacle(task) {
-            Err(error) if is_busy(&error) => Ok(None),
-            other => other,
+        let obstacle = obstacle_of(app, &task, &seat)?;
+        let word = (task.status(), obstacle.as_ref().map(Obstacle::word));
+        let is_first = told.is_none();
+        if told.replace(word) != Some(word) {
+            let place = place_of(app, &task, obstacle.as_ref(), is_first)?;
+            audience.progress(&task, obstacle.as_ref(), place.as_ref());
         }
-    }
-
-    /// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends
-    /// its `run`.
-    fn patiently<T, E: Into<AppError>>(
-        &self,
-        result: Result<T, E>,
-        audience: &mut dyn Audience,
-    ) -> Result<Option<T>, AppError> {
-        match result.map_err(Into::into) {
-            Ok(value) => Ok(Some(value)),
-            Err(error) if is_busy(&error) => {
-                audience.failed(&error);
-                Ok(None)
-            }
-            Err(error) => Err(error),
+        let may_print = (!group_output || task.status().is_final()) && wished != Wish::Unread;
+        let mut is_told = true;
+        // What never started has no logs, and perhaps no directory for them.
+        if may_print && task.last_start.is_some() {
+            // A command may write faster than its output can be passed on: the wish of its user does not wait for that.
+            let kept_wish = (!task.status().is_final()).then_some(wished);
+            is_told = pass_logs_on(app, &task, &mut tails, kept_wish, audience)?;
         }
+        if task.status().is_final() && (is_told || wished == Wish::Kill) {
+            end_loans(app, lent, true, None)?;
+            return Ok(task);
+        }
+        let is_patient = task.status() == Status::Pending && audience.wish() == wished;
+        let pause = if is_patient { config(app).poll_interval_ms } else { 20 };
+        let pause = Duration::from_millis(pause.clamp(1, 1000));
+        seat.changes.get_or_insert_with(|| app.store.watch()).wait(pause);
     }
+}
 
-    /// Passes on what a task has written since the last call; stops when the user wants something else than `wished`. False
-    /// when not all of it could be passed on: `tails` and `audience` keep the rest.
-    fn pass_logs_on(
-        &self,
-        task: &Task,
-        tails: &mut [Tail],
-        wished: Option<Wish>,
-        audience: &mut dyn Audience,
-    ) -> Result<bool, AppError> {
-        let mut sink = |piece: Piece<'_>| {
-            match piece {
-                Piece::Bytes { stream, bytes, .. } if !audience.output(stream, bytes) => return false,
-                Piece::Dropped { stream, bytes } => audience.dropped(stream, bytes),
-                Piece::Bytes { .. } | Piece::Attempt { .. } => {}
-            }
-            wished.is_none_or(|wished| audience.wish() == wished)
-        };
-        // What the audience kept from the last call goes first.
-        let nothing = Piece::Bytes { stream: Stream::Out, bytes: b"", attempt: 0, at: task.created_at };
-        Ok(sink(nothing) && self.copy_logs(task, tails, &mut sink)?)
+/// The place of a task that waits for something; with an estimate where that is asked for and costs little.
+pub fn place_of(
+    app: &App,
+    task: &Task,
+    obstacle: Option<&Obstacle>,
+    estimates: bool,
+) -> Result<Option<InQueue>, AppError> {
+    let Some(obstacle) = obstacle.filter(|_| task.status() == Status::Pending) else { return Ok(None) };
+    let position = explain::position(app, task)?.saturating_add(1);
+    // An estimate is a courtesy: an error there is no error of the verb.
+    let estimate =
+        if estimates { expected(app, task, std::slice::from_ref(obstacle), QUICK).ok().flatten() } else { None };
+    Ok(Some(InQueue { position, estimate }))
+}
+
+/// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried
+/// and the caller is to look again. `wished` is what the user wants while the wait may go on.
+fn dispatch_or_stand_by(
+    app: &App,
+    task: &Task,
+    seat: &mut Seat,
+    wished: Option<Wish>,
+    audience: &mut dyn Audience,
+) -> Result<bool, AppError> {
+    if seat.presence.is_none() {
+        // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
+        seat.presence = patiently(app, app.store.join_dispatchers(own_context(app).0.id()), audience)?;
     }
-
-    /// False when it is to be tried again.
-    fn carry_out_or_tell(&self, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
-        match self.carry_out(id, wish) {
-            Err(error) if is_busy(&error) => {
-                audience.failed(&error);
-                Ok(false)
-            }
-            // A user who wants to leave is not kept.
-            Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
-                audience.failed(&self.after_accepting(id, error));
-                Ok(false)
-            }
-            other => other,
+    if seat.duty.is_none() {
+        seat.duty = app.store.try_duty(own_context(app).0.id())?;
+    }
+    if let (None, Some(wished)) = (&seat.duty, wished) {
+        seat.changes = None;
+        if stand_by(app, task, &mut seat.duty, &mut || audience.wish() == wished)? {
+            return Ok(false);
         }
     }
+    if let (Some(duty), Some(_)) = (&mut seat.duty, wished) {
+        app.store.show_duty(duty, own_context(app).0.id());
+    }
+    seat.changes.get_or_insert_with(|| app.store.watch());
+    // A pass at once, and again whenever something may have changed.
+    pass_beside(app, task.id, audience)?;
+    Ok(true)
+}
 
-    /// False when it is to be tried again.
-    fn carry_out(&self, id: TaskId, wish: Wish) -> Result<bool, AppError> {
-        let (reason, grace_ms) = match wish {
-            Wish::GoOn | Wish::Leave => return Ok(true),
-            Wish::Unread => ("nobody reads its output any more", None),
-            Wish::Cancel => ("interrupted by its user", None),
-            Wish::Kill => ("interrupted by its user", Some(0)),
-        };
-        // The end itself is seen by the loop of the caller; here the request is only made.
-        match self.request_end(id, "run", Some(reason), grace_ms) {
-            Err(error) if error.0.code == Code::TaskOver => Ok(true),
-            other => other,
+/// A pass in which the tasks of others may fail: a task that has left the queue is followed all the same.
+fn pass_beside(app: &App, id: TaskId, audience: &mut dyn Audience) -> Result<(), AppError> {
+    match pass_patiently(app, is_passing, &mut |error| audience.failed(error)) {
+        Err(error) if app.existing(id)?.status() != Status::Pending => audience.failed(&error),
+        other => drop(other?),
+    }
+    Ok(())
+}
+
+/// One round for a task that has left the queue. Its `run` makes no passes for others and does not count as a
+/// dispatcher.
+fn look_after(app: &App, task: Task, seat: &mut Seat, audience: &mut dyn Audience) -> Result<Task, AppError> {
+    seat.presence = None;
+    if seat.duty.take().is_some() {
+        // A `run` that found the duty taken relies on a pass after its record appeared.
+        pass_beside(app, task.id, audience)?;
+    }
+    if app.host.boot_ms().saturating_sub(seat.looked_ms) < config(app).poll_interval_ms {
+        return Ok(task);
+    }
+    seat.looked_ms = app.host.boot_ms();
+    // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
+    let task = if task.status().is_final() || app.run_dir.is_supervised(task.id)? {
+        task
+    } else {
+        pass_patiently(app, is_passing, &mut |error| audience.failed(error))?;
+        app.existing(task.id)?
+    };
+    seat.shortage = standstill(app, &task)?;
+    Ok(task)
+}
+
+/// What keeps a pending task, or what a running one waits for. A file that stays locked leaves that open.
+fn obstacle_of(app: &App, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, AppError> {
+    match task.status() {
+        Status::Pending => {}
+        Status::Running => return Ok(seat.shortage.clone()),
+        _ => return Ok(None),
+    }
+    match first_obstacle(app, task) {
+        Err(error) if is_busy(&error) => Ok(None),
+        other => other,
+    }
+}
+
+/// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends
+/// its `run`.
+fn patiently<T, E: Into<AppError>>(
+    app: &App,
+    result: Result<T, E>,
+    audience: &mut dyn Audience,
+) -> Result<Option<T>, AppError> {
+    match result.map_err(Into::into) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if is_busy(&error) => {
+            audience.failed(&error);
+            Ok(None)
         }
+        Err(error) => Err(error),
+    }
+}
+
+/// Passes on what a task has written since the last call; stops when the user wants something else than `wished`. False
+/// when not all of it could be passed on: `tails` and `audience` keep the rest.
+fn pass_logs_on(
+    app: &App,
+    task: &Task,
+    tails: &mut [Tail],
+    wished: Option<Wish>,
+    audience: &mut dyn Audience,
+) -> Result<bool, AppError> {
+    let mut sink = |piece: Piece<'_>| {
+        match piece {
+            Piece::Bytes { stream, bytes, .. } if !audience.output(stream, bytes) => return false,
+            Piece::Dropped { stream, bytes } => audience.dropped(stream, bytes),
+            Piece::Bytes { .. } | Piece::Attempt { .. } => {}
+        }
+        wished.is_none_or(|wished| audience.wish() == wished)
+    };
+    // What the audience kept from the last call goes first.
+    let nothing = Piece::Bytes { stream: Stream::Out, bytes: b"", attempt: 0, at: task.created_at };
+    Ok(sink(nothing) && copy_logs(app, task, tails, &mut sink)?)
+}
+
+/// False when it is to be tried again.
+fn carry_out_or_tell(app: &App, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
+    match carry_out(app, id, wish) {
+        Err(error) if is_busy(&error) => {
+            audience.failed(&error);
+            Ok(false)
+        }
+        // A user who wants to leave is not kept.
+        Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
+            audience.failed(&after_accepting(app, id, error));
+            Ok(false)
+        }
+        other => other,
+    }
+}
+
+/// False when it is to be tried again.
+fn carry_out(app: &App, id: TaskId, wish: Wish) -> Result<bool, AppError> {
+    let (reason, grace_ms) = match wish {
+        Wish::GoOn | Wish::Leave => return Ok(true),
+        Wish::Unread => ("nobody reads its output any more", None),
+        Wish::Cancel => ("interrupted by its user", None),
+        Wish::Kill => ("interrupted by its user", Some(0)),
+    };
+    // The end itself is seen by the loop of the caller; here the request is only made.
+    match request_end(app, id, "run", Some(reason), grace_ms) {
+        Err(error) if error.0.code == Code::TaskOver => Ok(true),
+        other => other,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `luzia finish`: a task says how it ends.
 
+use crate::app::steps::unfinished;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
@@ -28,36 +29,34 @@ pub fn finish_of(status: Status, summary: Option<&str>, data: Option<&str>) -> R
     Ok(Finish { status, summary: summary.map(str::to_owned), data: data.map(str::to_owned) })
 }
 
-impl App {
-    /// Records how a task ends whose command runs. What it has said before stands.
-    pub fn finish(&self, id: TaskId, finish: &Finish) -> Result<(), AppError> {
-        let task = self.unfinished(id)?;
-        let not_running = || {
-            AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was changed"))
-                .next(format!("luzia show {id}"))
-        };
-        let start = self.store.started(id)?.flatten().map(|started| started.start);
-        let start = start.filter(|_| task.status() == Status::Running).ok_or_else(not_running)?;
-        let check = || {
-            // It may have ended while this process waited for the lock.
-            self.unfinished(id)?;
-            let now = self.store.started(id)?.flatten().map(|started| started.start);
-            if now == Some(start) { Ok(()) } else { Err(not_running()) }
-        };
-        match self.store.record_finish(id, start, finish, check)? {
-            None => {
-                let data = json!({ "status": finish.status.word(), "summary": finish.summary });
-                self.store.note(&Event::of("finish_said", &task).with(data));
-                Ok(())
-            }
-            Some(said) if said == *finish => Ok(()),
-            Some(said) => Err(AppError::new(
-                Kind::No,
-                Code::FinishSaid,
-                format!("{id} has said already that it is {}; nothing was changed", said.status),
-            )
-            .hint("the task is over when its command ends")
-            .next(format!("luzia show {id}"))),
+/// Records how a task ends whose command runs. What it has said before stands.
+pub fn finish(app: &App, id: TaskId, finish: &Finish) -> Result<(), AppError> {
+    let task = unfinished(app, id)?;
+    let not_running = || {
+        AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was changed"))
+            .next(format!("luzia show {id}"))
+    };
+    let start = app.store.started(id)?.flatten().map(|started| started.start);
+    let start = start.filter(|_| task.status() == Status::Running).ok_or_else(not_running)?;
+    let check = || {
+        // It may have ended while this process waited for the lock.
+        unfinished(app, id)?;
+        let now = app.store.started(id)?.flatten().map(|started| started.start);
+        if now == Some(start) { Ok(()) } else { Err(not_running()) }
+    };
+    match app.store.record_finish(id, start, finish, check)? {
+        None => {
+            let data = json!({ "status": finish.status.word(), "summary": finish.summary });
+            app.store.note(&Event::of("finish_said", &task).with(data));
+            Ok(())
         }
+        Some(said) if said == *finish => Ok(()),
+        Some(said) => Err(AppError::new(
+            Kind::No,
+            Code::FinishSaid,
+            format!("{id} has said already that it is {}; nothing was changed", said.status),
+        )
+        .hint("the task is over when its command ends")
+        .next(format!("luzia show {id}"))),
     }
 }

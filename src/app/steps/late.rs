@@ -8,66 +8,64 @@ use crate::policy::steps::waits::{Phase, Wait, WaitKind};
 use crate::store::{Event, LateCommand, OpenWait, StoreError, Waits};
 use serde_json::json;
 
-impl App {
-    /// Tells that the time of a wait has run out, and what that means: it waits once more, or is over.
-    pub(super) fn note_late(&self, task: &Task, open: &OpenWait, after: Wait) {
-        let means = match after.phase {
-            Phase::Waiting => "retry",
-            Phase::PassedOver => "continue",
-            _ => "fail",
-        };
-        let data = json!({ "waited_for": open.kind, "event": open.event, "timeouts": after.timeouts, "means": means });
-        self.store.note(&Event::of("wait_timeout", task).with(data));
-    }
+/// Tells that the time of a wait has run out, and what that means: it waits once more, or is over.
+pub(super) fn note_late(app: &App, task: &Task, open: &OpenWait, after: Wait) {
+    let means = match after.phase {
+        Phase::Waiting => "retry",
+        Phase::PassedOver => "continue",
+        _ => "fail",
+    };
+    let data = json!({ "waited_for": open.kind, "event": open.event, "timeouts": after.timeouts, "means": means });
+    app.store.note(&Event::of("wait_timeout", task).with(data));
+}
 
-    /// Removes the variables of an earlier answer when the time of a wait has run out and its task goes on: nobody takes the old answer for a new one.
-    pub(super) fn forget_answer(&self, id: TaskId, open: &OpenWait, after: Wait) -> Result<(), AppError> {
-        let kind = WaitKind::parse(&open.kind).filter(|_| after.phase == Phase::PassedOver);
-        let Some(kind) = kind.filter(|_| self.store.has_steps(id).is_ok_and(|has| has)) else { return Ok(()) };
-        let old = row(kind).variables;
-        if self.store.vars(id)?.vars.keys().any(|name| old.contains(&name.as_str())) {
-            self.store.change_vars::<AppError>(id, |vars| {
-                vars.retain(|name, _| !old.contains(&name.as_str()));
-                Ok(())
-            })?;
-        }
-        Ok(())
+/// Removes the variables of an earlier answer when the time of a wait has run out and its task goes on: nobody takes the old answer for a new one.
+pub(super) fn forget_answer(app: &App, id: TaskId, open: &OpenWait, after: Wait) -> Result<(), AppError> {
+    let kind = WaitKind::parse(&open.kind).filter(|_| after.phase == Phase::PassedOver);
+    let Some(kind) = kind.filter(|_| app.store.has_steps(id).is_ok_and(|has| has)) else { return Ok(()) };
+    let old = row(kind).variables;
+    if app.store.vars(id)?.vars.keys().any(|name| old.contains(&name.as_str())) {
+        app.store.change_vars::<AppError>(id, |vars| {
+            vars.retain(|name, _| !old.contains(&name.as_str()));
+            Ok(())
+        })?;
     }
+    Ok(())
+}
 
-    /// Notes in the waits of a task that the command of a wait begins. The caller makes that durable, and then starts it.
-    pub(super) fn late_begins(&self, waits: &mut Waits, position: usize) {
-        let begun_at = self.host.now().to_string();
-        waits.commands.push(LateCommand { position, begun_at, ..LateCommand::default() });
+/// Notes in the waits of a task that the command of a wait begins. The caller makes that durable, and then starts it.
+pub(super) fn late_begins(app: &App, waits: &mut Waits, position: usize) {
+    let begun_at = app.host.now().to_string();
+    waits.commands.push(LateCommand { position, begun_at, ..LateCommand::default() });
+}
+
+/// Notes how the command that began last has ended. The caller makes that durable.
+pub(super) fn late_ended(waits: &mut Waits, how: String) {
+    if let Some(command) = waits.commands.last_mut() {
+        command.ended = Some(how);
     }
+}
 
-    /// Notes how the command that began last has ended. The caller makes that durable.
-    pub(super) fn late_ended(waits: &mut Waits, how: String) {
-        if let Some(command) = waits.commands.last_mut() {
-            command.ended = Some(how);
-        }
+/// Says of each command that was begun and of whose end nothing is known that it may not have run to its end. The caller holds
+/// the wait of the task, so that none of them is being run, and makes it durable. Gives whether there was one.
+pub(super) fn tell_lost(app: &App, task: &Task, waits: &mut Waits) -> bool {
+    let mut has_lost = false;
+    for command in waits.commands.iter_mut().filter(|command| command.ended.is_none() && !command.is_lost) {
+        (command.is_lost, has_lost) = (true, true);
+        let said =
+            format!("the command of --timeout-do of {} may not have run to its end; it is not run again", task.id);
+        let data = json!({ "wait": command.position + 1, "begun_at": command.begun_at });
+        app.store.note(&Event::of("alert", task).saying(said).with(data));
     }
+    has_lost
+}
 
-    /// Says of each command that was begun and of whose end nothing is known that it may not have run to its end. The caller holds
-    /// the wait of the task, so that none of them is being run, and makes it durable. Gives whether there was one.
-    pub(super) fn tell_lost(&self, task: &Task, waits: &mut Waits) -> bool {
-        let mut has_lost = false;
-        for command in waits.commands.iter_mut().filter(|command| command.ended.is_none() && !command.is_lost) {
-            (command.is_lost, has_lost) = (true, true);
-            let said =
-                format!("the command of --timeout-do of {} may not have run to its end; it is not run again", task.id);
-            let data = json!({ "wait": command.position + 1, "begun_at": command.begun_at });
-            self.store.note(&Event::of("alert", task).saying(said).with(data));
-        }
-        has_lost
-    }
-
-    /// The commands of the waits of a task, in their order.
-    pub(super) fn late_commands(&self, id: TaskId) -> Result<Vec<LateCommand>, StoreError> {
-        match self.store.waits(id) {
-            Ok(waits) => Ok(waits.commands),
-            // A damaged `waits.json` ends the task at its next look. Until then the task is shown without its commands.
-            Err(StoreError::Corrupt { .. }) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+/// The commands of the waits of a task, in their order.
+pub(super) fn late_commands(app: &App, id: TaskId) -> Result<Vec<LateCommand>, StoreError> {
+    match app.store.waits(id) {
+        Ok(waits) => Ok(waits.commands),
+        // A damaged `waits.json` ends the task at its next look. Until then the task is shown without its commands.
+        Err(StoreError::Corrupt { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
     }
 }

@@ -1,7 +1,10 @@
 //! `emit`: an event goes into the mailbox of every task that it is for.
 
-use crate::app::look::list::Filter;
+use super::wait::open_wait;
+use crate::app::look::list::{Filter, list};
+use crate::app::pass::resumed::resume_addressed;
 use crate::app::steps::came::is_meant;
+use crate::app::steps::unfinished;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, Name, TaskId};
 use crate::policy::naming::mistakes::nearest;
@@ -126,71 +129,69 @@ pub(crate) fn check_name(event: &str) -> Result<(), AppError> {
         .hint("letters, digits and _ - . :, such as MESSAGE_RECEIVED"))
 }
 
-impl App {
-    /// Sends an event to every task of an address: all tasks that are not over now, and at least one.
-    pub fn emit(&self, event: &str, to: &Address, data: &Value) -> Result<Delivered, AppError> {
-        let event = &event_name(event)?;
-        let targets = self.addressees(to)?;
-        let mut delivered = Delivered { event: event.clone(), to: Vec::new() };
-        for id in targets {
-            let mail = Mail {
-                event: event.clone(),
-                thread: to.thread.clone(),
-                user: to.user.as_ref().map(ToString::to_string),
-                data: data.clone(),
-                ..Mail::default()
-            };
-            let mut addressee = None;
-            let wait = self.open_wait(id).ok().flatten();
-            let is_meant = wait.as_ref().is_some_and(|open| is_meant(&mail, open));
-            let sent: Result<u64, AppError> = self.store.deliver(id, mail, || {
-                addressee = Some(self.unfinished(id)?);
-                Ok(())
-            });
-            match sent {
-                Ok(number) => {
-                    if let Some(task) = addressee {
-                        let data = json!({ "event": event, "number": number });
-                        self.store.note(&Event::of("emitted", &task).with(data));
-                    }
-                    delivered.to.push(Delivery { id, number, wait, is_meant });
+/// Sends an event to every task of an address: all tasks that are not over now, and at least one.
+pub fn emit(app: &App, event: &str, to: &Address, data: &Value) -> Result<Delivered, AppError> {
+    let event = &event_name(event)?;
+    let targets = addressees(app, to)?;
+    let mut delivered = Delivered { event: event.clone(), to: Vec::new() };
+    for id in targets {
+        let mail = Mail {
+            event: event.clone(),
+            thread: to.thread.clone(),
+            user: to.user.as_ref().map(ToString::to_string),
+            data: data.clone(),
+            ..Mail::default()
+        };
+        let mut addressee = None;
+        let wait = open_wait(app, id).ok().flatten();
+        let is_meant = wait.as_ref().is_some_and(|open| is_meant(&mail, open));
+        let sent: Result<u64, AppError> = app.store.deliver(id, mail, || {
+            addressee = Some(unfinished(app, id)?);
+            Ok(())
+        });
+        match sent {
+            Ok(number) => {
+                if let Some(task) = addressee {
+                    let data = json!({ "event": event, "number": number });
+                    app.store.note(&Event::of("emitted", &task).with(data));
                 }
-                // Of several, one may have ended since they were looked up.
-                Err(error) if error.0.code == Code::TaskOver && to.task.is_none() => {}
-                Err(error) => return Err(partly(&delivered, error)),
+                delivered.to.push(Delivery { id, number, wait, is_meant });
             }
+            // Of several, one may have ended since they were looked up.
+            Err(error) if error.0.code == Code::TaskOver && to.task.is_none() => {}
+            Err(error) => return Err(partly(&delivered, error)),
         }
-        if delivered.to.is_empty() {
-            return Err(nobody(to));
-        }
-        // The event is kept, whatever comes of this: the next pass does what was not done.
-        let ids: Vec<TaskId> = delivered.to.iter().map(|delivery| delivery.id).collect();
-        let _ = self.resume_addressed(&ids);
-        Ok(delivered)
     }
+    if delivered.to.is_empty() {
+        return Err(nobody(to));
+    }
+    // The event is kept, whatever comes of this: the next pass does what was not done.
+    let ids: Vec<TaskId> = delivered.to.iter().map(|delivery| delivery.id).collect();
+    let _ = resume_addressed(app, &ids);
+    Ok(delivered)
+}
 
-    fn addressees(&self, to: &Address) -> Result<Vec<TaskId>, AppError> {
-        let lane = to.thread.as_deref().map(thread_lane).transpose()?;
-        if let Some(id) = to.task {
-            let task = self.unfinished(id)?;
-            let has_lane = lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane));
-            let is_of_user = to.user.as_ref().is_none_or(|user| task.user == *user);
-            return if has_lane && is_of_user { Ok(vec![id]) } else { Err(nobody(to)) };
-        }
-        if lane.is_none() && to.user.is_none() {
-            return Err(AppError::usage("nobody was named that the event is for; nothing was sent".to_owned())
-                .hint("--task, --thread or --user says for whom it is"));
-        }
-        let filter = Filter { lane, user: to.user.clone(), ..Filter::default() };
-        let mut ids = Vec::new();
-        // A record that does not read is `doctor`'s to report.
-        self.list(&filter, &mut |found| {
-            ids.extend(found.ok().map(|task| task.id));
-            true
-        })?;
-        ids.sort_unstable();
-        if ids.is_empty() { Err(nobody(to)) } else { Ok(ids) }
+fn addressees(app: &App, to: &Address) -> Result<Vec<TaskId>, AppError> {
+    let lane = to.thread.as_deref().map(thread_lane).transpose()?;
+    if let Some(id) = to.task {
+        let task = unfinished(app, id)?;
+        let has_lane = lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane));
+        let is_of_user = to.user.as_ref().is_none_or(|user| task.user == *user);
+        return if has_lane && is_of_user { Ok(vec![id]) } else { Err(nobody(to)) };
     }
+    if lane.is_none() && to.user.is_none() {
+        return Err(AppError::usage("nobody was named that the event is for; nothing was sent".to_owned())
+            .hint("--task, --thread or --user says for whom it is"));
+    }
+    let filter = Filter { lane, user: to.user.clone(), ..Filter::default() };
+    let mut ids = Vec::new();
+    // A record that does not read is `doctor`'s to report.
+    list(app, &filter, &mut |found| {
+        ids.extend(found.ok().map(|task| task.id));
+        true
+    })?;
+    ids.sort_unstable();
+    if ids.is_empty() { Err(nobody(to)) } else { Ok(ids) }
 }
 
 fn thread_lane(id: &str) -> Result<LaneName, AppError> {

@@ -16,6 +16,7 @@ pub mod words;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Task, TaskId};
 use crate::store::{Beat, Vars};
+use late::late_commands;
 
 pub use crate::policy::steps::actions::MOST_EXPECTED;
 pub use crate::policy::steps::members;
@@ -36,51 +37,49 @@ pub struct Memory {
     pub commands: Vec<LateCommand>,
 }
 
-impl App {
-    /// What a task remembers; `None` of one that has used none of it.
-    pub fn memory(&self, id: TaskId) -> Result<Option<Memory>, AppError> {
-        if !self.store.has_steps(id)? {
-            return Ok(None);
-        }
-        let vars = self.store.vars(id).ok().map(|read| read.vars);
-        // What does not read is told by the verbs that need it.
-        let steps = self.store.steps_done(id).unwrap_or_default();
-        Ok(Some(Memory { vars, steps, mail: self.store.mail_numbers(id)?.len(), commands: self.late_commands(id)? }))
+/// What a task remembers; `None` of one that has used none of it.
+pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
+    if !app.store.has_steps(id)? {
+        return Ok(None);
     }
+    let vars = app.store.vars(id).ok().map(|read| read.vars);
+    // What does not read is told by the verbs that need it.
+    let steps = app.store.steps_done(id).unwrap_or_default();
+    Ok(Some(Memory { vars, steps, mail: app.store.mail_numbers(id)?.len(), commands: late_commands(app, id)? }))
+}
 
-    /// The last sign of progress of a task that runs.
-    pub fn last_beat(&self, task: &Task) -> Result<Option<Beat>, AppError> {
-        Ok(self.store.last_beat(task.id)?)
-    }
+/// The last sign of progress of a task that runs.
+pub fn last_beat(app: &App, task: &Task) -> Result<Option<Beat>, AppError> {
+    Ok(app.store.last_beat(task.id)?)
+}
 
-    /// The task that a verb of this group is about: the named one, else the one inside which this process runs.
-    pub fn subject(&self, named: Option<&str>) -> Result<TaskId, AppError> {
-        let own = || {
-            self.inside.as_ref().map(|inside| inside.task).ok_or_else(|| {
-                AppError::usage("this process runs inside no task".to_owned())
-                    .hint("--task names one from outside; `luzia list` shows them")
-            })
-        };
-        let id = named.map_or_else(own, |text| self.task_id(text))?;
-        self.existing(id)?;
-        Ok(id)
-    }
+/// The task that a verb of this group is about: the named one, else the one inside which this process runs.
+pub fn subject(app: &App, named: Option<&str>) -> Result<TaskId, AppError> {
+    let own = || {
+        app.inside.as_ref().map(|inside| inside.task).ok_or_else(|| {
+            AppError::usage("this process runs inside no task".to_owned())
+                .hint("--task names one from outside; `luzia list` shows them")
+        })
+    };
+    let id = named.map_or_else(own, |text| app.task_id(text))?;
+    app.existing(id)?;
+    Ok(id)
+}
 
-    /// The task inside which this process runs, for a verb that nobody calls from outside.
-    /// `example` is a command line of that verb.
-    pub fn own_task(&self, example: &str) -> Result<TaskId, AppError> {
-        let hint = format!("the command of a task calls this, as in luzia run -- sh -c '{example}'");
-        self.subject(None).map_err(|error| if self.inside.is_none() { error.hint(hint) } else { error })
-    }
+/// The task inside which this process runs, for a verb that nobody calls from outside.
+/// `example` is a command line of that verb.
+pub fn own_task(app: &App, example: &str) -> Result<TaskId, AppError> {
+    let hint = format!("the command of a task calls this, as in luzia run -- sh -c '{example}'");
+    subject(app, None).map_err(|error| if app.inside.is_none() { error.hint(hint) } else { error })
+}
 
-    /// The task, which must not be over: nothing changes a finished task but a retry (S1.11).
-    pub(crate) fn unfinished(&self, id: TaskId) -> Result<Task, AppError> {
-        let task = self.existing(id)?;
-        if !task.status().is_final() {
-            return Ok(task);
-        }
-        Err(AppError::new(Kind::No, Code::TaskOver, format!("{id} is {}; nothing was changed", task.status()))
-            .hint("a finished task changes by a retry only")
-            .next(format!("luzia show {id}")))
+/// The task, which must not be over: nothing changes a finished task but a retry (S1.11).
+pub(crate) fn unfinished(app: &App, id: TaskId) -> Result<Task, AppError> {
+    let task = app.existing(id)?;
+    if !task.status().is_final() {
+        return Ok(task);
     }
+    Err(AppError::new(Kind::No, Code::TaskOver, format!("{id} is {}; nothing was changed", task.status()))
+        .hint("a finished task changes by a retry only")
+        .next(format!("luzia show {id}")))
 }

@@ -30,18 +30,16 @@ pub(crate) fn check_prompt(template: &[String]) -> Result<(), AppError> {
         .hint("make it an argument of the script: [\"sh\", \"-c\", \"claude -p \\\"$1\\\"\", \"agent\", \"{prompt}\"]"))
 }
 
-impl App {
-    /// The variables of the next command of a task that have no value, so that their places stay as they are written.
-    pub fn unset_places(&self, task: &Task) -> BTreeSet<String> {
-        if task.status().is_final() {
-            return BTreeSet::new();
-        }
-        let mut unset = without_value(command_of(task), &|_| false);
-        if !unset.is_empty() {
-            // What does not read is told by the verbs that need it.
-            let vars = self.store.vars(task.id).map(|read| read.vars).unwrap_or_default();
-            unset.retain(|name| !vars.contains_key(name));
-        }
-        unset
+/// The variables of the next command of a task that have no value, so that their places stay as they are written.
+pub fn unset_places(app: &App, task: &Task) -> BTreeSet<String> {
+    if task.status().is_final() {
+        return BTreeSet::new();
     }
+    let mut unset = without_value(command_of(task), &|_| false);
+    if !unset.is_empty() {
+        // What does not read is told by the verbs that need it.
+        let vars = app.store.vars(task.id).map(|read| read.vars).unwrap_or_default();
+        unset.retain(|name| !vars.contains_key(name));
+    }
+    unset
 }

@@ -1,6 +1,7 @@
 //! `step`: a part of a task that is done once, however often the task is started again.
 
 use crate::app::locks::lock::{End, not_started};
+use crate::app::steps::{own_task, unfinished};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::os::{Exit, Handle, InPlace, Signal, Woken};
@@ -60,152 +61,150 @@ pub struct StepEnd {
 
 type Tell<'a> = dyn FnMut(StepNews) -> Result<(), AppError> + 'a;
 
-impl App {
-    /// Does a step of the task inside which this process runs, unless it is done already.
-    pub fn step(&self, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, AppError> {
-        step_name(order.name)?;
-        let id = self.own_task("luzia step test -- make test")?;
-        let task = self.unfinished(id)?;
-        let start = self.store.started(id)?.flatten().map(|started| started.start);
-        let Some(start) = start.filter(|_| task.status() == Status::Running) else {
-            return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
-                .next(format!("luzia show {id}")));
-        };
-        let lock = self.store.lock_step(id, order.name)?.ok_or_else(|| self.runs_already(id, order))?;
-        if let Some(done) = self.done_step(id, order.name)? {
-            return remembered(id, start, &done, tell);
-        }
-        self.do_step(&task, start, order, &lock, tell)
+/// Does a step of the task inside which this process runs, unless it is done already.
+pub fn step(app: &App, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, AppError> {
+    step_name(order.name)?;
+    let id = own_task(app, "luzia step test -- make test")?;
+    let task = unfinished(app, id)?;
+    let start = app.store.started(id)?.flatten().map(|started| started.start);
+    let Some(start) = start.filter(|_| task.status() == Status::Running) else {
+        return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
+            .next(format!("luzia show {id}")));
+    };
+    let lock = app.store.lock_step(id, order.name)?.ok_or_else(|| runs_already(app, id, order))?;
+    if let Some(done) = done_step(app, id, order.name)? {
+        return remembered(id, start, &done, tell);
     }
+    do_step(app, &task, start, order, &lock, tell)
+}
 
-    fn runs_already(&self, id: TaskId, order: &StepOrder) -> AppError {
-        let name = order.name;
-        if order.around == Some(name) {
-            return AppError::usage(format!("step \"{name}\" of {id} is around this one; nothing was run"))
-                .hint("give the inner step a name of its own");
-        }
-        AppError::new(Kind::Busy, Code::StepRuns, format!("step \"{name}\" of {id} runs already; nothing was run"))
-            .hint("its command, or a process that it left behind, has not ended")
+fn runs_already(app: &App, id: TaskId, order: &StepOrder) -> AppError {
+    let name = order.name;
+    if order.around == Some(name) {
+        return AppError::usage(format!("step \"{name}\" of {id} is around this one; nothing was run"))
+            .hint("give the inner step a name of its own");
     }
+    AppError::new(Kind::Busy, Code::StepRuns, format!("step \"{name}\" of {id} runs already; nothing was run"))
+        .hint("its command, or a process that it left behind, has not ended")
+}
 
-    fn done_step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>, AppError> {
-        self.store.step(id, name).map_err(|error| match error {
-            StoreError::Corrupt { thing, why } => AppError::new(
-                Kind::Corrupt,
-                Code::StepCorrupt,
-                format!("the record of step \"{name}\" of {id} does not read: \"{thing}\": {why}"),
-            )
-            .hint("it was done once; nothing was run; the file can be moved away if it may be done again"),
-            other => other.into(),
-        })
-    }
+fn done_step(app: &App, id: TaskId, name: &str) -> Result<Option<StepRecord>, AppError> {
+    app.store.step(id, name).map_err(|error| match error {
+        StoreError::Corrupt { thing, why } => AppError::new(
+            Kind::Corrupt,
+            Code::StepCorrupt,
+            format!("the record of step \"{name}\" of {id} does not read: \"{thing}\": {why}"),
+        )
+        .hint("it was done once; nothing was run; the file can be moved away if it may be done again"),
+        other => other.into(),
+    })
+}
 
-    fn do_step(
-        &self,
-        task: &Task,
-        start: u32,
-        order: &StepOrder,
-        lock: &Hold,
-        tell: &mut Tell,
-    ) -> Result<StepEnd, AppError> {
-        let (id, name) = (task.id, order.name);
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let begun = self.host.boot_ms();
-            let mut output = self.store.step_output(id, name)?;
-            let exit = self.run_step(task, order, lock, output.as_mut(), tell)?;
-            let end = End::from(exit);
-            let code = code_of(end);
-            let ran_ms = self.host.boot_ms().saturating_sub(begun);
-            let is_done = code == 0 || order.on_error == OnError::Store;
-            let bytes = output.meta().map_err(|error| unread(name, &error))?.size;
-            // Where the output is found: luzia show --json has it among the steps.
-            let data = json!({ "step": name, "exit_code": code, "ran_ms": ran_ms, "tries": tries, "done": is_done,
+fn do_step(
+    app: &App,
+    task: &Task,
+    start: u32,
+    order: &StepOrder,
+    lock: &Hold,
+    tell: &mut Tell,
+) -> Result<StepEnd, AppError> {
+    let (id, name) = (task.id, order.name);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let begun = app.host.boot_ms();
+        let mut output = app.store.step_output(id, name)?;
+        let exit = run_step(app, task, order, lock, output.as_mut(), tell)?;
+        let end = End::from(exit);
+        let code = code_of(end);
+        let ran_ms = app.host.boot_ms().saturating_sub(begun);
+        let is_done = code == 0 || order.on_error == OnError::Store;
+        let bytes = output.meta().map_err(|error| unread(name, &error))?.size;
+        // Where the output is found: luzia show --json has it among the steps.
+        let data = json!({ "step": name, "exit_code": code, "ran_ms": ran_ms, "tries": tries, "done": is_done,
                 "stdout_bytes": bytes, "output_ref": is_done.then(|| format!("step:{id}/{name}")) });
-            if is_done {
-                let kept = output.read_part(0, MOST_OUTPUT_BYTES).map_err(|error| unread(name, &error))?;
-                let mut record = StepRecord {
-                    name: name.to_owned(),
-                    exit_code: code,
-                    stdout_bytes: bytes,
-                    start: u64::from(start),
-                    tries,
-                    ended_at: self.host.now().to_string(),
-                    ran_ms,
-                    ..StepRecord::default()
-                };
-                record.keep_output(&kept);
-                self.store.record_step(id, record).map_err(|error| not_recorded(name, code, error.into()))?;
+        if is_done {
+            let kept = output.read_part(0, MOST_OUTPUT_BYTES).map_err(|error| unread(name, &error))?;
+            let mut record = StepRecord {
+                name: name.to_owned(),
+                exit_code: code,
+                stdout_bytes: bytes,
+                start: u64::from(start),
+                tries,
+                ended_at: app.host.now().to_string(),
+                ran_ms,
+                ..StepRecord::default()
+            };
+            record.keep_output(&kept);
+            app.store.record_step(id, record).map_err(|error| not_recorded(name, code, error.into()))?;
+        }
+        app.store.note(&Event::of("step", task).with(data));
+        drop(output);
+        app.store.drop_step_output(id, name)?;
+        match order.on_error {
+            OnError::Retry(most) if !is_done && tries <= most => {
+                let pause = u64::try_from(backoff_ms(&Task { failures: tries, ..task.clone() })).unwrap_or(0);
+                tell(StepNews::Says(format!(
+                    "luzia: step \"{name}\" ended with {code}; try {} of {} in {:.1} s",
+                    tries + 1,
+                    u64::from(most) + 1,
+                    Duration::from_millis(pause).as_secs_f64()
+                )))?;
+                app.host.sleep(Duration::from_millis(pause));
             }
-            self.store.note(&Event::of("step", task).with(data));
-            drop(output);
-            self.store.drop_step_output(id, name)?;
-            match order.on_error {
-                OnError::Retry(most) if !is_done && tries <= most => {
-                    let pause = u64::try_from(backoff_ms(&Task { failures: tries, ..task.clone() })).unwrap_or(0);
-                    tell(StepNews::Says(format!(
-                        "luzia: step \"{name}\" ended with {code}; try {} of {} in {:.1} s",
-                        tries + 1,
-                        u64::from(most) + 1,
-                        Duration::from_millis(pause).as_secs_f64()
-                    )))?;
-                    self.host.sleep(Duration::from_millis(pause));
-                }
-                _ => return Ok(StepEnd { end, is_remembered: false, is_done }),
-            }
+            _ => return Ok(StepEnd { end, is_remembered: false, is_done }),
         }
     }
+}
 
-    /// Runs the command of a step, and passes its output on while it comes.
-    fn run_step(
-        &self,
-        task: &Task,
-        order: &StepOrder,
-        lock: &Hold,
-        output: &mut dyn Handle,
-        tell: &mut Tell,
-    ) -> Result<Exit, AppError> {
-        let word = order.command.first().map_or("", String::as_str);
-        let env = self.step_variables(task.id, order.name)?;
-        let place = InPlace {
-            argv: order.command,
-            env: &env,
-            cwd: None,
-            has_input: true,
-            held: lock.share().into_iter().collect(),
-            output: output.share(),
-        };
-        let mut child = self.host.start_here(place).map_err(|error| not_started(word, &error))?;
-        child.heed(output.share().into_iter().collect());
-        let (mut told, mut reader) = (0, Ok(()));
-        loop {
-            let woken = child
-                .wait(Some(LOOK))
-                .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{word}\": {error}")))?;
-            if reader.is_ok() {
-                // A reader that has gone does not end the command, which must come to be recorded.
-                reader = pass_on(order.name, output, &mut told, tell);
-            }
-            match woken {
-                Woken::Exited(exit) => return Ok(exit),
-                Woken::Terminate => drop(child.signal(Signal::Term)),
-                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
-            }
+/// Runs the command of a step, and passes its output on while it comes.
+fn run_step(
+    app: &App,
+    task: &Task,
+    order: &StepOrder,
+    lock: &Hold,
+    output: &mut dyn Handle,
+    tell: &mut Tell,
+) -> Result<Exit, AppError> {
+    let word = order.command.first().map_or("", String::as_str);
+    let env = step_variables(app, task.id, order.name)?;
+    let place = InPlace {
+        argv: order.command,
+        env: &env,
+        cwd: None,
+        has_input: true,
+        held: lock.share().into_iter().collect(),
+        output: output.share(),
+    };
+    let mut child = app.host.start_here(place).map_err(|error| not_started(word, &error))?;
+    child.heed(output.share().into_iter().collect());
+    let (mut told, mut reader) = (0, Ok(()));
+    loop {
+        let woken = child
+            .wait(Some(LOOK))
+            .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{word}\": {error}")))?;
+        if reader.is_ok() {
+            // A reader that has gone does not end the command, which must come to be recorded.
+            reader = pass_on(order.name, output, &mut told, tell);
+        }
+        match woken {
+            Woken::Exited(exit) => return Ok(exit),
+            Woken::Terminate => drop(child.signal(Signal::Term)),
+            Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
         }
     }
+}
 
-    /// What the command of a step has in its environment beside what is there.
-    fn step_variables(&self, id: TaskId, name: &str) -> Result<Vec<(String, String)>, AppError> {
-        let mut env = vec![("LUZIA_STEP_NAME".to_owned(), name.to_owned())];
-        if let Some(last) = self.store.steps_done(id)?.into_iter().last() {
-            let result = String::from_utf8_lossy(&last.output()).replace('\0', "");
-            env.push(("LUZIA_LAST_STEP".to_owned(), last.name));
-            env.push(("LUZIA_LAST_EXIT".to_owned(), last.exit_code.to_string()));
-            env.push(("LUZIA_LAST_RESULT".to_owned(), result.trim_end_matches('\n').to_owned()));
-        }
-        Ok(env)
+/// What the command of a step has in its environment beside what is there.
+fn step_variables(app: &App, id: TaskId, name: &str) -> Result<Vec<(String, String)>, AppError> {
+    let mut env = vec![("LUZIA_STEP_NAME".to_owned(), name.to_owned())];
+    if let Some(last) = app.store.steps_done(id)?.into_iter().last() {
+        let result = String::from_utf8_lossy(&last.output()).replace('\0', "");
+        env.push(("LUZIA_LAST_STEP".to_owned(), last.name));
+        env.push(("LUZIA_LAST_EXIT".to_owned(), last.exit_code.to_string()));
+        env.push(("LUZIA_LAST_RESULT".to_owned(), result.trim_end_matches('\n').to_owned()));
     }
+    Ok(env)
 }
 
 fn pass_on(name: &str, output: &mut dyn Handle, told: &mut u64, tell: &mut Tell) -> Result<(), AppError> {

@@ -1,6 +1,7 @@
 //! `set`, `get` and `beat`: the variables of a task and its signs of progress.
 
 use crate::app::steps::came::take_in;
+use crate::app::steps::unfinished;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Task, TaskId};
 use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
@@ -52,78 +53,76 @@ pub fn var_name(name: &str) -> Result<(), AppError> {
     )))
 }
 
-impl App {
-    /// Sets variables of a task, all or none, and removes others.
-    pub fn set_vars(&self, id: TaskId, new: &[(String, Value)], gone: &[String]) -> Result<VarsRead, AppError> {
-        let task = self.unfinished(id)?;
-        fits(&new.iter().cloned().collect(), 0)?;
-        let read = self.store.change_vars(id, |vars| {
-            // It may have ended while this process waited for the lock.
-            self.unfinished(id)?;
-            let before = size_of(vars);
-            for name in gone {
-                vars.remove(name);
-            }
-            vars.extend(new.iter().cloned());
-            fits(vars, before)
-        })?;
-        let names: Vec<&str> = new.iter().map(|(name, _)| name.as_str()).collect();
-        self.store.note(&Event::of("vars_set", &task).with(json!({ "set": names, "unset": gone })));
-        Ok(read)
-    }
-
-    /// Sets the variables of what came for a task.
-    pub(super) fn take_in_vars(&self, task: &Task, new: Vec<(String, Value)>) -> Result<(), AppError> {
-        let mut left_out = Vec::new();
-        self.store.change_vars::<AppError>(task.id, |vars| {
-            left_out = take_in(vars, new);
-            Ok(())
-        })?;
-        if !left_out.is_empty() {
-            let said = format!("too large for a variable, and only printed by `luzia await`: {}", left_out.join(", "));
-            self.store.note(&Event::of("vars_left_out", task).saying(said).with(json!({ "names": left_out })));
+/// Sets variables of a task, all or none, and removes others.
+pub fn set_vars(app: &App, id: TaskId, new: &[(String, Value)], gone: &[String]) -> Result<VarsRead, AppError> {
+    let task = unfinished(app, id)?;
+    fits(&new.iter().cloned().collect(), 0)?;
+    let read = app.store.change_vars(id, |vars| {
+        // It may have ended while this process waited for the lock.
+        unfinished(app, id)?;
+        let before = size_of(vars);
+        for name in gone {
+            vars.remove(name);
         }
+        vars.extend(new.iter().cloned());
+        fits(vars, before)
+    })?;
+    let names: Vec<&str> = new.iter().map(|(name, _)| name.as_str()).collect();
+    app.store.note(&Event::of("vars_set", &task).with(json!({ "set": names, "unset": gone })));
+    Ok(read)
+}
+
+/// Sets the variables of what came for a task.
+pub(super) fn take_in_vars(app: &App, task: &Task, new: Vec<(String, Value)>) -> Result<(), AppError> {
+    let mut left_out = Vec::new();
+    app.store.change_vars::<AppError>(task.id, |vars| {
+        left_out = take_in(vars, new);
         Ok(())
+    })?;
+    if !left_out.is_empty() {
+        let said = format!("too large for a variable, and only printed by `luzia await`: {}", left_out.join(", "));
+        app.store.note(&Event::of("vars_left_out", task).saying(said).with(json!({ "names": left_out })));
     }
+    Ok(())
+}
 
-    /// The variables of a task.
-    pub fn vars_of(&self, id: TaskId) -> Result<VarsRead, AppError> {
-        self.store.vars(id).map_err(|error| self.damaged(id, error))
-    }
+/// The variables of a task.
+pub fn vars_of(app: &App, id: TaskId) -> Result<VarsRead, AppError> {
+    app.store.vars(id).map_err(|error| damaged(app, id, error))
+}
 
-    fn damaged(&self, id: TaskId, error: crate::store::StoreError) -> AppError {
-        match error {
-            crate::store::StoreError::Corrupt { thing, why } => AppError::new(
-                Kind::Corrupt,
-                Code::VarsCorrupt,
-                format!("the variables of {id} do not read, nor do those before: \"{thing}\": {why}"),
-            )
-            .hint(format!("`luzia set --task {id} NAME=VALUE` keeps the damaged file aside and begins anew")),
-            other => other.into(),
-        }
+fn damaged(app: &App, id: TaskId, error: crate::store::StoreError) -> AppError {
+    match error {
+        crate::store::StoreError::Corrupt { thing, why } => AppError::new(
+            Kind::Corrupt,
+            Code::VarsCorrupt,
+            format!("the variables of {id} do not read, nor do those before: \"{thing}\": {why}"),
+        )
+        .hint(format!("`luzia set --task {id} NAME=VALUE` keeps the damaged file aside and begins anew")),
+        other => other.into(),
     }
+}
 
-    /// One variable of a task.
-    pub fn var_of(&self, id: TaskId, name: &str) -> Result<(Value, Option<String>), AppError> {
-        let VarsRead { mut vars, damage } = self.vars_of(id)?;
-        let value = vars.remove(name).ok_or_else(|| {
-            AppError::new(Kind::No, Code::NoVariable, format!("{id} has no variable \"{name}\""))
-                .next(format!("luzia get --task {id}"))
-        })?;
-        Ok((value, damage))
-    }
+/// One variable of a task.
+pub fn var_of(app: &App, id: TaskId, name: &str) -> Result<(Value, Option<String>), AppError> {
+    let VarsRead { mut vars, damage } = vars_of(app, id)?;
+    let value = vars.remove(name).ok_or_else(|| {
+        AppError::new(Kind::No, Code::NoVariable, format!("{id} has no variable \"{name}\""))
+            .next(format!("luzia get --task {id}"))
+    })?;
+    Ok((value, damage))
+}
 
-    /// Notes that a task makes progress.
-    pub fn beat(&self, id: TaskId, note: Option<String>) -> Result<Beat, AppError> {
-        self.unfinished(id)?;
-        if let Some(note) = note.as_deref().filter(|note| note.len() > MOST_NOTE_BYTES) {
-            return Err(AppError::usage(format!(
-                "the note has {} bytes, and {MOST_NOTE_BYTES} are the most; nothing was changed",
-                note.len()
-            )));
-        }
-        Ok(self.store.note_beat(id, note)?)
+/// Notes that a task makes progress.
+pub fn beat(app: &App, id: TaskId, note: Option<String>) -> Result<Beat, AppError> {
+    unfinished(app, id)?;
+    if let Some(note) = note.as_deref().filter(|note| note.len() > MOST_NOTE_BYTES) {
+        return Err(AppError::usage(format!(
+            "the note has {} bytes, and {MOST_NOTE_BYTES} are the most; nothing was changed",
+            note.len()
+        )));
     }
+    Ok(app.store.note_beat(id, note)?)
 }
 
 /// The bytes of names and values, but for values that only an event can bring: those come by files.

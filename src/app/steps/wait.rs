@@ -1,8 +1,17 @@
 //! `await`: a process of a task blocks until an event comes, or its time runs out. The task keeps its lanes meanwhile.
 
+use super::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
+use super::vars::take_in_vars;
+use super::waiting::{is_kept_in_wait, lanes_kept};
+use crate::app::hooks::run_hooks;
+use crate::app::loans::{end_loans, ends_expected, heed_signals};
+use crate::app::locks::lock::run_here;
+use crate::app::pass::borrowers::lend_to_children;
+use crate::app::pass::wake_supervisor;
 use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
 use crate::app::steps::known::Known;
-use crate::app::steps::output::{Looked, OutputOrder, OutputReader};
+use crate::app::steps::output::{Looked, OutputOrder, OutputReader, check_output};
+use crate::app::steps::{own_task, unfinished};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::TaskState;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
@@ -85,344 +94,337 @@ struct Going<'a> {
     seen: Option<OutputEnd>,
 }
 
-impl App {
-    /// The task as it is seen: one of which a process waits for an event is `waiting`.
-    pub(crate) fn as_seen(&self, task: Task) -> Task {
-        let waits = task.status() == Status::Running && matches!(self.store.open_wait(task.id), Ok(Some(_)));
-        if waits { Task { state: TaskState::Waiting(None), ..task } } else { task }
-    }
+/// The task as it is seen: one of which a process waits for an event is `waiting`.
+pub(crate) fn as_seen(app: &App, task: Task) -> Task {
+    let waits = task.status() == Status::Running && matches!(app.store.open_wait(task.id), Ok(Some(_)));
+    if waits { Task { state: TaskState::Waiting(None), ..task } } else { task }
+}
 
-    /// The wait in which a task stands, with a process that waits or without.
-    pub fn open_wait(&self, id: TaskId) -> Result<Option<OpenWait>, AppError> {
-        match self.store.open_wait(id)? {
-            Some(open) => Ok(Some(open)),
-            None if self.store.stands_waiting(id)? => Ok(self.store.waits(id)?.open),
-            None => Ok(None),
-        }
+/// The wait in which a task stands, with a process that waits or without.
+pub fn open_wait(app: &App, id: TaskId) -> Result<Option<OpenWait>, AppError> {
+    match app.store.open_wait(id)? {
+        Some(open) => Ok(Some(open)),
+        None if app.store.stands_waiting(id)? => Ok(app.store.waits(id)?.open),
+        None => Ok(None),
     }
+}
 
-    /// Whether a task has what it waited for, and waits for its lanes (X16).
-    pub fn is_resume_ready(&self, id: TaskId) -> Result<bool, AppError> {
-        if !self.store.stands_waiting(id)? {
-            return Ok(false);
-        }
-        // What does not read ends the task, and keeps no list from being shown.
-        Ok(self.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
+/// Whether a task has what it waited for, and waits for its lanes (X16).
+pub fn is_resume_ready(app: &App, id: TaskId) -> Result<bool, AppError> {
+    if !app.store.stands_waiting(id)? {
+        return Ok(false);
     }
+    // What does not read ends the task, and keeps no list from being shown.
+    Ok(app.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
+}
 
-    /// The mail of a task that no finished wait has taken.
-    pub(crate) fn unused_mail(&self, id: TaskId, waits: &Waits) -> Result<Vec<Mail>, AppError> {
-        let is_used = |number: &u64| waits.done.iter().any(|done| done.mail.contains(number));
-        let numbers: Vec<u64> = self.store.mail_numbers(id)?.into_iter().filter(|number| !is_used(number)).collect();
-        self.mail_of(id, &numbers)
-    }
+/// The mail of a task that no finished wait has taken.
+pub(crate) fn unused_mail(app: &App, id: TaskId, waits: &Waits) -> Result<Vec<Mail>, AppError> {
+    let is_used = |number: &u64| waits.done.iter().any(|done| done.mail.contains(number));
+    let numbers: Vec<u64> = app.store.mail_numbers(id)?.into_iter().filter(|number| !is_used(number)).collect();
+    mail_of(app, id, &numbers)
+}
 
-    /// Why a task still waits: its wait, and the last events that came and did not match (S1.49).
-    pub fn wait_why(&self, id: TaskId) -> Result<Option<(OpenWait, Vec<Mail>)>, AppError> {
-        let Some(open) = self.open_wait(id)? else { return Ok(None) };
-        let unused = self.unused_mail(id, &self.store.waits(id)?)?;
-        let mut others: Vec<Mail> = unused.into_iter().filter(|mail| !is_meant(mail, &open)).collect();
-        others.drain(..others.len().saturating_sub(MOST_SHOWN));
-        Ok(Some((open, others)))
-    }
+/// Why a task still waits: its wait, and the last events that came and did not match (S1.49).
+pub fn wait_why(app: &App, id: TaskId) -> Result<Option<(OpenWait, Vec<Mail>)>, AppError> {
+    let Some(open) = open_wait(app, id)? else { return Ok(None) };
+    let unused = unused_mail(app, id, &app.store.waits(id)?)?;
+    let mut others: Vec<Mail> = unused.into_iter().filter(|mail| !is_meant(mail, &open)).collect();
+    others.drain(..others.len().saturating_sub(MOST_SHOWN));
+    Ok(Some((open, others)))
+}
 
-    /// Waits for an event, or for output of another task, inside a task.
-    pub fn await_event(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
-        let id = self.own_task("luzia await response")?;
-        let task = self.unfinished(id)?;
-        let start = self.store.started(id)?.flatten().map(|started| u64::from(started.start));
-        let Some(start) = start.filter(|_| task.status() == Status::Running) else {
-            return Err(AppError::new(
-                Kind::No,
-                Code::TaskNotRunning,
-                format!("{id} does not run; nothing is waited for"),
-            )
+/// Waits for an event, or for output of another task, inside a task.
+pub fn await_event(app: &App, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
+    let id = own_task(app, "luzia await response")?;
+    let task = unfinished(app, id)?;
+    let start = app.store.started(id)?.flatten().map(|started| u64::from(started.start));
+    let Some(start) = start.filter(|_| task.status() == Status::Running) else {
+        return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing is waited for"))
             .next(format!("luzia show {id}")));
-        };
-        if let Some(output) = &order.output {
-            self.check_output(output, Some(id))?;
-        }
-        let waiter =
-            self.store.begin_wait_within(id, order.time_ms.max(1)).map_err(|error| waits_already(id, error))?;
-        let mut waits = self.store.waits(id)?;
-        if self.tell_lost(&task, &mut waits) {
-            self.store.write_waits(&waiter, &waits)?;
-        }
-        let step = task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step);
-        if waits.step != step {
-            // Each step of a stepwise task has waits of its own.
-            (waits.step, waits.base, waits.open) = (step, waits.done.len(), None);
-        }
-        if waits.start != start {
-            (waits.start, waits.next) = (start, waits.base);
-            waits.asked.clear();
-        }
-        let known = Known::of(order, step, &mut waits);
-        if let Some(done) = known.done(order, &waits)? {
-            self.store.write_waits(&waiter, &waits)?;
-            say("luzia: this await was over in an earlier start; nothing is waited for");
-            let mail = self.mail_of(id, &done.mail)?;
-            let DoneWait { is_timed_out, is_missed, output, .. } = done;
-            let is_failed = false;
-            return Ok(WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: true, is_missed, output });
-        }
-        let open = self.opened(&task, &waits, known, order)?;
-        waits.open = Some(open.clone());
-        let wait = as_wait(&open);
-        let reader = open.output.as_ref().map(OutputReader::new).transpose().map_err(AppError::usage)?;
-        let mut going = Going { task, order, waiter, waits, open, wait, got: Vec::new(), reader, seen: None };
-        self.enter(&mut going, say)?;
-        self.go_on(&mut going, say)
+    };
+    if let Some(output) = &order.output {
+        check_output(app, output, Some(id))?;
     }
-
-    /// The wait that stands open since an earlier start, or a new one.
-    fn opened(&self, task: &Task, waits: &Waits, known: Known, order: &WaitOrder) -> Result<OpenWait, AppError> {
-        if let Some(open) = known.open(order, waits)? {
-            let (since, until) = (open.since.clone(), open.until.clone());
-            let (timeouts, output, expect) = (open.timeouts, open.output.clone(), open.expect);
-            return Ok(OpenWait { since, until, timeouts, output, expect, ..self.open_now(task, known, order) });
-        }
-        let output = order.output.as_ref().map(|output| output.watch(waits));
-        let mut open = OpenWait { output, ..self.open_now(task, known, order) };
-        if open.expect == 0 {
-            open.expect = self.ends_expected(task.id, waits, &open)?;
-        }
-        Ok(open)
+    let waiter = app.store.begin_wait_within(id, order.time_ms.max(1)).map_err(|error| waits_already(id, error))?;
+    let mut waits = app.store.waits(id)?;
+    if tell_lost(app, &task, &mut waits) {
+        app.store.write_waits(&waiter, &waits)?;
     }
+    let step = task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step);
+    if waits.step != step {
+        // Each step of a stepwise task has waits of its own.
+        (waits.step, waits.base, waits.open) = (step, waits.done.len(), None);
+    }
+    if waits.start != start {
+        (waits.start, waits.next) = (start, waits.base);
+        waits.asked.clear();
+    }
+    let known = Known::of(order, step, &mut waits);
+    if let Some(done) = known.done(order, &waits)? {
+        app.store.write_waits(&waiter, &waits)?;
+        say("luzia: this await was over in an earlier start; nothing is waited for");
+        let mail = mail_of(app, id, &done.mail)?;
+        let DoneWait { is_timed_out, is_missed, output, .. } = done;
+        let is_failed = false;
+        return Ok(WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: true, is_missed, output });
+    }
+    let open = opened(app, &task, &waits, known, order)?;
+    waits.open = Some(open.clone());
+    let wait = as_wait(&open);
+    let reader = open.output.as_ref().map(OutputReader::new).transpose().map_err(AppError::usage)?;
+    let mut going = Going { task, order, waiter, waits, open, wait, got: Vec::new(), reader, seen: None };
+    enter(app, &mut going, say)?;
+    go_on(app, &mut going, say)
+}
 
-    fn open_now(&self, task: &Task, known: Known, order: &WaitOrder) -> OpenWait {
-        let now = self.host.now();
-        OpenWait {
-            position: known.position,
-            key: known.key,
-            turn: known.turn,
-            kind: order.kind.word().to_owned(),
-            event: order.event.clone(),
-            since: now.to_string(),
-            until: later(now, order.time_ms).to_string(),
-            filter: order.filter.clone(),
-            expect: order.expect,
-            timeouts: 0,
-            time_ms: order.time_ms,
-            on_timeout: order.on_timeout.text(),
-            timeout_command: order.timeout_command.clone(),
-            ends_run: false,
-            keep: Some(self.lanes_kept(task)),
-            output: None,
+/// The wait that stands open since an earlier start, or a new one.
+fn opened(app: &App, task: &Task, waits: &Waits, known: Known, order: &WaitOrder) -> Result<OpenWait, AppError> {
+    if let Some(open) = known.open(order, waits)? {
+        let (since, until) = (open.since.clone(), open.until.clone());
+        let (timeouts, output, expect) = (open.timeouts, open.output.clone(), open.expect);
+        return Ok(OpenWait { since, until, timeouts, output, expect, ..open_now(app, task, known, order) });
+    }
+    let output = order.output.as_ref().map(|output| output.watch(waits));
+    let mut open = OpenWait { output, ..open_now(app, task, known, order) };
+    if open.expect == 0 {
+        open.expect = ends_expected(app, task.id, waits, &open)?;
+    }
+    Ok(open)
+}
+
+fn open_now(app: &App, task: &Task, known: Known, order: &WaitOrder) -> OpenWait {
+    let now = app.host.now();
+    OpenWait {
+        position: known.position,
+        key: known.key,
+        turn: known.turn,
+        kind: order.kind.word().to_owned(),
+        event: order.event.clone(),
+        since: now.to_string(),
+        until: later(now, order.time_ms).to_string(),
+        filter: order.filter.clone(),
+        expect: order.expect,
+        timeouts: 0,
+        time_ms: order.time_ms,
+        on_timeout: order.on_timeout.text(),
+        timeout_command: order.timeout_command.clone(),
+        ends_run: false,
+        keep: Some(lanes_kept(app, task)),
+        output: None,
+    }
+}
+
+/// Makes the wait durable and says so, in the words and the order of S1.46.
+fn enter(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
+    let (task, kind) = (&going.task, &going.open.kind);
+    let note = |name, text: String| app.store.note(&Event::of(name, task).saying(text));
+    note("wait_needed", format!("Action wait_for_{kind} requires wait"));
+    note("checkpoint", format!("Saving checkpoint for execution {}", task.id.0));
+    let kept = |lane: &LaneName| is_kept_in_wait(app, lane);
+    let lanes: Vec<LaneName> = task.all_lanes().into_iter().filter(kept).collect();
+    app.store.secure_locks(&app.store.locks_of(task.id, &lanes)?)?;
+    app.store.write_waits(&going.waiter, &going.waits)?;
+    note("waiting", format!("Execution {} entering WAITING state (waitingFor: {kind})", task.id.0));
+    run_hooks(app, say);
+    say(&format!("luzia: {} waits for {} until {}", task.id, going.open.event, going.open.until));
+    Ok(())
+}
+
+fn go_on(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
+    let id = going.task.id;
+    let mut changes = app.store.watch_mail(id);
+    let mut lent = Vec::new();
+    let used: Vec<u64> = going.waits.done.iter().flat_map(|done| done.mail.iter().copied()).collect();
+    let mut seen = used;
+    loop {
+        heed_signals(app, &mut lent)?;
+        if !app.run_dir.is_supervised(id)? {
+            // Recovery ends this run, and takes the wait over as it stands.
+            app.host.sleep(ORPHAN_PAUSE);
+            continue;
         }
-    }
-
-    /// Makes the wait durable and says so, in the words and the order of S1.46.
-    fn enter(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
-        let (task, kind) = (&going.task, &going.open.kind);
-        let note = |name, text: String| self.store.note(&Event::of(name, task).saying(text));
-        note("wait_needed", format!("Action wait_for_{kind} requires wait"));
-        note("checkpoint", format!("Saving checkpoint for execution {}", task.id.0));
-        let kept = |lane: &LaneName| self.is_kept_in_wait(lane);
-        let lanes: Vec<LaneName> = task.all_lanes().into_iter().filter(kept).collect();
-        self.store.secure_locks(&self.store.locks_of(task.id, &lanes)?)?;
-        self.store.write_waits(&going.waiter, &going.waits)?;
-        note("waiting", format!("Execution {} entering WAITING state (waitingFor: {kind})", task.id.0));
-        self.run_hooks(say);
-        say(&format!("luzia: {} waits for {} until {}", task.id, going.open.event, going.open.until));
-        Ok(())
-    }
-
-    fn go_on(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
-        let id = going.task.id;
-        let mut changes = self.store.watch_mail(id);
-        let mut lent = Vec::new();
-        let used: Vec<u64> = going.waits.done.iter().flat_map(|done| done.mail.iter().copied()).collect();
-        let mut seen = used;
-        loop {
-            self.heed_signals(&mut lent)?;
-            if !self.run_dir.is_supervised(id)? {
-                // Recovery ends this run, and takes the wait over as it stands.
-                self.host.sleep(ORPHAN_PAUSE);
+        for number in app.store.mail_numbers(id)? {
+            if seen.contains(&number) || going.wait.phase != Phase::Waiting {
                 continue;
             }
-            for number in self.store.mail_numbers(id)? {
-                if seen.contains(&number) || going.wait.phase != Phase::Waiting {
-                    continue;
-                }
-                seen.push(number);
-                let Some(mail) = self.store.mail(id, number)? else { continue };
-                let event = if is_meant(&mail, &going.open) { WaitEvent::Match } else { WaitEvent::Other };
-                self.step_wait(going, event, Some(mail), say)?;
-            }
-            let pause = self.look_at_output(going, say)?;
-            let until = Timestamp::parse(&going.open.until).unwrap_or(Timestamp::FIRST);
-            let left = until.ms_since(self.host.now());
-            if going.wait.phase == Phase::Waiting && left <= 0 {
-                if next(going.wait, WaitEvent::TimeUp).is_some_and(|(after, _)| after.phase != Phase::Waiting) {
-                    self.end_loans(std::mem::take(&mut lent), false, None)?;
-                }
-                self.step_wait(going, WaitEvent::TimeUp, None, say)?;
-            }
-            match going.wait.phase {
-                Phase::Waiting => {}
-                phase => {
-                    let left = u64::try_from(left).unwrap_or(0);
-                    self.end_loans(lent, true, Some(self.host.boot_ms().saturating_add(left)))?;
-                    return Ok(self.ended(going, phase));
-                }
-            }
-            if going.order.ends_run {
-                return self.end_run(going);
-            }
-            if [WaitKind::Agent, WaitKind::Output].contains(&going.order.kind) {
-                // A task that waits for its children lends them its lanes.
-                lent = self.lend_to_children(id, &going.open.filter, lent)?;
-            }
-            let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
-            changes.wait(left.clamp(Duration::from_millis(1), pause));
+            seen.push(number);
+            let Some(mail) = app.store.mail(id, number)? else { continue };
+            let event = if is_meant(&mail, &going.open) { WaitEvent::Match } else { WaitEvent::Other };
+            step_wait(app, going, event, Some(mail), say)?;
         }
-    }
-
-    /// Looks at the output that is waited for; how long to sleep then at most.
-    fn look_at_output(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<Duration, AppError> {
-        let Some(reader) = going.reader.as_mut().filter(|_| going.wait.phase == Phase::Waiting) else {
-            return Ok(LOOK);
-        };
-        match reader.look(self) {
-            Looked::Over(event, end) => {
-                going.seen = Some(end);
-                self.step_wait(going, event, None, say)?;
-                Ok(LOOK)
+        let pause = look_at_output(app, going, say)?;
+        let until = Timestamp::parse(&going.open.until).unwrap_or(Timestamp::FIRST);
+        let left = until.ms_since(app.host.now());
+        if going.wait.phase == Phase::Waiting && left <= 0 {
+            if next(going.wait, WaitEvent::TimeUp).is_some_and(|(after, _)| after.phase != Phase::Waiting) {
+                end_loans(app, std::mem::take(&mut lent), false, None)?;
             }
-            Looked::Again(ms) => {
-                if let (Some(from), Some(output)) = (reader.progress(), going.open.output.as_mut()) {
-                    output.from = from;
-                    going.waits.open = Some(going.open.clone());
-                    self.store.write_waits(&going.waiter, &going.waits)?;
-                }
-                Ok(Duration::from_millis(ms).clamp(Duration::from_millis(1), OUTPUT_PAUSE))
+            step_wait(app, going, WaitEvent::TimeUp, None, say)?;
+        }
+        match going.wait.phase {
+            Phase::Waiting => {}
+            phase => {
+                let left = u64::try_from(left).unwrap_or(0);
+                end_loans(app, lent, true, Some(app.host.boot_ms().saturating_add(left)))?;
+                return Ok(ended(app, going, phase));
             }
         }
+        if going.order.ends_run {
+            return end_run(app, going);
+        }
+        if [WaitKind::Agent, WaitKind::Output].contains(&going.order.kind) {
+            // A task that waits for its children lends them its lanes.
+            lent = lend_to_children(app, id, &going.open.filter, lent)?;
+        }
+        let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
+        changes.wait(left.clamp(Duration::from_millis(1), pause));
     }
+}
 
-    /// Asks the supervisor to end this run. From the checkpoint on the wait is not this process's any more: an event that
-    /// comes now is for the process that looks at the task when its run has ended.
-    fn end_run(&self, going: &mut Going) -> Result<WaitEnd, AppError> {
-        going.open.ends_run = true;
+/// Looks at the output that is waited for; how long to sleep then at most.
+fn look_at_output(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<Duration, AppError> {
+    let Some(reader) = going.reader.as_mut().filter(|_| going.wait.phase == Phase::Waiting) else {
+        return Ok(LOOK);
+    };
+    match reader.look(app) {
+        Looked::Over(event, end) => {
+            going.seen = Some(end);
+            step_wait(app, going, event, None, say)?;
+            Ok(LOOK)
+        }
+        Looked::Again(ms) => {
+            if let (Some(from), Some(output)) = (reader.progress(), going.open.output.as_mut()) {
+                output.from = from;
+                going.waits.open = Some(going.open.clone());
+                app.store.write_waits(&going.waiter, &going.waits)?;
+            }
+            Ok(Duration::from_millis(ms).clamp(Duration::from_millis(1), OUTPUT_PAUSE))
+        }
+    }
+}
+
+/// Asks the supervisor to end this run. From the checkpoint on the wait is not this process's any more: an event that
+/// comes now is for the process that looks at the task when its run has ended.
+fn end_run(app: &App, going: &mut Going) -> Result<WaitEnd, AppError> {
+    going.open.ends_run = true;
+    going.waits.open = Some(going.open.clone());
+    app.store.write_waits(&going.waiter, &going.waits)?;
+    loop {
+        wake_supervisor(app, going.task.id)?;
+        app.host.sleep(ASK_AGAIN);
+    }
+}
+
+/// Does what the table says of an event.
+fn step_wait(
+    app: &App,
+    going: &mut Going,
+    event: WaitEvent,
+    mail: Option<Mail>,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), AppError> {
+    let Some((after, effects)) = next(going.wait, event) else { return Ok(()) };
+    let is_late = after.timeouts > going.wait.timeouts;
+    going.wait = after;
+    if is_late {
+        note_late(app, &going.task, &going.open, after);
+        // Before the command: a kill between the two runs it no second time.
+        going.open.timeouts = after.timeouts;
         going.waits.open = Some(going.open.clone());
-        self.store.write_waits(&going.waiter, &going.waits)?;
-        loop {
-            self.wake_supervisor(going.task.id)?;
-            self.host.sleep(ASK_AGAIN);
+        if going.order.timeout_command.is_some() && effects.contains(&Effect::TimeoutCommand) {
+            late_begins(app, &mut going.waits, going.open.position);
         }
+        app.store.write_waits(&going.waiter, &going.waits)?;
     }
-
-    /// Does what the table says of an event.
-    fn step_wait(
-        &self,
-        going: &mut Going,
-        event: WaitEvent,
-        mail: Option<Mail>,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<(), AppError> {
-        let Some((after, effects)) = next(going.wait, event) else { return Ok(()) };
-        let is_late = after.timeouts > going.wait.timeouts;
-        going.wait = after;
-        if is_late {
-            self.note_late(&going.task, &going.open, after);
-            // Before the command: a kill between the two runs it no second time.
-            going.open.timeouts = after.timeouts;
-            going.waits.open = Some(going.open.clone());
-            if going.order.timeout_command.is_some() && effects.contains(&Effect::TimeoutCommand) {
-                self.late_begins(&mut going.waits, going.open.position);
+    for effect in effects {
+        match effect {
+            Effect::Take => going.got.extend(mail.clone()),
+            Effect::TimeoutCommand => run_timeout_command(app, going, say)?,
+            Effect::SetVariables => set_resumed(app, going)?,
+            Effect::BeginTime => {
+                going.open.until = later(app.host.now(), going.order.time_ms).to_string();
+                going.waits.open = Some(going.open.clone());
+                app.store.write_waits(&going.waiter, &going.waits)?;
+                say(&format!("luzia: {} waits once more, until {}", going.task.id, going.open.until));
             }
-            self.store.write_waits(&going.waiter, &going.waits)?;
-        }
-        for effect in effects {
-            match effect {
-                Effect::Take => going.got.extend(mail.clone()),
-                Effect::TimeoutCommand => self.run_timeout_command(going, say)?,
-                Effect::SetVariables => self.set_resumed(going)?,
-                Effect::BeginTime => {
-                    going.open.until = later(self.host.now(), going.order.time_ms).to_string();
-                    going.waits.open = Some(going.open.clone());
-                    self.store.write_waits(&going.waiter, &going.waits)?;
-                    say(&format!("luzia: {} waits once more, until {}", going.task.id, going.open.until));
-                }
-                Effect::GoOn => {
-                    self.forget_answer(going.task.id, &going.open, after)?;
-                    self.close(going, None)?;
-                }
-                Effect::EndTask => self.close(going, Some(going.waits.start))?,
+            Effect::GoOn => {
+                forget_answer(app, going.task.id, &going.open, after)?;
+                close(app, going, None)?;
             }
+            Effect::EndTask => close(app, going, Some(going.waits.start))?,
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Records that the wait is over. One that ends the task is asked for anew by a retry of it.
-    fn close(&self, going: &mut Going, failed_in: Option<u64>) -> Result<(), AppError> {
-        going.waits.open = None;
-        going.waits.failed_in = failed_in;
-        if failed_in.is_none() {
-            going.waits.done.push(DoneWait {
-                kind: going.open.kind.clone(),
-                event: going.open.event.clone(),
-                mail: going.got.iter().map(|mail| mail.number).collect(),
-                is_timed_out: going.wait.phase == Phase::PassedOver,
-                at: self.host.now().to_string(),
-                is_missed: going.wait.phase == Phase::Missed,
-                output: going.seen.clone(),
-                key: going.open.key.clone(),
-                turn: going.open.turn,
-            });
-        }
-        Ok(self.store.write_waits(&going.waiter, &going.waits)?)
-    }
-
-    fn ended(&self, going: &Going, phase: Phase) -> WaitEnd {
-        let id = going.task.id;
-        let note = |name, text: String| self.store.note(&Event::of(name, &going.task).saying(text));
-        note("resumed", format!("Resuming execution {}", id.0));
-        let answer = going.got.last().filter(|_| going.order.kind == WaitKind::Response).map(answer_of);
-        let said = answer.map_or_else(String::new, |answer| {
-            let text: String = var_text(&answer).chars().take(200).collect();
-            format!(", lastResponse={text:?}")
+/// Records that the wait is over. One that ends the task is asked for anew by a retry of it.
+fn close(app: &App, going: &mut Going, failed_in: Option<u64>) -> Result<(), AppError> {
+    going.waits.open = None;
+    going.waits.failed_in = failed_in;
+    if failed_in.is_none() {
+        going.waits.done.push(DoneWait {
+            kind: going.open.kind.clone(),
+            event: going.open.event.clone(),
+            mail: going.got.iter().map(|mail| mail.number).collect(),
+            is_timed_out: going.wait.phase == Phase::PassedOver,
+            at: app.host.now().to_string(),
+            is_missed: going.wait.phase == Phase::Missed,
+            output: going.seen.clone(),
+            key: going.open.key.clone(),
+            turn: going.open.turn,
         });
-        note("state_updated", format!("Updating state: shouldWait=false{said}"));
-        note("continued", "Continuing from checkpoint".to_owned());
-        let is_failed = phase == Phase::Failed;
-        let is_timed_out = is_failed || phase == Phase::PassedOver;
-        let (mail, output, is_missed) = (going.got.clone(), going.seen.clone(), phase == Phase::Missed);
-        WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: false, is_missed, output }
     }
+    Ok(app.store.write_waits(&going.waiter, &going.waits)?)
+}
 
-    fn run_timeout_command(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
-        let Some(text) = &going.order.timeout_command else { return Ok(()) };
-        let argv = ["/bin/sh".to_owned(), "-c".to_owned(), text.clone()];
-        let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
-        let ended = match self.run_here(place, crate::app::locks::lock::Care::default(), &|_| {}) {
-            Ok(exit) => {
-                let told = told_end(exit);
-                if exit != Exit::Code(0) {
-                    say(&format!("luzia: the command of --timeout-do: {told}"));
-                }
-                told
+fn ended(app: &App, going: &Going, phase: Phase) -> WaitEnd {
+    let id = going.task.id;
+    let note = |name, text: String| app.store.note(&Event::of(name, &going.task).saying(text));
+    note("resumed", format!("Resuming execution {}", id.0));
+    let answer = going.got.last().filter(|_| going.order.kind == WaitKind::Response).map(answer_of);
+    let said = answer.map_or_else(String::new, |answer| {
+        let text: String = var_text(&answer).chars().take(200).collect();
+        format!(", lastResponse={text:?}")
+    });
+    note("state_updated", format!("Updating state: shouldWait=false{said}"));
+    note("continued", "Continuing from checkpoint".to_owned());
+    let is_failed = phase == Phase::Failed;
+    let is_timed_out = is_failed || phase == Phase::PassedOver;
+    let (mail, output, is_missed) = (going.got.clone(), going.seen.clone(), phase == Phase::Missed);
+    WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: false, is_missed, output }
+}
+
+fn run_timeout_command(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
+    let Some(text) = &going.order.timeout_command else { return Ok(()) };
+    let argv = ["/bin/sh".to_owned(), "-c".to_owned(), text.clone()];
+    let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
+    let ended = match run_here(app, place, crate::app::locks::lock::Care::default(), &|_| {}) {
+        Ok(exit) => {
+            let told = told_end(exit);
+            if exit != Exit::Code(0) {
+                say(&format!("luzia: the command of --timeout-do: {told}"));
             }
-            Err(error) => {
-                say(&format!("luzia: the command of --timeout-do was not run: {}", error.0.message));
-                format!("it was not run: {}", error.0.message)
-            }
-        };
-        Self::late_ended(&mut going.waits, ended);
-        Ok(self.store.write_waits(&going.waiter, &going.waits)?)
-    }
+            told
+        }
+        Err(error) => {
+            say(&format!("luzia: the command of --timeout-do was not run: {}", error.0.message));
+            format!("it was not run: {}", error.0.message)
+        }
+    };
+    late_ended(&mut going.waits, ended);
+    Ok(app.store.write_waits(&going.waiter, &going.waits)?)
+}
 
-    /// Sets the variables of what came (S1.21–S1.28).
-    fn set_resumed(&self, going: &Going) -> Result<(), AppError> {
-        let new = vars_of(going.order.kind, &going.got, going.seen.as_ref());
-        self.take_in_vars(&going.task, new)
-    }
+/// Sets the variables of what came (S1.21–S1.28).
+fn set_resumed(app: &App, going: &Going) -> Result<(), AppError> {
+    let new = vars_of(going.order.kind, &going.got, going.seen.as_ref());
+    take_in_vars(app, &going.task, new)
+}
 
-    fn mail_of(&self, id: TaskId, numbers: &[u64]) -> Result<Vec<Mail>, AppError> {
-        let found = numbers.iter().map(|number| Ok(self.store.mail(id, *number)?));
-        found.filter_map(Result::transpose).collect()
-    }
+fn mail_of(app: &App, id: TaskId, numbers: &[u64]) -> Result<Vec<Mail>, AppError> {
+    let found = numbers.iter().map(|number| Ok(app.store.mail(id, *number)?));
+    found.filter_map(Result::transpose).collect()
 }
 
 fn later(now: Timestamp, ms: u64) -> Timestamp {

@@ -4,9 +4,14 @@ use super::tools::{RUN_WAIT_S, Tool};
 use super::wire::{Request, progress};
 use super::words;
 use crate::app::agent::allow::{admits, admits_name};
+use crate::app::locks::acquire::check;
+use crate::app::locks::reentrancy::refuse_or_take_back;
+use crate::app::look::explain;
 use crate::app::look::logs::Stream;
-use crate::app::queue::run::{Audience, InQueue, Wish};
-use crate::app::{App, AppError, Code, Kind, Obstacle};
+use crate::app::pass::pass;
+use crate::app::queue::run::{Audience, InQueue, Wish, see_through};
+use crate::app::queue::wait;
+use crate::app::{App, AppError, Code, Kind, Obstacle, config_reload};
 use crate::cli::estimate::place_text;
 use crate::cli::output::messages;
 use crate::model::{Status, Task, TaskId, Timestamp};
@@ -95,11 +100,11 @@ impl<'a> Call<'a> {
                 let wait_ms = if tool.name == "run" { words::wait_ms(arguments, RUN_WAIT_S) } else { 0 };
                 if tool.name == "enqueue" {
                     // It starts when it is its turn: that may be now.
-                    let _ = (self.host.with_app)(&mut |app| app.pass().map(drop));
+                    let _ = (self.host.with_app)(&mut |app| pass(app).map(drop));
                     return Outcome::Document(self.report(id), false);
                 }
                 if accepted.get("created") == Some(&json!(true))
-                    && let Err(error) = (self.host.with_app)(&mut |app| app.refuse_or_take_back(id))
+                    && let Err(error) = (self.host.with_app)(&mut |app| refuse_or_take_back(app, id))
                 {
                     return Outcome::Document(error_document(&error), true);
                 }
@@ -119,7 +124,7 @@ impl<'a> Call<'a> {
         let argv = words::argv(arguments);
         let mut refusal = None;
         let looked = (self.host.with_app)(&mut |app| {
-            let config = app.config();
+            let config = config_reload::config(app);
             let variable = words::variables(arguments).find(|name| !admits_name(&config.mcp_env, name));
             refusal = match variable {
                 _ if !admits(&config.mcp_allow, &argv) => {
@@ -176,7 +181,7 @@ impl<'a> Call<'a> {
         let looked = (self.host.with_app)(&mut |app| {
             let lane = app.lane(lane)?;
             loop {
-                let checked = app.check(&lane)?;
+                let checked = check(app, &lane)?;
                 is_free = checked.is_free();
                 if is_free || self.is_over(wait_ms) {
                     return Ok(());
@@ -211,15 +216,13 @@ impl<'a> Call<'a> {
                     return Ok(());
                 }
                 match unfinished.iter().find(|task| task.status() == Status::Pending) {
-                    Some(pending) => drop(app.see_through(
-                        pending.id,
-                        true,
-                        &mut Watch { call: self, wait_ms, is_started: false },
-                    )?),
+                    Some(pending) => {
+                        drop(see_through(app, pending.id, true, &mut Watch { call: self, wait_ms, is_started: false })?)
+                    }
                     None => {
                         self.message = format!("{} is {}", first.id, first.status());
                         let slice = SLICE_MS.min(self.left_ms(wait_ms)).max(1);
-                        match app.wait(&[first.id], false, Some(slice), &mut |_| {}) {
+                        match wait::wait(app, &[first.id], false, Some(slice), &mut |_| {}) {
                             Err(error) if error.0.code != Code::WaitTimedOut => return Err(error),
                             _ => {}
                         }
@@ -244,7 +247,7 @@ impl<'a> Call<'a> {
         let _ = (self.host.with_app)(&mut |app| {
             let task = app.existing(id)?;
             if task.status() == Status::Pending {
-                position = Some(app.position(&task)?.saturating_add(1));
+                position = Some(explain::position(app, &task)?.saturating_add(1));
             }
             Ok(())
         });

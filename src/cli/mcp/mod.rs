@@ -14,6 +14,8 @@ pub use relay::{Helper, Relay};
 pub use wire::{Message, read};
 
 use crate::app::Code;
+use crate::app::config_reload::config;
+use crate::app::pass::pass;
 use calls::{Call, Outcome, error_document};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -133,7 +135,7 @@ impl<'a> Server<'a> {
     fn list(&self, is_modern: bool) -> Value {
         let mut may_start = false;
         let _ = (self.host.with_app)(&mut |app| {
-            may_start = !app.config().mcp_allow.is_empty();
+            may_start = !config(app).mcp_allow.is_empty();
             Ok(())
         });
         let shown = TOOLS.iter().filter(|tool| may_start || !tool.starts);
@@ -192,7 +194,7 @@ impl<'a> Server<'a> {
 
     fn task(&self, id: &str, request: &Request) -> Value {
         // Somebody has to start what waits.
-        let _ = (self.host.with_app)(&mut |app| app.pass().map(drop));
+        let _ = (self.host.with_app)(&mut |app| pass(app).map(drop));
         let is_cancelled = AtomicBool::new(false);
         let Some(task_id) = crate::model::TaskId::parse(id) else {
             return error(&request.id, INVALID_PARAMS, "no task id", Value::Null);

@@ -1,6 +1,7 @@
 //! A lock in JSON and in words, for the commands that list, check, release and clean up.
 
 use crate::app::check_project::Checked;
+use crate::app::locks::lock::evidence_of;
 use crate::app::{App, Break, LineWaiter, Loans, LockView, lock_state};
 use crate::cli::output::console::Console;
 use crate::model::time::format_duration;
@@ -76,7 +77,7 @@ pub fn lock_json(view: &LockView) -> Value {
 /// Like [`lock_json`], with the processes that have the lock file open of a command that has ended, and those who wait.
 pub fn lock_seen_json(app: &App, view: &LockView, waiters: &[LineWaiter]) -> Value {
     let mut value = lock_json(view);
-    value["evidence"] = app.evidence_of(view).into();
+    value["evidence"] = evidence_of(app, view).into();
     value["waiters"] = waiters.iter().map(waiter_json).collect();
     value
 }

@@ -2,9 +2,12 @@
 
 pub mod terms;
 
-use crate::app::look::list::Stuck;
-use crate::app::queue::run::InQueue;
-use crate::app::{App, AppError, Obstacle};
+use crate::app::look::explain::first_obstacle;
+use crate::app::look::list::{Stuck, supervisor_pid};
+use crate::app::queue::run::{InQueue, place_of};
+use crate::app::steps::last_beat;
+use crate::app::steps::wait::{is_resume_ready, open_wait};
+use crate::app::{App, AppError, Obstacle, steps};
 use crate::cli::estimate::place_text;
 use crate::cli::output::console::Console;
 use crate::cli::output::style::Tone;
@@ -26,14 +29,14 @@ pub fn tone(status: Status) -> Tone {
 /// A task as JSON, and its supervisor while it runs.
 pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     let mut value = json::task(task);
-    if let (Value::Object(members), Some(pid)) = (&mut value, app.supervisor_pid(task)?) {
+    if let (Value::Object(members), Some(pid)) = (&mut value, supervisor_pid(app, task)?) {
         members.insert("supervisor_pid".into(), pid.into());
-        if let Some(beat) = app.last_beat(task)? {
+        if let Some(beat) = last_beat(app, task)? {
             members.insert("beat".into(), serde_json::json!({ "at": json::time(beat.at), "note": beat.note }));
         }
     }
     if task.status() == Status::Waiting
-        && let (Value::Object(members), Some(open)) = (&mut value, app.open_wait(task.id).ok().flatten())
+        && let (Value::Object(members), Some(open)) = (&mut value, open_wait(app, task.id).ok().flatten())
     {
         terms::extend_waiting(members, open, task, app.host.now());
     }
@@ -41,7 +44,7 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
         && let Value::Object(members) = &mut value
     {
         members.insert("parked".into(), task.wait().is_some().into());
-        if app.is_resume_ready(task.id)? {
+        if is_resume_ready(app, task.id)? {
             members.insert("resume_ready".into(), true.into());
         }
     }
@@ -51,7 +54,7 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
 /// What a task remembers between its starts, as JSON; nothing of a task that has used none of it.
 pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>, AppError> {
     let mut members = Vec::new();
-    if let Some(memory) = app.memory(task.id)? {
+    if let Some(memory) = steps::memory(app, task.id)? {
         let step = |step: &crate::app::steps::Step| {
             serde_json::json!({ "name": step.name, "exit_code": step.exit_code, "ended_at": step.ended_at,
                 "start": step.start, "tries": step.tries, "ran_ms": step.ran_ms, "stdout_bytes": step.stdout_bytes })
@@ -120,8 +123,8 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
     }
     match task.status() {
         Status::Pending => {
-            let obstacle = app.first_obstacle(task)?;
-            let place = app.place_of(task, obstacle.as_ref(), true)?;
+            let obstacle = first_obstacle(app, task)?;
+            let place = place_of(app, task, obstacle.as_ref(), true)?;
             progress(task, obstacle.as_ref(), place.as_ref(), console);
         }
         Status::Running | Status::Waiting => {

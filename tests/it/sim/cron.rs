@@ -5,6 +5,8 @@ use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, know, seeds};
 use luzia::app::accounts::Accounts;
 use luzia::app::cron::NewSchedule;
+use luzia::app::pass::timers::fire_timers;
+use luzia::app::queue::cancel::cancel;
 use luzia::app::queue::enqueue::{Caller, NewTask};
 use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;
@@ -55,7 +57,7 @@ fn add(env: &Env, name: &str, line: &str) -> Option<Timestamp> {
         accounts: Accounts::new(|| Ok("a".to_owned())),
         pid: 1,
     };
-    app(env).cron_add(&new, &caller).ok().and_then(|row| row.schedule.next)
+    luzia::app::cron::cron_add(&app(env), &new, &caller).ok().and_then(|row| row.schedule.next)
 }
 
 fn adder(env: &Env, known: &Shared) {
@@ -69,7 +71,7 @@ fn adder(env: &Env, known: &Shared) {
 fn looker(env: &Env) {
     let app = app(env);
     for _ in 0..4 {
-        app.fire_timers();
+        fire_timers(&app);
         env.clock().sleep(Duration::from_millis(700));
     }
 }
@@ -79,14 +81,14 @@ fn user(env: &Env, known: &Shared) {
     if add(env, "extra", "@yearly").is_some() {
         for _ in 0..2 {
             know(known).runs_asked += 1;
-            if let Ok(task) = app(env).cron_run("extra") {
+            if let Ok(task) = luzia::app::cron::cron_run(&app(env), "extra") {
                 know(known).runs.push(task.id);
             }
         }
     }
     if add(env, "gone", "@yearly").is_some() {
         know(known).is_asked_to_go = true;
-        if app(env).cron_rm("gone").is_ok() {
+        if luzia::app::cron::cron_rm(&app(env), "gone").is_ok() {
             know(known).is_gone = true;
         }
     }
@@ -100,7 +102,7 @@ fn canceller(env: &Env) {
         let Ok(tasks) = app.store.pending_tasks(None) else { continue };
         let ids: Vec<TaskId> = tasks.filter_map(Result::ok).map(|task| task.id).collect();
         for id in ids {
-            let _ = app.cancel(id, "me", None, Some(20));
+            let _ = cancel(&app, id, "me", None, Some(20));
         }
     }
 }
@@ -110,7 +112,7 @@ fn audit(env: &Env, known: &Shared) {
     let app = app(env);
     // One look makes a few slots of many that were missed.
     for _ in 0..100 {
-        let aside = app.fire_timers();
+        let aside = fire_timers(&app);
         if !aside.is_empty() {
             env.violation(&format!("a schedule was damaged: {aside:?}"));
         }

@@ -4,8 +4,11 @@
 use super::choice::Rng;
 use super::locks::{prepared, store};
 use super::{Env, Sim, seeds};
-use luzia::app::locks::acquire::Lease;
-use luzia::app::queue::pause::{What, Wish};
+use luzia::app::config_reload::follow_control;
+use luzia::app::locks::acquire::{Lease, acquire};
+use luzia::app::look::explain;
+use luzia::app::pass::pass;
+use luzia::app::queue::pause::{What, Wish, pause};
 use luzia::app::{App, Obstacle, Settings};
 use luzia::model::config::LaneRule;
 use luzia::model::control::{Held, TaskHold};
@@ -119,13 +122,13 @@ pub(super) fn begun(env: &Env, scene: &Scene) -> App {
     prepared.and_then(|_| app.store.accept(&scene.tasks, None)).expect("they are accepted");
     for (number, (lane, ttl_ms)) in scene.leases.iter().enumerate() {
         // A lane that is full already stays so.
-        let _ = app.acquire(&lease(lane, *ttl_ms, number), &mut |_| {});
+        let _ = acquire(&app, &lease(lane, *ttl_ms, number), &mut |_| {});
     }
     for lane in &scene.pauses {
         let wish = Wish { until: None, reason: None, by: None };
-        app.pause(&What::Lanes(Held::Lane(lane.clone())), &wish).expect("it is paused");
+        pause(&app, &What::Lanes(Held::Lane(lane.clone())), &wish).expect("it is paused");
     }
-    app.follow_control().expect("the pauses read");
+    follow_control(&app).expect("the pauses read");
     app
 }
 
@@ -133,13 +136,13 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 4]) {
     let scene = scene(seed, env.clock().now().0);
     let slots = scene.config.slots_max;
     let app = begun(env, &scene);
-    let mut reasons = app.reasons().expect("reasons");
+    let mut reasons = explain::reasons(&app).expect("reasons");
     let mut said = BTreeMap::new();
     for task in &scene.tasks {
         let obstacle = reasons.first_obstacle(task).expect("a reason").filter(|one| *one != Obstacle::NoDispatcher);
         said.insert(task.id, obstacle);
     }
-    let granted = app.pass().expect("a pass").started;
+    let granted = pass(&app).expect("a pass").started;
     let of = |id: &TaskId| scene.tasks.iter().find(|task| task.id == *id).expect("a task of the scene");
     let ready: Vec<TaskId> = said.iter().filter(|(_, obstacle)| obstacle.is_none()).map(|(id, _)| *id).collect();
     // A start of this pass may change for what a task waits: that may keep its start now (`policy::backfill`), or let others pass.

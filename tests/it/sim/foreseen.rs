@@ -4,7 +4,9 @@
 use super::Env;
 use super::choice::Rng;
 use super::explained::{Scene, begun, each_world, scene, told};
-use luzia::app::foresee::THOROUGH;
+use luzia::app::foresee::{THOROUGH, estimate_start};
+use luzia::app::look::explain;
+use luzia::app::pass::pass;
 use luzia::model::config::Rate;
 use luzia::model::task::Group;
 use luzia::model::{Name, Priority, Task, TaskId};
@@ -41,15 +43,15 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 5]) {
     let scene = with_rules(scene(seed, env.clock().now().0), seed);
     let app = begun(env, &scene);
     let starts_now = |task: &&Task| {
-        let expected = app.estimate(task, THOROUGH).expect("an estimate");
+        let expected = estimate_start(&app, task, THOROUGH).expect("an estimate");
         expected.is_some_and(|expected| expected.p90_ms == 0)
     };
     let foreseen: BTreeSet<TaskId> = scene.tasks.iter().filter(starts_now).map(|task| task.id).collect();
     let said: BTreeMap<TaskId, _> = {
-        let mut reasons = app.reasons().expect("reasons");
+        let mut reasons = explain::reasons(&app).expect("reasons");
         scene.tasks.iter().map(|task| (task.id, reasons.first_obstacle(task).expect("a reason"))).collect()
     };
-    let granted: BTreeSet<TaskId> = app.pass().expect("a pass").started.into_iter().collect();
+    let granted: BTreeSet<TaskId> = pass(&app).expect("a pass").started.into_iter().collect();
     let differ: BTreeSet<TaskId> = foreseen.symmetric_difference(&granted).copied().collect();
     let either: BTreeSet<TaskId> = foreseen.union(&granted).copied().collect();
     // If the lane of a user has several slots, the earlier tasks of the pass decide whether it tries another queue of that user.

@@ -4,7 +4,7 @@
 use super::locks::{lane, prepared, store};
 use super::{Env, Journal, Limits, Sim, World, know, seeds};
 use luzia::app::locks::acquire::Lease;
-use luzia::app::steps::wait::WaitOrder;
+use luzia::app::steps::wait::{WaitOrder, await_event};
 use luzia::app::steps::words::wait_kind;
 use luzia::app::{App, Inside, Settings};
 use luzia::model::{Config, Name, Task, TaskId};
@@ -45,7 +45,7 @@ fn enqueue(env: &Env) {
         ..super::spool::task(WAITER)
     };
     let _ = store.accept(&[task], None);
-    let _ = app(env).pass();
+    let _ = luzia::app::pass::pass(&app(env));
 }
 
 /// `luzia await event --timeout 400s --on-timeout continue`, inside the task.
@@ -66,7 +66,7 @@ fn command(env: &Env, known: &Shared) {
         ends_run: false,
         output: None,
     };
-    let _ = app.await_event(&order, &mut |said| {
+    let _ = await_event(&app, &order, &mut |said| {
         if said.contains(" waits for ") && !std::mem::replace(&mut know(known).waits, true) {
             // Before that, a cut would end most runs too early.
             env.strike(1, 2);
@@ -85,7 +85,7 @@ fn is_over(world: &World) -> bool {
 /// Somebody who wants the lane, and was quicker than a pass.
 fn take(env: &Env, known: &Shared) {
     let lease = Lease { lanes: vec![lane()], holder: "p".into(), wait_ms: 0, ttl_ms: None, pid: None, durable: false };
-    if app(env).acquire(&lease, &mut |_| {}).is_err() {
+    if luzia::app::locks::acquire::acquire(&app(env), &lease, &mut |_| {}).is_err() {
         return;
     }
     let is_over = env.look(is_over).unwrap_or(true);
@@ -99,7 +99,7 @@ fn scenario(sim: &mut Sim, known: &Shared) {
     sim.on_launch(|env| {
         let is_recovery = env.args.iter().any(|arg| arg == "--recover");
         let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
-        let _ = app(&env).supervise(id, is_recovery, &mut || env.is_told_to_end());
+        let _ = luzia::app::pass::supervise::supervise(&app(&env), id, is_recovery, &mut || env.is_told_to_end());
     });
     let ours = known.clone();
     sim.at_start(|_, _| Ok(vec![("user:alice".to_owned(), 1)]));
@@ -113,9 +113,9 @@ fn scenario(sim: &mut Sim, known: &Shared) {
                 env.clock().sleep(Duration::from_secs(3));
             }
             take(&env, &ours);
-            let _ = app(&env).cleanup_stale(None, false);
+            let _ = luzia::app::locks::cleanup::cleanup_stale(&app(&env), None, false);
             take(&env, &ours);
-            let _ = app(&env).pass();
+            let _ = luzia::app::pass::pass(&app(&env));
         });
     }
 }

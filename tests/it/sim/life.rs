@@ -5,7 +5,9 @@
 use super::life_book::{Book, Shared, USERS};
 use super::locks::{prepared, store};
 use super::{Env, Explored, Journal, Limits, Sim, explore, know, seeds};
-use luzia::app::queue::retry::{Order, Remembered};
+use luzia::app::locks::cleanup::cleanup_stale;
+use luzia::app::pass::pass;
+use luzia::app::queue::retry::{Order, Remembered, retry};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
 use std::time::Duration;
@@ -115,7 +117,7 @@ fn enqueue(env: &Env, book: &Shared, wishes: &[Wish]) {
 fn dispatcher(env: &Env, rules: Rules, passes: u32) {
     let app = app(env, rules);
     for _ in 0..passes {
-        let _ = app.pass();
+        let _ = pass(&app);
         env.clock().sleep(Duration::from_millis(3));
     }
 }
@@ -123,7 +125,7 @@ fn dispatcher(env: &Env, rules: Rules, passes: u32) {
 fn supervisor(env: &Env, rules: Rules) {
     let is_recovery = env.args.iter().any(|arg| arg == "--recover");
     let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
-    let _ = app(env, rules).supervise(id, is_recovery, &mut || env.is_told_to_end());
+    let _ = luzia::app::pass::supervise::supervise(&app(env, rules), id, is_recovery, &mut || env.is_told_to_end());
 }
 
 fn command(env: &Env) {
@@ -157,7 +159,7 @@ fn some_task(book: &Shared, at: usize) -> Option<TaskId> {
 fn canceller(env: &Env, book: &Shared, rules: Rules, at: usize) {
     env.clock().sleep(Duration::from_micros(700));
     let Some(id) = some_task(book, at) else { return };
-    if app(env, rules).cancel(id, "me", None, Some(20)).is_ok() {
+    if luzia::app::queue::cancel::cancel(&app(env, rules), id, "me", None, Some(20)).is_ok() {
         know(book).over.insert(id.0);
     }
 }
@@ -170,8 +172,8 @@ fn retrier(env: &Env, book: &Shared, rules: Rules, at: usize) {
         let is_over = app.find(id).is_ok_and(|found| found.is_some_and(|(_, task)| task.status().is_final()));
         if is_over {
             *know(book).retried.entry(id.0).or_default() += 1;
-            let _ = app.retry(id, Order::Kept, Remembered::Kept);
-            let _ = app.pass();
+            let _ = retry(&app, id, Order::Kept, Remembered::Kept);
+            let _ = pass(&app);
             return;
         }
     }
@@ -179,14 +181,14 @@ fn retrier(env: &Env, book: &Shared, rules: Rules, at: usize) {
 
 fn cleaner(env: &Env, rules: Rules) {
     env.clock().sleep(Duration::from_millis(1));
-    let _ = app(env, rules).cleanup_stale(None, false);
+    let _ = luzia::app::locks::cleanup::cleanup_stale(&app(env, rules), None, false);
 }
 
 /// Makes passes until nothing is left to do; then once more, long after.
 fn drain(env: &Env, rules: Rules) {
     let app = app(env, rules);
     for round in 0..60 {
-        if let Err(error) = app.pass() {
+        if let Err(error) = pass(&app) {
             env.violation(&format!("a pass fails although nothing goes wrong: {error}"));
         }
         env.clock().sleep(Duration::from_secs(70));
@@ -197,8 +199,8 @@ fn drain(env: &Env, rules: Rules) {
         }
     }
     env.clock().sleep(Duration::from_secs(3700));
-    let _ = app.pass();
-    let _ = app.cleanup_stale(None, false);
+    let _ = pass(&app);
+    let _ = cleanup_stale(&app, None, false);
 }
 
 /// Who is at work.
@@ -377,7 +379,9 @@ fn retried_meanwhile(sim: &mut Sim) {
     let cast =
         Cast { wishes: Vec::new(), rules: with_slots(2), dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
     scenario(sim, &cast, &book);
-    sim.spawn("retry", move |env| drop(app(&env, with_slots(2)).retry(TaskId(2), Order::Kept, Remembered::Kept)));
+    sim.spawn("retry", move |env| {
+        drop(luzia::app::queue::retry::retry(&app(&env, with_slots(2)), TaskId(2), Order::Kept, Remembered::Kept))
+    });
     for folder in ["pending/5", "pending/5/user_alice", "done/2026-01-09"] {
         sim.dir(&format!("/s/spool/{folder}"));
     }
@@ -425,7 +429,7 @@ fn the_passes_of_supervisors_drain_a_queue_without_a_dispatcher() {
                 .at_start(|_, _| Ok(Vec::new()));
             sim.spawn("first", move |env| {
                 enqueue(&env, &book, &wishes);
-                let _ = app(&env, with_slots(slots)).pass();
+                let _ = luzia::app::pass::pass(&app(&env, with_slots(slots)));
             });
             sim.at_end("look", move |env| {
                 let store = store(&env);

@@ -66,7 +66,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let id = store.reserve_ids(1).expect("an id");
         let task = Task { conductor_dir: "/s/conductor/_".into(), ..spool::task(id) };
         store.accept(&[task], None).expect("it is accepted");
-        App::new(store, Settings::fixed(Config::default())).pass().expect("a pass");
+        luzia::app::pass::pass(&App::new(store, Settings::fixed(Config::default()))).expect("a pass");
     });
     let report = sim.run();
     assert!(report.violations.is_empty(), "{report}");

@@ -3,6 +3,8 @@
 
 use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, Sim, World, know, seeds};
+use luzia::app::locks::cleanup::cleanup_stale;
+use luzia::app::pass::pass;
 use luzia::app::steps::mail::Address;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, Name, Task, TaskId};
@@ -99,7 +101,7 @@ fn send(env: &Env, known: &Shared) {
         return;
     }
     let to = Address { task: Some(WAITER), ..Address::default() };
-    if app(env).emit("GO", &to, &Value::Null).is_ok() {
+    if luzia::app::steps::mail::emit(&app(env), "GO", &to, &Value::Null).is_ok() {
         know(known).sent = true;
     }
 }
@@ -107,7 +109,7 @@ fn send(env: &Env, known: &Shared) {
 fn dispatch(env: &Env, passes: u32) {
     let app = app(env);
     for _ in 0..passes {
-        let _ = app.pass();
+        let _ = pass(&app);
         env.clock().sleep(Duration::from_millis(3));
     }
 }
@@ -147,7 +149,7 @@ fn drain(env: &Env, known: &Shared) {
     let app = app(env);
     for _ in 0..2 {
         for _ in 0..8 {
-            if let Err(error) = app.pass() {
+            if let Err(error) = pass(&app) {
                 env.violation(&format!("a pass fails although nothing goes wrong: {error}"));
             }
             env.clock().sleep(Duration::from_secs(70));
@@ -155,7 +157,7 @@ fn drain(env: &Env, known: &Shared) {
         // Then a lock whose text a power cut took counts as old.
         env.clock().sleep(Duration::from_secs(3700));
     }
-    let _ = app.cleanup_stale(None, false);
+    let _ = cleanup_stale(&app, None, false);
 }
 
 fn audit(env: &Env, known: &Shared) {
@@ -197,7 +199,7 @@ fn scenario(sim: &mut Sim, known: &Shared, has_cuts: bool) {
     sim.on_launch(|env| {
         let is_recovery = env.args.iter().any(|arg| arg == "--recover");
         let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
-        let _ = app(&env).supervise(id, is_recovery, &mut || env.is_told_to_end());
+        let _ = luzia::app::pass::supervise::supervise(&app(&env), id, is_recovery, &mut || env.is_told_to_end());
     });
     let ours = known.clone();
     sim.on_command(move |env| command(&env, &ours));

@@ -3,14 +3,21 @@
 mod told;
 
 pub(crate) use self::told::{Full, barred_error, behind_error};
+use super::own::waits_for_own_session;
+use crate::app::capacity::gates::not_now_text;
+use crate::app::config_reload::{config, control, follow_control};
 use crate::app::locks::acquire::{Granted, Waited};
-use crate::app::locks::cleanup::{broken_event, stale_line};
+use crate::app::locks::cleanup::{broken_event, recover_now, stale_line};
+use crate::app::pass::pass;
+use crate::app::pass::reach::own_context;
+use crate::app::queue::doors::remember_places;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
 use crate::store::{Acquired, Break, Changes, Event, InLine, LaneNeed, LockView, NotNow, Owed, Request, StoreError};
 use std::time::Duration;
+use told::{lanes_held, tell_wait, warn_of_lock};
 
 /// How long a waiter without a place in the line sleeps at most between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
@@ -63,235 +70,230 @@ struct Wait<'a> {
     is_warned: bool,
 }
 
-impl App {
-    /// Tries to take the lanes until they are granted or the time is over (`None`: for ever). `tell` takes a line that says
-    /// for whom it waits, as soon as it waits for a while, and at most once a minute when that changes.
-    pub(crate) fn acquire_waiting(
-        &self,
-        request: &Request,
-        wait_ms: Option<u64>,
-        tell: &mut dyn FnMut(&str),
-        log: &mut Vec<String>,
-    ) -> Result<Waited, AppError> {
-        let sandbox = || -> Option<SandboxId> { Some(self.own_context().0.id().clone()) };
-        let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, &sandbox) };
-        let in_line = in_line.shown_as(&request.who);
-        let begin_ms = self.host.boot_ms();
-        let mut wait = Wait {
-            in_line,
-            begin_ms,
-            limit_ms: wait_ms,
-            changes: None,
-            recoveries: 0,
-            joins: false,
-            asks: false,
-            tell,
-            told: None,
-            is_warned: false,
-        };
-        let waited = self.wait_for_turn(request, &mut wait, log);
-        self.store.leave_line(&mut wait.in_line);
-        waited
-    }
+/// Tries to take the lanes until they are granted or the time is over (`None`: for ever). `tell` takes a line that says
+/// for whom it waits, as soon as it waits for a while, and at most once a minute when that changes.
+pub(crate) fn acquire_waiting(
+    app: &App,
+    request: &Request,
+    wait_ms: Option<u64>,
+    tell: &mut dyn FnMut(&str),
+    log: &mut Vec<String>,
+) -> Result<Waited, AppError> {
+    let sandbox = || -> Option<SandboxId> { Some(own_context(app).0.id().clone()) };
+    let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, &sandbox) };
+    let in_line = in_line.shown_as(&request.who);
+    let begin_ms = app.host.boot_ms();
+    let mut wait = Wait {
+        in_line,
+        begin_ms,
+        limit_ms: wait_ms,
+        changes: None,
+        recoveries: 0,
+        joins: false,
+        asks: false,
+        tell,
+        told: None,
+        is_warned: false,
+    };
+    let waited = wait_for_turn(app, request, &mut wait, log);
+    app.store.leave_line(&mut wait.in_line);
+    waited
+}
 
-    fn wait_for_turn(&self, request: &Request, wait: &mut Wait, log: &mut Vec<String>) -> Result<Waited, AppError> {
-        let (mut request, mut is_first) = (request.clone(), true);
-        loop {
-            if self.stands_behind(&request, wait) {
+fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<String>) -> Result<Waited, AppError> {
+    let (mut request, mut is_first) = (request.clone(), true);
+    loop {
+        if stands_behind(app, &request, wait) {
+            continue;
+        }
+        // The command has looked when it began.
+        if !std::mem::take(&mut is_first) {
+            follow_limits(app, &mut request)?;
+        }
+        let before = wait.in_line.position();
+        let stood = place_of(&request, wait).map(|need| need.lane.clone());
+        let answer = match app.store.acquire_in_line(&request, judge, &mut wait.in_line) {
+            // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
+            Err(StoreError::GuardBusy { .. }) if !self::left(app, wait).is_zero() => {
+                wait.joins = true;
                 continue;
             }
-            // The command has looked when it began.
-            if !std::mem::take(&mut is_first) {
-                self.follow_limits(&mut request)?;
-            }
-            let before = wait.in_line.position();
-            let stood = place_of(&request, wait).map(|need| need.lane.clone());
-            let answer = match self.store.acquire_in_line(&request, judge, &mut wait.in_line) {
-                // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
-                Err(StoreError::GuardBusy { .. }) if !self.left(wait).is_zero() => {
-                    wait.joins = true;
-                    continue;
-                }
-                other => other?,
-            };
-            let seen = match answer {
-                Acquired::Granted { grants, refreshed, broken, files } => {
-                    self.warn_of_lock(&request, None, true, wait);
-                    self.note_granted(&request, stood.as_ref().zip(before), &broken, log);
-                    return Ok(Waited::Granted(Granted { grants, refreshed, files }));
-                }
-                Acquired::Refreshed(grants) => {
-                    let refreshed = grants.iter().map(|grant| grant.lane.clone()).collect();
-                    return Ok(Waited::Granted(Granted { grants, refreshed, files: Vec::new() }));
-                }
-                Acquired::Held(view) => Seen::Held(view),
-                Acquired::Behind(lane) => Seen::Behind(lane),
-                Acquired::Limited { lane, until } => Seen::Barred(Bar::Rate { lane, until }),
-                Acquired::Kept => Seen::Barred(Bar::Kept),
-                Acquired::NotNow(why) => {
-                    let text = self.not_now_text(&why);
-                    Seen::Barred(Bar::NotNow(why, text))
-                }
-                Acquired::NeedsRecovery(task) => {
-                    self.recover_for(task, wait)?;
-                    continue;
-                }
-            };
-            // A lane in whose line it was the first may have been left to tasks.
-            if let Some(lane) = stood.filter(|lane| before.is_some() && !wait.in_line.stands_in(lane)) {
-                self.pass_if_owed(&lane);
-            }
-            // The session of the caller would wait for itself.
-            let is_own = match &seen {
-                Seen::Held(view) => self.waits_for_own_session(view)?,
-                Seen::Behind(_) | Seen::Barred(_) => false,
-            };
-            if self.left(wait).is_zero() || is_own {
-                return Ok(match seen {
-                    Seen::Held(view) => Waited::Held(self.lanes_held(&request, &view)),
-                    Seen::Behind(lane) => Waited::Behind(lane),
-                    Seen::Barred(bar) => Waited::Barred(bar),
-                });
-            }
-            self.rest(&request, &seen, wait);
-        }
-    }
-
-    /// Takes up limits that `lanes set` has changed since.
-    fn follow_limits(&self, request: &mut Request) -> Result<(), AppError> {
-        let before = self.control();
-        self.follow_control()?;
-        let has_gate = |need: &LaneNeed| self.config().hold_while(&need.lane).is_some();
-        if before != self.control() || request.needs.iter().any(has_gate) {
-            let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
-            request.needs = self.needs(&lanes);
-        }
-        Ok(())
-    }
-
-    /// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
-    /// error there is no error of the verb.
-    pub(crate) fn pass_if_owed(&self, lane: &LaneName) {
-        let owed = self.store.owes_pass().map(|owed| (lane, owed));
-        self.pass_for(owed.as_slice());
-    }
-
-    /// As [`App::pass_if_owed`], one pass for all lanes that were given back.
-    pub(crate) fn pass_for(&self, owed: &[(&LaneName, Owed)]) {
-        if owed.is_empty() {
-            return;
-        }
-        let mut paid = self.pass().map(drop);
-        for (lane, _) in owed.iter().filter(|(_, owed)| *owed == Owed::Perhaps) {
-            paid = paid.and(self.store.end_tasks_turn(lane).map_err(AppError::from));
-        }
-        if let Err(error) = paid {
-            self.store.note(&Event::new("pass_failed").saying(error.to_string()));
-        }
-    }
-
-    /// How much of the time of a wait is left.
-    fn left(&self, wait: &Wait) -> Duration {
-        let passed = self.waited_ms(wait);
-        wait.limit_ms.map_or(Duration::MAX, |limit| Duration::from_millis(limit.saturating_sub(passed)))
-    }
-
-    /// Takes or keeps a place in the line, and waits there when others stand before it. False when it is to look whether it
-    /// can have the lane: it is the first, has no place, or has waited long enough for those before it.
-    fn stands_behind(&self, request: &Request, wait: &mut Wait) -> bool {
-        let Some(lane) = place_of(request, wait).map(|need| need.lane.clone()) else { return false };
-        let asks = std::mem::take(&mut wait.asks) || self.left(wait).is_zero();
-        // Of the first, the guard shows whether somebody came in between.
-        let may_be_behind = wait.in_line.position().map_or(wait.joins, |ahead| ahead > 0);
-        if asks || !may_be_behind {
-            return false;
-        }
-        self.store.join_line(&lane, &mut wait.in_line);
-        let is_behind = wait.in_line.position().is_some_and(|ahead| ahead > 0);
-        if is_behind {
-            self.rest(request, &Seen::Behind(lane), wait);
-        }
-        is_behind
-    }
-
-    fn recover_for(&self, task: TaskId, wait: &mut Wait) -> Result<(), AppError> {
-        wait.recoveries += 1;
-        if wait.recoveries <= RECOVERIES {
-            return self.recover_now(task);
-        }
-        if self.left(wait).is_zero() || wait.limit_ms == Some(0) {
-            return Err(AppError::new(
-                Kind::Busy,
-                Code::RecoveryPending,
-                format!("{task} is dead, but its processes do not end"),
-            )
-            .hint("a lane is not given again while a process of its former holder lives")
-            .next(format!("luzia explain {task}")));
-        }
-        self.host.sleep(self.left(wait).min(LIFE_LOOK));
-        self.recover_now(task)
-    }
-
-    /// Waits until a further try may come to something, or the time is over.
-    fn rest(&self, request: &Request, seen: &Seen, wait: &mut Wait) {
-        let left = self.left(wait);
-        let is_held = matches!(seen, Seen::Held(_));
-        let again = match seen {
-            Seen::Barred(Bar::Rate { until, .. }) => u64::try_from(until.ms_since(self.host.now())).unwrap_or(0).max(1),
-            _ => u64::MAX,
+            other => other?,
         };
-        let longest = match wait.in_line.position() {
-            // Nobody calls when a host is idle or a stranger gives a port back.
-            _ if matches!(seen, Seen::Barred(Bar::NotNow(..))) => NO_LOCK_LOOK,
-            // Of several holders only one is looked at.
-            Some(0) if is_held && wait.in_line.sees_life() && request.needs.iter().all(|n| n.limit == 1) => {
-                LONGEST_TRUST
+        let seen = match answer {
+            Acquired::Granted { grants, refreshed, broken, files } => {
+                warn_of_lock(app, &request, None, true, wait);
+                note_granted(app, &request, stood.as_ref().zip(before), &broken, log);
+                return Ok(Waited::Granted(Granted { grants, refreshed, files }));
             }
-            Some(0) => NO_LOCK_LOOK,
-            Some(ahead) => patience(ahead),
-            None => LONGEST_PAUSE,
+            Acquired::Refreshed(grants) => {
+                let refreshed = grants.iter().map(|grant| grant.lane.clone()).collect();
+                return Ok(Waited::Granted(Granted { grants, refreshed, files: Vec::new() }));
+            }
+            Acquired::Held(view) => Seen::Held(view),
+            Acquired::Behind(lane) => Seen::Behind(lane),
+            Acquired::Limited { lane, until } => Seen::Barred(Bar::Rate { lane, until }),
+            Acquired::Kept => Seen::Barred(Bar::Kept),
+            Acquired::NotNow(why) => {
+                let text = not_now_text(app, &why);
+                Seen::Barred(Bar::NotNow(why, text))
+            }
+            Acquired::NeedsRecovery(task) => {
+                recover_for(app, task, wait)?;
+                continue;
+            }
         };
-        let longest = longest.min(Duration::from_millis(again));
-        let longest = longest.min(self.warn_of_lock(request, Some(seen), false, wait));
-        let silent = Duration::from_millis(SILENT_MS.saturating_sub(self.waited_ms(wait)));
-        let says_first = wait.told.is_none() && silent < longest.min(left);
-        if says_first && self.store.wait_in_line(&mut wait.in_line, silent, LIFE_LOOK) == Some(true) {
-            return;
+        // A lane in whose line it was the first may have been left to tasks.
+        if let Some(lane) = stood.filter(|lane| before.is_some() && !wait.in_line.stands_in(lane)) {
+            pass_if_owed(app, &lane);
         }
-        self.tell_wait(request, seen, wait);
-        let left = self.left(wait);
-        if let Some(is_woken) = self.store.wait_in_line(&mut wait.in_line, longest.min(left), LIFE_LOOK) {
-            wait.asks = !is_woken;
-            return;
+        // The session of the caller would wait for itself.
+        let is_own = match &seen {
+            Seen::Held(view) => waits_for_own_session(app, view)?,
+            Seen::Behind(_) | Seen::Barred(_) => false,
+        };
+        if self::left(app, wait).is_zero() || is_own {
+            return Ok(match seen {
+                Seen::Held(view) => Waited::Held(lanes_held(app, &request, &view)),
+                Seen::Behind(lane) => Waited::Behind(lane),
+                Seen::Barred(bar) => Waited::Barred(bar),
+            });
         }
-        // A watch that starts now may have missed a release: the caller looks once more before it is waited on.
-        match &mut wait.changes {
-            Some(changes) => changes.wait(longest.min(left)),
-            None => wait.changes = Some(self.store.watch_locks()),
-        }
+        rest(app, &request, &seen, wait);
     }
+}
 
-    fn waited_ms(&self, wait: &Wait) -> u64 {
-        self.host.boot_ms().saturating_sub(wait.begin_ms)
+/// Takes up limits that `lanes set` has changed since.
+fn follow_limits(app: &App, request: &mut Request) -> Result<(), AppError> {
+    let before = control(app);
+    follow_control(app)?;
+    let has_gate = |need: &LaneNeed| config(app).hold_while(&need.lane).is_some();
+    if before != control(app) || request.needs.iter().any(has_gate) {
+        let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
+        request.needs = app.needs(&lanes);
     }
+    Ok(())
+}
 
-    fn note_granted(
-        &self,
-        request: &Request,
-        before: Option<(&LaneName, usize)>,
-        broken: &[Break],
-        log: &mut Vec<String>,
-    ) {
-        self.remember_places();
-        for stale in broken {
-            self.store.note(&broken_event(stale));
-            log.extend(stale_line(stale));
-        }
-        if let Some((lane, ahead @ 1..)) = before {
-            let text =
-                format!("{} took the lane before {ahead} in its line that did not take their turn", request.holder);
-            self.store.note(&Event::new("line_passed").in_lane(lane).saying(text));
-        }
+/// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
+/// error there is no error of the verb.
+pub(crate) fn pass_if_owed(app: &App, lane: &LaneName) {
+    let owed = app.store.owes_pass().map(|owed| (lane, owed));
+    pass_for(app, owed.as_slice());
+}
+
+/// As `pass_if_owed`, one pass for all lanes that were given back.
+pub(crate) fn pass_for(app: &App, owed: &[(&LaneName, Owed)]) {
+    if owed.is_empty() {
+        return;
+    }
+    let mut paid = pass(app).map(drop);
+    for (lane, _) in owed.iter().filter(|(_, owed)| *owed == Owed::Perhaps) {
+        paid = paid.and(app.store.end_tasks_turn(lane).map_err(AppError::from));
+    }
+    if let Err(error) = paid {
+        app.store.note(&Event::new("pass_failed").saying(error.to_string()));
+    }
+}
+
+/// How much of the time of a wait is left.
+fn left(app: &App, wait: &Wait) -> Duration {
+    let passed = waited_ms(app, wait);
+    wait.limit_ms.map_or(Duration::MAX, |limit| Duration::from_millis(limit.saturating_sub(passed)))
+}
+
+/// Takes or keeps a place in the line, and waits there when others stand before it. False when it is to look whether it
+/// can have the lane: it is the first, has no place, or has waited long enough for those before it.
+fn stands_behind(app: &App, request: &Request, wait: &mut Wait) -> bool {
+    let Some(lane) = place_of(request, wait).map(|need| need.lane.clone()) else { return false };
+    let asks = std::mem::take(&mut wait.asks) || self::left(app, wait).is_zero();
+    // Of the first, the guard shows whether somebody came in between.
+    let may_be_behind = wait.in_line.position().map_or(wait.joins, |ahead| ahead > 0);
+    if asks || !may_be_behind {
+        return false;
+    }
+    app.store.join_line(&lane, &mut wait.in_line);
+    let is_behind = wait.in_line.position().is_some_and(|ahead| ahead > 0);
+    if is_behind {
+        rest(app, request, &Seen::Behind(lane), wait);
+    }
+    is_behind
+}
+
+fn recover_for(app: &App, task: TaskId, wait: &mut Wait) -> Result<(), AppError> {
+    wait.recoveries += 1;
+    if wait.recoveries <= RECOVERIES {
+        return recover_now(app, task);
+    }
+    if self::left(app, wait).is_zero() || wait.limit_ms == Some(0) {
+        return Err(AppError::new(
+            Kind::Busy,
+            Code::RecoveryPending,
+            format!("{task} is dead, but its processes do not end"),
+        )
+        .hint("a lane is not given again while a process of its former holder lives")
+        .next(format!("luzia explain {task}")));
+    }
+    app.host.sleep(self::left(app, wait).min(LIFE_LOOK));
+    recover_now(app, task)
+}
+
+/// Waits until a further try may come to something, or the time is over.
+fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
+    let left = self::left(app, wait);
+    let is_held = matches!(seen, Seen::Held(_));
+    let again = match seen {
+        Seen::Barred(Bar::Rate { until, .. }) => u64::try_from(until.ms_since(app.host.now())).unwrap_or(0).max(1),
+        _ => u64::MAX,
+    };
+    let longest = match wait.in_line.position() {
+        // Nobody calls when a host is idle or a stranger gives a port back.
+        _ if matches!(seen, Seen::Barred(Bar::NotNow(..))) => NO_LOCK_LOOK,
+        // Of several holders only one is looked at.
+        Some(0) if is_held && wait.in_line.sees_life() && request.needs.iter().all(|n| n.limit == 1) => LONGEST_TRUST,
+        Some(0) => NO_LOCK_LOOK,
+        Some(ahead) => patience(ahead),
+        None => LONGEST_PAUSE,
+    };
+    let longest = longest.min(Duration::from_millis(again));
+    let longest = longest.min(warn_of_lock(app, request, Some(seen), false, wait));
+    let silent = Duration::from_millis(SILENT_MS.saturating_sub(waited_ms(app, wait)));
+    let says_first = wait.told.is_none() && silent < longest.min(left);
+    if says_first && app.store.wait_in_line(&mut wait.in_line, silent, LIFE_LOOK) == Some(true) {
+        return;
+    }
+    tell_wait(app, request, seen, wait);
+    let left = self::left(app, wait);
+    if let Some(is_woken) = app.store.wait_in_line(&mut wait.in_line, longest.min(left), LIFE_LOOK) {
+        wait.asks = !is_woken;
+        return;
+    }
+    // A watch that starts now may have missed a release: the caller looks once more before it is waited on.
+    match &mut wait.changes {
+        Some(changes) => changes.wait(longest.min(left)),
+        None => wait.changes = Some(app.store.watch_locks()),
+    }
+}
+
+fn waited_ms(app: &App, wait: &Wait) -> u64 {
+    app.host.boot_ms().saturating_sub(wait.begin_ms)
+}
+
+fn note_granted(
+    app: &App,
+    request: &Request,
+    before: Option<(&LaneName, usize)>,
+    broken: &[Break],
+    log: &mut Vec<String>,
+) {
+    remember_places(app);
+    for stale in broken {
+        app.store.note(&broken_event(stale));
+        log.extend(stale_line(stale));
+    }
+    if let Some((lane, ahead @ 1..)) = before {
+        let text = format!("{} took the lane before {ahead} in its line that did not take their turn", request.holder);
+        app.store.note(&Event::new("line_passed").in_lane(lane).saying(text));
     }
 }
 

@@ -1,8 +1,11 @@
 //! What a waiter says: for whom it waits, that it has waited for long, and by which error it ends.
 
 use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
-use crate::app::foresee::about;
+use crate::app::config_reload::config;
+use crate::app::foresee::{about, expected_lock};
+use crate::app::hooks::run_hooks;
 use crate::app::locks::release::{held_error, held_text};
+use crate::app::locks::waiting;
 use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
 use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
 use crate::model::lock::loan;
@@ -49,115 +52,113 @@ impl Full {
     }
 }
 
-impl App {
-    /// The full lanes of a request with all that hold them, of which one was met.
-    pub(super) fn lanes_held(&self, request: &Request, met: &LockView) -> Full {
-        let mut full = Vec::new();
-        for need in &request.needs {
-            let is_met = request.needs.len() == 1 || met.lane.as_ref() == Some(&need.lane);
-            if is_met && need.limit <= 1 {
-                full.insert(0, (need.lane.clone(), vec![met.clone()]));
-                continue;
-            }
-            let holders = self.living(need);
-            let roots = loan::holders(holders.iter().map(|view| view.slot));
-            if is_met {
-                // It may be gone since; those that hold the lane with it are named after it.
-                let others = holders.into_iter().filter(|view| view.slot != met.slot);
-                full.insert(0, (need.lane.clone(), std::iter::once(met.clone()).chain(others).collect()));
-            } else if roots.saturating_add(need.count) > need.limit {
-                full.push((need.lane.clone(), holders));
-            }
+/// The full lanes of a request with all that hold them, of which one was met.
+pub(super) fn lanes_held(app: &App, request: &Request, met: &LockView) -> Full {
+    let mut full = Vec::new();
+    for need in &request.needs {
+        let is_met = request.needs.len() == 1 || met.lane.as_ref() == Some(&need.lane);
+        if is_met && need.limit <= 1 {
+            full.insert(0, (need.lane.clone(), vec![met.clone()]));
+            continue;
         }
-        if full.is_empty() {
-            let lane = met.lane.clone().or_else(|| request.needs.first().map(|need| need.lane.clone()));
-            full.extend(lane.map(|lane| (lane, vec![met.clone()])));
+        let holders = living(app, need);
+        let roots = loan::holders(holders.iter().map(|view| view.slot));
+        if is_met {
+            // It may be gone since; those that hold the lane with it are named after it.
+            let others = holders.into_iter().filter(|view| view.slot != met.slot);
+            full.insert(0, (need.lane.clone(), std::iter::once(met.clone()).chain(others).collect()));
+        } else if roots.saturating_add(need.count) > need.limit {
+            full.push((need.lane.clone(), holders));
         }
-        Full(full)
     }
+    if full.is_empty() {
+        let lane = met.lane.clone().or_else(|| request.needs.first().map(|need| need.lane.clone()));
+        full.extend(lane.map(|lane| (lane, vec![met.clone()])));
+    }
+    Full(full)
+}
 
-    fn first_holder(&self, lane: &LaneName) -> Full {
-        let views: Vec<LockView> = self.holders(lane).unwrap_or_default().into_iter().take(1).collect();
-        Full(if views.is_empty() { Vec::new() } else { vec![(lane.clone(), views)] })
-    }
+fn first_holder(app: &App, lane: &LaneName) -> Full {
+    let views: Vec<LockView> = app.holders(lane).unwrap_or_default().into_iter().take(1).collect();
+    Full(if views.is_empty() { Vec::new() } else { vec![(lane.clone(), views)] })
+}
 
-    fn living(&self, need: &LaneNeed) -> Vec<LockView> {
-        let mut views = self.holders(&need.lane).unwrap_or_default();
-        views.retain(|view| !view.verdict.is_stale());
-        views
-    }
+fn living(app: &App, need: &LaneNeed) -> Vec<LockView> {
+    let mut views = app.holders(&need.lane).unwrap_or_default();
+    views.retain(|view| !view.verdict.is_stale());
+    views
+}
 
-    /// Tells once that this wait has lasted for as long as a lane says, while it lasts where a rule was written, else when it
-    /// `is_over`. Gives the time until then.
-    pub(super) fn warn_of_lock(
-        &self,
-        request: &Request,
-        seen: Option<&Seen>,
-        is_over: bool,
-        wait: &mut Wait,
-    ) -> Duration {
-        let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
-        let Some(rule) = rule_of(&self.config(), &lanes).filter(|rule| rule.is_explicit || is_over) else {
-            return Duration::MAX;
-        };
-        let waited_ms = self.waited_ms(wait);
-        if wait.is_warned || wait.limit_ms == Some(0) {
-            return Duration::MAX;
-        }
-        if waited_ms < rule.after_ms {
-            return Duration::from_millis(rule.after_ms - waited_ms);
-        }
-        wait.is_warned = true;
-        let held_by = match seen {
-            Some(Seen::Held(view)) => view.holder(),
-            _ => None,
-        };
-        let position = wait.in_line.position().map_or(1, |ahead| ahead + 1);
-        let event = LongWait { rule: &rule, waited_ms, position, held_by }.event(Event::new(WAIT_WARNING));
-        self.store.note(&event.saying(format!("{} waits", request.holder)));
-        // What was granted is used at once; its hooks are run when the command has ended.
-        if !is_over {
-            self.run_hooks(&mut |text| (wait.tell)(text));
-        }
-        Duration::MAX
+/// Tells once that this wait has lasted for as long as a lane says, while it lasts where a rule was written, else when it
+/// `is_over`. Gives the time until then.
+pub(super) fn warn_of_lock(
+    app: &App,
+    request: &Request,
+    seen: Option<&Seen>,
+    is_over: bool,
+    wait: &mut Wait,
+) -> Duration {
+    let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
+    let Some(rule) = rule_of(&config(app), &lanes).filter(|rule| rule.is_explicit || is_over) else {
+        return Duration::MAX;
+    };
+    let waited_ms = waiting::waited_ms(app, wait);
+    if wait.is_warned || wait.limit_ms == Some(0) {
+        return Duration::MAX;
     }
+    if waited_ms < rule.after_ms {
+        return Duration::from_millis(rule.after_ms - waited_ms);
+    }
+    wait.is_warned = true;
+    let held_by = match seen {
+        Some(Seen::Held(view)) => view.holder(),
+        _ => None,
+    };
+    let position = wait.in_line.position().map_or(1, |ahead| ahead + 1);
+    let event = LongWait { rule: &rule, waited_ms, position, held_by }.event(Event::new(WAIT_WARNING));
+    app.store.note(&event.saying(format!("{} waits", request.holder)));
+    // What was granted is used at once; its hooks are run when the command has ended.
+    if !is_over {
+        run_hooks(app, &mut |text| (wait.tell)(text));
+    }
+    Duration::MAX
+}
 
-    /// Says for whom it waits, when it has waited for a while, and again when that has changed.
-    pub(super) fn tell_wait(&self, request: &Request, seen: &Seen, wait: &mut Wait) {
-        let waited = self.waited_ms(wait);
-        let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);
-        let Some(need) = place_of(request, wait).filter(|_| waited >= SILENT_MS && !is_soon) else { return };
-        let full = match seen {
-            Seen::Held(view) => self.lanes_held(request, view),
-            Seen::Behind(lane) => self.first_holder(lane),
-            Seen::Barred(_) => Full::default(),
-        };
-        let holder = full.views().next();
-        let who: Vec<&str> = full.views().filter_map(LockView::lock_id).collect();
-        let who = who.join(" ");
-        let ahead = wait.in_line.position();
-        let state = format!("{who} {ahead:?}");
-        if wait.told.as_ref().is_some_and(|(_, told)| *told == state) {
-            return;
-        }
-        let what = match (holder, seen) {
-            (_, Seen::Barred(bar)) => barred_text(bar, self.host.now()),
-            (Some(_), _) => full.text(self.host.now()),
-            (None, _) => format!("lane \"{}\" is free, but others wait in its line", need.lane),
-        };
-        let place = ahead.map_or_else(String::new, |ahead| format!("; position {}", ahead + 1));
-        let is_one = request.needs.len() == 1 && wait.told.is_none();
-        let expected = is_one.then(|| self.expected_lock(&need.lane, ahead.unwrap_or(0) as u64)).flatten();
-        let about = expected.map_or_else(String::new, |expected| format!("; {}", about(expected.p50_ms)));
-        (wait.tell)(&format!("luzia: waits: {what}{place}{about}"));
-        if wait.told.is_none() {
-            let data =
-                json!({ "holder": request.holder, "waited_ms": waited, "held_by": holder.and_then(LockView::holder) });
-            self.store.note(&Event::new("lock_waiting").in_lane(&need.lane).saying(what).with(data));
-            self.run_hooks(&mut |text| (wait.tell)(text));
-        }
-        wait.told = Some((waited, state));
+/// Says for whom it waits, when it has waited for a while, and again when that has changed.
+pub(super) fn tell_wait(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
+    let waited = waiting::waited_ms(app, wait);
+    let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);
+    let Some(need) = place_of(request, wait).filter(|_| waited >= SILENT_MS && !is_soon) else { return };
+    let full = match seen {
+        Seen::Held(view) => lanes_held(app, request, view),
+        Seen::Behind(lane) => first_holder(app, lane),
+        Seen::Barred(_) => Full::default(),
+    };
+    let holder = full.views().next();
+    let who: Vec<&str> = full.views().filter_map(LockView::lock_id).collect();
+    let who = who.join(" ");
+    let ahead = wait.in_line.position();
+    let state = format!("{who} {ahead:?}");
+    if wait.told.as_ref().is_some_and(|(_, told)| *told == state) {
+        return;
     }
+    let what = match (holder, seen) {
+        (_, Seen::Barred(bar)) => barred_text(bar, app.host.now()),
+        (Some(_), _) => full.text(app.host.now()),
+        (None, _) => format!("lane \"{}\" is free, but others wait in its line", need.lane),
+    };
+    let place = ahead.map_or_else(String::new, |ahead| format!("; position {}", ahead + 1));
+    let is_one = request.needs.len() == 1 && wait.told.is_none();
+    let expected = is_one.then(|| expected_lock(app, &need.lane, ahead.unwrap_or(0) as u64)).flatten();
+    let about = expected.map_or_else(String::new, |expected| format!("; {}", about(expected.p50_ms)));
+    (wait.tell)(&format!("luzia: waits: {what}{place}{about}"));
+    if wait.told.is_none() {
+        let data =
+            json!({ "holder": request.holder, "waited_ms": waited, "held_by": holder.and_then(LockView::holder) });
+        app.store.note(&Event::new("lock_waiting").in_lane(&need.lane).saying(what).with(data));
+        run_hooks(app, &mut |text| (wait.tell)(text));
+    }
+    wait.told = Some((waited, state));
 }
 
 /// What keeps somebody from a lane with room, in words for people.

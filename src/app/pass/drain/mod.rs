@@ -1,11 +1,15 @@
 //! `dispatch --drain`: passes until nothing is left that this dispatcher waits for. It waits for no task that waits for an event,
 //! and for no task that a schedule has made since it began: both may go on for ever.
 
+use super::reach::{is_near, may_start, own_context};
+use crate::app::hooks::run_hooks_telling;
+use crate::app::locks::reentrancy::refuse_draining_inside;
 use crate::app::pass::Pass;
-use crate::app::pass::daemon::{Log, Rhythm, is_passing, until};
+use crate::app::pass::daemon::{Log, Rhythm, is_passing, pass_patiently, until};
 use crate::app::pass::ends::Ends;
 use crate::app::steps::came::is_meant;
-use crate::app::{App, AppError};
+use crate::app::steps::wait::{open_wait, unused_mail};
+use crate::app::{App, AppError, config_reload};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::drain::{Stand, is_awaited};
 use crate::policy::hold::pause_of;
@@ -17,112 +21,104 @@ const DRAIN_PAUSE: Duration = Duration::from_millis(250);
 /// How often a dispatcher that drains tells for what it waits, in milliseconds.
 const TELL_MS: u64 = 60_000;
 
-impl App {
-    /// Dispatches until nothing is left that a drain waits for (`policy::drain`).
-    pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
-        if !self.store.is_there() {
-            // Nothing was ever queued here.
-            return Ok(());
-        }
-        self.store.prepare()?;
-        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
-        let (begun, mut rhythm) = (self.host.now(), Rhythm::new(&self.site()));
-        let (mut ends, mut tell_ms) = (Ends::begin(self)?, 0);
-        while !log.is_ended() {
-            let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
-            log.pass(&pass);
-            self.run_hooks_telling(&mut |error| log.failed(error));
-            if pass.is_quiet() && self.is_drained(&pass, begun)? {
-                return ends.finish(self, &mut |task| log.ended(task));
-            }
-            ends.look(self, &mut |task| log.ended(task))?;
-            if self.host.boot_ms() >= tell_ms {
-                tell_ms = self.host.boot_ms().saturating_add(TELL_MS);
-                let counts = self.store.counts()?;
-                log.waits(self.store.in_flight()?.len(), counts.pending.iter().sum::<u64>() + counts.parked);
-            }
-            self.refuse_draining_inside()?;
-            let pause = until(pass.next_due, self.host.now(), DRAIN_PAUSE);
-            rhythm.wait(&self.site(), pause, pass.is_quiet());
-        }
-        ends.finish(self, &mut |task| log.ended(task))
+/// Dispatches until nothing is left that a drain waits for (`policy::drain`).
+pub fn drain(app: &App, log: &mut dyn Log) -> Result<(), AppError> {
+    if !app.store.is_there() {
+        // Nothing was ever queued here.
+        return Ok(());
     }
+    app.store.prepare()?;
+    let _presence = app.store.join_dispatchers(own_context(app).0.id())?;
+    let (begun, mut rhythm) = (app.host.now(), Rhythm::new(&app.site()));
+    let (mut ends, mut tell_ms) = (Ends::begin(app)?, 0);
+    while !log.is_ended() {
+        let Some(pass) = pass_patiently(app, is_passing, &mut |error| log.failed(error))? else { continue };
+        log.pass(&pass);
+        run_hooks_telling(app, &mut |error| log.failed(error));
+        if pass.is_quiet() && is_drained(app, &pass, begun)? {
+            return ends.finish(app, &mut |task| log.ended(task));
+        }
+        ends.look(app, &mut |task| log.ended(task))?;
+        if app.host.boot_ms() >= tell_ms {
+            tell_ms = app.host.boot_ms().saturating_add(TELL_MS);
+            let counts = app.store.counts()?;
+            log.waits(app.store.in_flight()?.len(), counts.pending.iter().sum::<u64>() + counts.parked);
+        }
+        refuse_draining_inside(app)?;
+        let pause = until(pass.next_due, app.host.now(), DRAIN_PAUSE);
+        rhythm.wait(&app.site(), pause, pass.is_quiet());
+    }
+    ends.finish(app, &mut |task| log.ended(task))
+}
 
-    fn is_drained(&self, pass: &Pass, begun: Timestamp) -> Result<bool, AppError> {
-        let inside = self.inside.as_ref().map(|inside| inside.task);
-        // A task that only somebody elsewhere can recover is not waited for: this dispatcher would wait for ever.
-        let is_left =
-            |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
-        for id in self.store.in_flight()? {
-            if Some(id) != inside && !is_left(id) && self.is_run_awaited(id, begun)? {
-                return Ok(false);
-            }
-        }
-        // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
-        // only a newer luzia or a pass in another sandbox can start is not waited for.
-        let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
-        let counts = |queue: &str| self.is_near(queue).unwrap_or(true);
-        let has_pending = !self.store.is_queue_empty()? && self.store.has_more_waiting_than(blocked, &counts)?;
-        let is_awaited = (has_pending && self.has_awaited_among(self.store.pending_tasks(None)?, begun)?)
-            || self.has_awaited_among(self.store.started_tasks(), begun)?;
-        Ok(!is_awaited)
-    }
-
-    /// Whether a task in flight is waited for. One that does not read may run.
-    fn is_run_awaited(&self, id: TaskId, begun: Timestamp) -> Result<bool, AppError> {
-        match self.find(id) {
-            Ok(Some((_, task))) => self.awaits(&task, begun),
-            Ok(None) | Err(_) => Ok(true),
+fn is_drained(app: &App, pass: &Pass, begun: Timestamp) -> Result<bool, AppError> {
+    let inside = app.inside.as_ref().map(|inside| inside.task);
+    // A task that only somebody elsewhere can recover is not waited for: this dispatcher would wait for ever.
+    let is_left =
+        |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
+    for id in app.store.in_flight()? {
+        if Some(id) != inside && !is_left(id) && is_run_awaited(app, id, begun)? {
+            return Ok(false);
         }
     }
+    // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
+    // only a newer luzia or a pass in another sandbox can start is not waited for.
+    let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
+    let counts = |queue: &str| is_near(app, queue).unwrap_or(true);
+    let has_pending = !app.store.is_queue_empty()? && app.store.has_more_waiting_than(blocked, &counts)?;
+    let is_awaited = (has_pending && has_awaited_among(app, app.store.pending_tasks(None)?, begun)?)
+        || has_awaited_among(app, app.store.started_tasks(), begun)?;
+    Ok(!is_awaited)
+}
 
-    /// Whether a dispatcher that drains waits for one of these tasks. It stops at the first.
-    fn has_awaited_among(
-        &self,
-        tasks: impl Iterator<Item = Result<Task, crate::store::StoreError>>,
-        begun: Timestamp,
-    ) -> Result<bool, AppError> {
-        let (control, now) = (self.control(), self.host.now());
-        for task in tasks {
-            // What does not read, or starts elsewhere, was told of or counted before.
-            let Ok(task) = task else { continue };
-            if task.status() == Status::Running
-                || pause_of(&task, &control.holds, now).is_some()
-                || !self.may_start(&task)
-            {
-                continue;
-            }
-            if self.awaits(&task, begun)? {
-                return Ok(true);
-            }
+/// Whether a task in flight is waited for. One that does not read may run.
+fn is_run_awaited(app: &App, id: TaskId, begun: Timestamp) -> Result<bool, AppError> {
+    match app.find(id) {
+        Ok(Some((_, task))) => awaits(app, &task, begun),
+        Ok(None) | Err(_) => Ok(true),
+    }
+}
+
+/// Whether a dispatcher that drains waits for one of these tasks. It stops at the first.
+fn has_awaited_among(
+    app: &App,
+    tasks: impl Iterator<Item = Result<Task, crate::store::StoreError>>,
+    begun: Timestamp,
+) -> Result<bool, AppError> {
+    let (control, now) = (config_reload::control(app), app.host.now());
+    for task in tasks {
+        // What does not read, or starts elsewhere, was told of or counted before.
+        let Ok(task) = task else { continue };
+        if task.status() == Status::Running || pause_of(&task, &control.holds, now).is_some() || !may_start(app, &task)
+        {
+            continue;
         }
-        Ok(false)
-    }
-
-    fn awaits(&self, task: &Task, begun: Timestamp) -> Result<bool, AppError> {
-        let made = task.schedule.as_ref().map(|_| task.created_at);
-        Ok(is_awaited(self.stand_of(task)?, made, begun))
-    }
-
-    /// How a task stands towards the event that it waits for.
-    fn stand_of(&self, task: &Task) -> Result<Stand, AppError> {
-        let open = match self.open_wait(task.id) {
-            // A wait that does not read keeps no drain from its end: the next look at it ends the task.
-            Err(error) if error.is_damage() => return Ok(Stand::WaitsForEvent),
-            open => open?,
-        };
-        let Some(open) = open else { return Ok(Stand::Goes) };
-        let is_late = Timestamp::parse(&open.until).is_some_and(|until| until <= self.host.now());
-        if is_late || WaitKind::parse(&open.kind) == Some(WaitKind::Delay) {
-            return Ok(Stand::Goes);
+        if awaits(app, &task, begun)? {
+            return Ok(true);
         }
-        let waits = self.store.waits(task.id).unwrap_or_default();
-        let came = self.unused_mail(task.id, &waits)?.iter().filter(|mail| is_meant(mail, &open)).count();
-        // With all that it waits for it is about to go on.
-        Ok(if u32::try_from(came).unwrap_or(u32::MAX) >= open.expect.max(1) {
-            Stand::Goes
-        } else {
-            Stand::WaitsForEvent
-        })
     }
+    Ok(false)
+}
+
+fn awaits(app: &App, task: &Task, begun: Timestamp) -> Result<bool, AppError> {
+    let made = task.schedule.as_ref().map(|_| task.created_at);
+    Ok(is_awaited(stand_of(app, task)?, made, begun))
+}
+
+/// How a task stands towards the event that it waits for.
+fn stand_of(app: &App, task: &Task) -> Result<Stand, AppError> {
+    let open = match open_wait(app, task.id) {
+        // A wait that does not read keeps no drain from its end: the next look at it ends the task.
+        Err(error) if error.is_damage() => return Ok(Stand::WaitsForEvent),
+        open => open?,
+    };
+    let Some(open) = open else { return Ok(Stand::Goes) };
+    let is_late = Timestamp::parse(&open.until).is_some_and(|until| until <= app.host.now());
+    if is_late || WaitKind::parse(&open.kind) == Some(WaitKind::Delay) {
+        return Ok(Stand::Goes);
+    }
+    let waits = app.store.waits(task.id).unwrap_or_default();
+    let came = unused_mail(app, task.id, &waits)?.iter().filter(|mail| is_meant(mail, &open)).count();
+    // With all that it waits for it is about to go on.
+    Ok(if u32::try_from(came).unwrap_or(u32::MAX) >= open.expect.max(1) { Stand::Goes } else { Stand::WaitsForEvent })
 }

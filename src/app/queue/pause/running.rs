@@ -1,8 +1,10 @@
 //! `pause` and `resume` of a task that runs: a durable request, which its supervisor carries out. The answer waits until the
 //! task stands still, or goes on.
 
+use crate::app::locks::cleanup::recover_now;
+use crate::app::processes::stopped_supervisor;
 use crate::app::queue::cancel::over;
-use crate::app::queue::pause::{Changed, Wish, as_hold};
+use crate::app::queue::pause::{Changed, Wish, as_hold, pause_waiting};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::TaskHold;
 use crate::model::{Status, Task, TaskId, Timestamp};
@@ -32,100 +34,98 @@ enum Come {
     Waits,
 }
 
-impl App {
-    /// Stops the processes of a task that runs, until a moment or until `resume`.
-    pub(super) fn pause_running(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
-        let task = self.existing(id)?;
-        let before = self.store.run_pause(id)?.filter(|pause| pause.stands(now));
-        let since = before.map_or(now, |pause| pause.hold.since);
-        let Wish { until, reason, by } = wish.clone();
-        let request = TaskHold { since, until, reason, by, start_left_ms: None };
-        match self.ask(&Asked { id, request: &request, stops: true })? {
-            None => Ok(Changed::by(id.to_string(), as_hold(&task, &request))),
-            // It is queued again: then it is kept from starting.
-            Some(Status::Pending) => self.pause_waiting(id, wish, now),
-            Some(_) => Err(over(&self.existing(id)?)),
-        }
+/// Stops the processes of a task that runs, until a moment or until `resume`.
+pub(super) fn pause_running(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
+    let task = app.existing(id)?;
+    let before = app.store.run_pause(id)?.filter(|pause| pause.stands(now));
+    let since = before.map_or(now, |pause| pause.hold.since);
+    let Wish { until, reason, by } = wish.clone();
+    let request = TaskHold { since, until, reason, by, start_left_ms: None };
+    match ask(app, &Asked { id, request: &request, stops: true })? {
+        None => Ok(Changed::by(id.to_string(), as_hold(&task, &request))),
+        // It is queued again: then it is kept from starting.
+        Some(Status::Pending) => pause_waiting(app, id, wish, now),
+        Some(_) => Err(over(&app.existing(id)?)),
     }
+}
 
-    /// Lets a task that stands still go on.
-    pub(super) fn resume_running(&self, task: &Task, now: Timestamp) -> Result<Changed, AppError> {
-        let id = task.id;
-        let Some(pause) = self.store.run_pause(id)? else { return Ok(Changed::unchanged(id.to_string())) };
-        let hold = as_hold(task, &pause.hold);
-        let request = TaskHold { until: Some(now), ..pause.hold };
-        self.ask(&Asked { id, request: &request, stops: false })?;
-        Ok(Changed::by(id.to_string(), hold))
-    }
+/// Lets a task that stands still go on.
+pub(super) fn resume_running(app: &App, task: &Task, now: Timestamp) -> Result<Changed, AppError> {
+    let id = task.id;
+    let Some(pause) = app.store.run_pause(id)? else { return Ok(Changed::unchanged(id.to_string())) };
+    let hold = as_hold(task, &pause.hold);
+    let request = TaskHold { until: Some(now), ..pause.hold };
+    ask(app, &Asked { id, request: &request, stops: false })?;
+    Ok(Changed::by(id.to_string(), hold))
+}
 
-    /// Asks the supervisor of a task, and waits until it has done it. Gives the state of a task that does not run any more.
-    fn ask(&self, asked: &Asked) -> Result<Option<Status>, AppError> {
-        let mut is_recorded = false;
-        self.ask_and_wait(asked, &mut is_recorded).map_err(|error| after_asking(asked, is_recorded, error))
-    }
+/// Asks the supervisor of a task, and waits until it has done it. Gives the state of a task that does not run any more.
+fn ask(app: &App, asked: &Asked) -> Result<Option<Status>, AppError> {
+    let mut is_recorded = false;
+    ask_and_wait(app, asked, &mut is_recorded).map_err(|error| after_asking(asked, is_recorded, error))
+}
 
-    fn ask_and_wait(&self, asked: &Asked, is_recorded: &mut bool) -> Result<Option<Status>, AppError> {
-        let begin = self.host.boot_ms();
-        let mut changes: Option<Changes> = None;
-        loop {
-            match self.look_at_pause(asked, is_recorded)? {
-                Come::Done => return Ok(None),
-                Come::Left(status) => return Ok(Some(status)),
-                Come::Waits => {}
-            }
-            if !self.run_dir.is_supervised(asked.id)? {
-                self.recover_now(asked.id)?;
-                continue;
-            }
-            // Before the signal, so that nothing is missed.
-            let changes = changes.get_or_insert_with(|| self.store.watch());
-            if let Some(Some(started)) = self.store.started(asked.id)? {
-                self.host.signal(&started.supervisor, Signal::Wake);
-            }
-            changes.wait(LOOK);
-            if let Some(pid) = self.stopped_supervisor(asked.id)? {
-                return Err(crate::app::queue::cancel::stopped(asked.id, pid, words(asked.stops)));
-            }
-            if self.host.boot_ms().saturating_sub(begin) > PATIENCE_MS {
-                let message = format!("{} was asked to {}, and has not done so yet", asked.id, words(asked.stops));
-                return Err(AppError::new(Kind::Busy, Code::PausePending, message)
-                    .hint("the request is durable; its supervisor carries it out")
-                    .next(format!("luzia explain {}", asked.id)));
-            }
+fn ask_and_wait(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Option<Status>, AppError> {
+    let begin = app.host.boot_ms();
+    let mut changes: Option<Changes> = None;
+    loop {
+        match look_at_pause(app, asked, is_recorded)? {
+            Come::Done => return Ok(None),
+            Come::Left(status) => return Ok(Some(status)),
+            Come::Waits => {}
+        }
+        if !app.run_dir.is_supervised(asked.id)? {
+            recover_now(app, asked.id)?;
+            continue;
+        }
+        // Before the signal, so that nothing is missed.
+        let changes = changes.get_or_insert_with(|| app.store.watch());
+        if let Some(Some(started)) = app.store.started(asked.id)? {
+            app.host.signal(&started.supervisor, Signal::Wake);
+        }
+        changes.wait(LOOK);
+        if let Some(pid) = stopped_supervisor(app, asked.id)? {
+            return Err(crate::app::queue::cancel::stopped(asked.id, pid, words(asked.stops)));
+        }
+        if app.host.boot_ms().saturating_sub(begin) > PATIENCE_MS {
+            let message = format!("{} was asked to {}, and has not done so yet", asked.id, words(asked.stops));
+            return Err(AppError::new(Kind::Busy, Code::PausePending, message)
+                .hint("the request is durable; its supervisor carries it out")
+                .next(format!("luzia explain {}", asked.id)));
         }
     }
+}
 
-    fn look_at_pause(&self, asked: &Asked, is_recorded: &mut bool) -> Result<Come, AppError> {
-        let Some((place, task)) = self.store.find(asked.id)? else {
-            return Ok(Come::Left(self.existing(asked.id)?.status()));
-        };
-        if !matches!(place, Place::Running | Place::Waiting) {
-            // A result that nobody brought to its end may stand beside it.
-            if place != Place::Done && self.run_dir.is_supervised(asked.id)? {
-                return Ok(Come::Waits);
-            }
-            return Ok(Come::Left(task.status()));
+fn look_at_pause(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Come, AppError> {
+    let Some((place, task)) = app.store.find(asked.id)? else {
+        return Ok(Come::Left(app.existing(asked.id)?.status()));
+    };
+    if !matches!(place, Place::Running | Place::Waiting) {
+        // A result that nobody brought to its end may stand beside it.
+        if place != Place::Done && app.run_dir.is_supervised(asked.id)? {
+            return Ok(Come::Waits);
         }
-        if place == Place::Waiting && !self.run_dir.is_supervised(asked.id)? {
-            return Err(no_process(asked.id));
-        }
-        let now = self.host.now();
-        match self.store.run_pause(asked.id)? {
-            // A later one has other words. What counts is that the task stands still.
-            Some(pause) if asked.stops && *is_recorded && pause.stands(now) => {
-                return Ok(if pause.is_in_effect { Come::Done } else { Come::Waits });
-            }
-            // Its end has come, or somebody has resumed it meanwhile.
-            Some(_) | None if asked.stops && *is_recorded && asked.request.until.is_some_and(|until| until <= now) => {
-                return Ok(Come::Done);
-            }
-            None if !asked.stops => return Ok(Come::Done),
-            Some(_) if !asked.stops && *is_recorded => return Ok(Come::Waits),
-            Some(_) | None => {}
-        }
-        *is_recorded = self.store.request_pause(asked.id, asked.request)?;
-        Ok(Come::Waits)
+        return Ok(Come::Left(task.status()));
     }
+    if place == Place::Waiting && !app.run_dir.is_supervised(asked.id)? {
+        return Err(no_process(asked.id));
+    }
+    let now = app.host.now();
+    match app.store.run_pause(asked.id)? {
+        // A later one has other words. What counts is that the task stands still.
+        Some(pause) if asked.stops && *is_recorded && pause.stands(now) => {
+            return Ok(if pause.is_in_effect { Come::Done } else { Come::Waits });
+        }
+        // Its end has come, or somebody has resumed it meanwhile.
+        Some(_) | None if asked.stops && *is_recorded && asked.request.until.is_some_and(|until| until <= now) => {
+            return Ok(Come::Done);
+        }
+        None if !asked.stops => return Ok(Come::Done),
+        Some(_) if !asked.stops && *is_recorded => return Ok(Come::Waits),
+        Some(_) | None => {}
+    }
+    *is_recorded = app.store.request_pause(asked.id, asked.request)?;
+    Ok(Come::Waits)
 }
 
 /// The error of a request to a task of which nothing runs.

@@ -1,5 +1,6 @@
 //! How a `run` waits while another one has the duty of making the passes.
 
+use crate::app::pass::reach::own_context;
 use crate::app::{App, AppError};
 use crate::model::{SandboxId, Task};
 use crate::store::{Duty, Standby};
@@ -11,87 +12,85 @@ const LONGEST_TRUST: Duration = Duration::from_secs(60);
 /// The first and the longest pause while the duty changes hands.
 const HANDS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
-impl App {
-    /// Waits while another `run` has the duty and the record of the task stays in its place. False when that took so long
-    /// that the holder of the duty may be stopped: then this `run` makes one pass without it.
-    pub(super) fn stand_by(
-        &self,
-        task: &Task,
-        duty: &mut Option<Duty>,
-        stays: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, AppError> {
-        let context = self.own_context().0;
-        let Some(mut standby) = self.store.join_standby(context.id(), task.id) else {
-            return self.stand_by_looks(task, duty, stays);
+/// Waits while another `run` has the duty and the record of the task stays in its place. False when that took so long
+/// that the holder of the duty may be stopped: then this `run` makes one pass without it.
+pub(super) fn stand_by(
+    app: &App,
+    task: &Task,
+    duty: &mut Option<Duty>,
+    stays: &mut dyn FnMut() -> bool,
+) -> Result<bool, AppError> {
+    let context = own_context(app).0;
+    let Some(mut standby) = app.store.join_standby(context.id(), task.id) else {
+        return stand_by_looks(app, task, duty, stays);
+    };
+    let stood = stand_with(app, task, context.id(), &mut standby, duty, stays);
+    // The next one finds the holder shown.
+    if let Some(duty) = duty {
+        app.store.show_duty(duty, context.id());
+    }
+    app.store.leave_standby(standby);
+    stood
+}
+
+/// With a place among those who stand by.
+fn stand_with(
+    app: &App,
+    task: &Task,
+    sandbox: &SandboxId,
+    standby: &mut Standby,
+    duty: &mut Option<Duty>,
+    stays: &mut dyn FnMut() -> bool,
+) -> Result<bool, AppError> {
+    // What moves the record from here on calls.
+    if !app.store.is_in_its_lane(task)? {
+        return Ok(false);
+    }
+    let begin = app.host.boot_ms();
+    let mut pause = HANDS[0];
+    while app.store.is_in_its_lane(task)? && stays() {
+        *duty = app.store.try_duty(sandbox)?;
+        if duty.is_some() {
+            break;
+        }
+        let Some(ahead) = app.store.watch_before_standby(standby)? else {
+            app.store.wait_on_standby(standby, pause);
+            pause = pause.saturating_mul(2).min(HANDS[1]);
+            continue;
         };
-        let stood = self.stand_with(task, context.id(), &mut standby, duty, stays);
-        // The next one finds the holder shown.
-        if let Some(duty) = duty {
-            self.store.show_duty(duty, context.id());
-        }
-        self.store.leave_standby(standby);
-        stood
-    }
-
-    /// With a place among those who stand by.
-    fn stand_with(
-        &self,
-        task: &Task,
-        sandbox: &SandboxId,
-        standby: &mut Standby,
-        duty: &mut Option<Duty>,
-        stays: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, AppError> {
-        // What moves the record from here on calls.
-        if !self.store.is_in_its_lane(task)? {
+        pause = HANDS[0];
+        let trust = LONGEST_TRUST.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));
+        let passed = Duration::from_millis(app.host.boot_ms().saturating_sub(begin));
+        let left = trust.saturating_sub(passed);
+        if left.is_zero() || !app.store.wait_on_standby(standby, left) {
             return Ok(false);
         }
-        let begin = self.host.boot_ms();
-        let mut pause = HANDS[0];
-        while self.store.is_in_its_lane(task)? && stays() {
-            *duty = self.store.try_duty(sandbox)?;
-            if duty.is_some() {
-                break;
-            }
-            let Some(ahead) = self.store.watch_before_standby(standby)? else {
-                self.store.wait_on_standby(standby, pause);
-                pause = pause.saturating_mul(2).min(HANDS[1]);
-                continue;
-            };
-            pause = HANDS[0];
-            let trust = LONGEST_TRUST.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));
-            let passed = Duration::from_millis(self.host.boot_ms().saturating_sub(begin));
-            let left = trust.saturating_sub(passed);
-            if left.is_zero() || !self.store.wait_on_standby(standby, left) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
+    Ok(true)
+}
 
-    /// Without a place: by looks.
-    fn stand_by_looks(
-        &self,
-        task: &Task,
-        duty: &mut Option<Duty>,
-        stays: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, AppError> {
-        let begin = self.host.boot_ms();
-        let mut record = self.store.watch_record(task)?;
-        if !self.store.is_in_its_lane(task)? {
+/// Without a place: by looks.
+fn stand_by_looks(
+    app: &App,
+    task: &Task,
+    duty: &mut Option<Duty>,
+    stays: &mut dyn FnMut() -> bool,
+) -> Result<bool, AppError> {
+    let begin = app.host.boot_ms();
+    let mut record = app.store.watch_record(task)?;
+    if !app.store.is_in_its_lane(task)? {
+        return Ok(false);
+    }
+    // The record may have moved, and the duty may have become free, before the watch began.
+    while app.store.is_in_its_lane(task)? && stays() {
+        *duty = app.store.try_duty(own_context(app).0.id())?;
+        if duty.is_some() {
+            break;
+        }
+        if Duration::from_millis(app.host.boot_ms().saturating_sub(begin)) >= LONGEST_TRUST {
             return Ok(false);
         }
-        // The record may have moved, and the duty may have become free, before the watch began.
-        while self.store.is_in_its_lane(task)? && stays() {
-            *duty = self.store.try_duty(self.own_context().0.id())?;
-            if duty.is_some() {
-                break;
-            }
-            if Duration::from_millis(self.host.boot_ms().saturating_sub(begin)) >= LONGEST_TRUST {
-                return Ok(false);
-            }
-            self.store.stand_by(&mut record);
-        }
-        Ok(true)
+        app.store.stand_by(&mut record);
     }
+    Ok(true)
 }

@@ -6,42 +6,40 @@ use crate::model::task::Wanted;
 use crate::model::{Status, Task, TaskId};
 use crate::policy::requests::dependency::{Met, met};
 
-impl App {
-    /// The tasks of a list of arguments.
-    pub(super) fn tasks_named(&self, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
-        texts.iter().map(|text| self.task_id(text)).collect()
-    }
+/// The tasks of a list of arguments.
+pub(super) fn tasks_named(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
+    texts.iter().map(|text| app.task_id(text)).collect()
+}
 
-    /// Every task that a request comes after, whatever end it asks for.
-    pub(crate) fn all_before(&self, new: &NewTask) -> Result<Vec<TaskId>, AppError> {
-        let mut all = Vec::new();
-        for texts in [&new.after, &new.terms.after_any, &new.terms.after_failed] {
-            let ids = self.tasks_named(texts)?;
-            if let Some(twice) = ids.iter().find(|id| all.contains(*id)) {
-                let message = format!("{twice} is named in two of --after, --after-any and --after-failed");
-                return Err(AppError::usage(message).hint("--after-any starts the task however the other one ends"));
-            }
-            all.extend(ids);
+/// Every task that a request comes after, whatever end it asks for.
+pub(crate) fn all_before(app: &App, new: &NewTask) -> Result<Vec<TaskId>, AppError> {
+    let mut all = Vec::new();
+    for texts in [&new.after, &new.terms.after_any, &new.terms.after_failed] {
+        let ids = tasks_named(app, texts)?;
+        if let Some(twice) = ids.iter().find(|id| all.contains(*id)) {
+            let message = format!("{twice} is named in two of --after, --after-any and --after-failed");
+            return Err(AppError::usage(message).hint("--after-any starts the task however the other one ends"));
         }
-        Ok(all)
+        all.extend(ids);
     }
+    Ok(all)
+}
 
-    /// Looks at the tasks it comes after: unknown ones are refused, those that ended as was wanted need no waiting, those that
-    /// ended otherwise are a refusal.
-    pub(crate) fn check_dependencies(&self, task: &mut Task) -> Result<(), AppError> {
-        let mut open = Vec::new();
-        task.comes_after = std::mem::take(&mut task.after);
-        for id in task.comes_after.iter().copied() {
-            let other = self.existing(id)?;
-            match met(task.wanted(id), Some(other.status())) {
-                Met::Yes => {}
-                Met::NotYet => open.push(id),
-                Met::Never => return Err(never(&other, task.wanted(id))),
-            }
+/// Looks at the tasks it comes after: unknown ones are refused, those that ended as was wanted need no waiting, those that
+/// ended otherwise are a refusal.
+pub(crate) fn check_dependencies(app: &App, task: &mut Task) -> Result<(), AppError> {
+    let mut open = Vec::new();
+    task.comes_after = std::mem::take(&mut task.after);
+    for id in task.comes_after.iter().copied() {
+        let other = app.existing(id)?;
+        match met(task.wanted(id), Some(other.status())) {
+            Met::Yes => {}
+            Met::NotYet => open.push(id),
+            Met::Never => return Err(never(&other, task.wanted(id))),
         }
-        task.after = open;
-        Ok(())
     }
+    task.after = open;
+    Ok(())
 }
 
 fn never(other: &Task, wanted: Wanted) -> AppError {

@@ -7,28 +7,30 @@ use crate::model::task::Group;
 use crate::policy::requests::groups::{OpenGroup, joined};
 use crate::store::{KeySlot, Place};
 
-impl App {
-    /// Puts a task that has its number into the group it asks for. What is given back keeps others out of the group until the
-    /// record of the task stands.
-    pub(crate) fn join_group(&self, task: &mut Task, new: &NewTask) -> Result<Option<Box<dyn KeySlot + '_>>, AppError> {
-        let Some(text) = &new.terms.group else { return Ok(None) };
-        let group = name("group", text)?;
-        let mut slot = self.store.enter_group(task, &group)?;
-        let members = slot.holders()?;
-        let open = match (members.first(), members.last()) {
-            (Some(last), Some(first)) => {
-                Some(OpenGroup { first: *first, last: *last, count: u32::try_from(members.len()).unwrap_or(u32::MAX) })
-            }
-            _ => None,
-        };
-        let is_waiting = match open {
-            Some(open) => matches!(self.store.find(open.last)?, Some((place, _)) if place != Place::Done),
-            None => false,
-        };
-        let open = joined(open, is_waiting, task.id);
-        let kept = members.len().min(usize::try_from(open.count - 1).unwrap_or(usize::MAX));
-        slot.note(&[&[task.id], &members[..kept]].concat())?;
-        task.group = Some(Group { name: group, first: open.first });
-        Ok(Some(slot))
-    }
+/// Puts a task that has its number into the group it asks for. What is given back keeps others out of the group until the
+/// record of the task stands.
+pub(crate) fn join_group<'a>(
+    app: &'a App,
+    task: &mut Task,
+    new: &NewTask,
+) -> Result<Option<Box<dyn KeySlot + 'a>>, AppError> {
+    let Some(text) = &new.terms.group else { return Ok(None) };
+    let group = name("group", text)?;
+    let mut slot = app.store.enter_group(task, &group)?;
+    let members = slot.holders()?;
+    let open = match (members.first(), members.last()) {
+        (Some(last), Some(first)) => {
+            Some(OpenGroup { first: *first, last: *last, count: u32::try_from(members.len()).unwrap_or(u32::MAX) })
+        }
+        _ => None,
+    };
+    let is_waiting = match open {
+        Some(open) => matches!(app.store.find(open.last)?, Some((place, _)) if place != Place::Done),
+        None => false,
+    };
+    let open = joined(open, is_waiting, task.id);
+    let kept = members.len().min(usize::try_from(open.count - 1).unwrap_or(usize::MAX));
+    slot.note(&[&[task.id], &members[..kept]].concat())?;
+    task.group = Some(Group { name: group, first: open.first });
+    Ok(Some(slot))
 }

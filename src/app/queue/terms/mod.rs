@@ -1,19 +1,23 @@
 //! What few requests ask for: conditions of other tasks, work that is not done twice, groups, and what an attempt means.
 
-mod dependencies;
+pub mod dependencies;
 mod groups;
 pub mod moments;
 mod reuse;
 pub(super) mod slots;
 mod subject;
 
-use crate::app::queue::enqueue::{Accepted, NewTask, name};
+use super::idempotency::enqueue_keyed;
+use crate::app::config_reload::config;
+use crate::app::queue::enqueue::{Accepted, NewTask, accept, name};
 use crate::app::queue::terms::moments::positive;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use crate::model::task::{OnInterrupt, Terms};
 use crate::model::{Config, Task, TaskId};
 use crate::store::{Event, KeySlot};
+use dependencies::tasks_named;
+use groups::join_group;
 use serde_json::json;
 
 /// The longest command of `--on-finish`, in bytes.
@@ -66,86 +70,84 @@ pub(crate) fn stands_alone(task: &Task, new: &NewTask) -> bool {
     task.key.is_some() || new.terms.group.is_some() || new.terms.reuse.is_some()
 }
 
-impl App {
-    /// The terms of a task, and its key. Its group is known only when it has a number.
-    pub(crate) fn terms_of(
-        &self,
-        new: &NewTask,
-        command: &[String],
-        cwd: &str,
-    ) -> Result<(Terms, Option<String>), AppError> {
-        let asked = &new.terms;
-        let needs_subject = asked.is_stable || new.key.as_deref() == Some(subject::TREE_KEY);
-        if asked.fresh.is_some() && new.on_conflict != Some(crate::app::OnConflict::Join) {
-            return Err(AppError::usage("--fresh is for --on-conflict join"));
-        }
-        if let Some(text) = &asked.group {
-            name("group", text)?;
-        }
-        if let Some(text) = &asked.reuse {
-            reuse::goal_of(text, new.goal.as_deref())?;
-        }
-        let Config { backoff_ms, most_backoff_ms, on_interrupt, .. } = *self.config();
-        let terms = Terms {
-            after_any: self.tasks_named(&asked.after_any)?,
-            after_failed: self.tasks_named(&asked.after_failed)?,
-            subject: needs_subject.then(|| self.surroundings.subject(cwd)).transpose()?,
-            is_stable: asked.is_stable,
-            backoff_ms: unusual(positive("backoff", asked.backoff.as_deref())?.unwrap_or(backoff_ms), FIRST_BACKOFF_MS),
-            most_backoff_ms: unusual(
-                positive("max-backoff", asked.most_backoff.as_deref())?.unwrap_or(most_backoff_ms),
-                LONGEST_BACKOFF_MS,
-            ),
-            on_interrupt: asked.on_interrupt.unwrap_or(on_interrupt),
-            on_finish: asked.on_finish.clone(),
-            slot_count: slots::count_of(asked.slots)?,
-            log_sample: asked.log_sample.as_deref().map(sample).transpose()?,
-            ..Terms::default()
-        };
-        if terms.on_finish.as_deref().is_some_and(|line| line.contains('\0') || line.len() > MOST_COMMAND_BYTES) {
-            return Err(AppError::usage(format!("a command of --on-finish has at most {MOST_COMMAND_BYTES} bytes")));
-        }
-        let key = subject::key_of(new, command, cwd, terms.subject.as_deref())?;
-        Ok((terms, key))
+/// The terms of a task, and its key. Its group is known only when it has a number.
+pub(crate) fn terms_of(
+    app: &App,
+    new: &NewTask,
+    command: &[String],
+    cwd: &str,
+) -> Result<(Terms, Option<String>), AppError> {
+    let asked = &new.terms;
+    let needs_subject = asked.is_stable || new.key.as_deref() == Some(subject::TREE_KEY);
+    if asked.fresh.is_some() && new.on_conflict != Some(crate::app::OnConflict::Join) {
+        return Err(AppError::usage("--fresh is for --on-conflict join"));
     }
+    if let Some(text) = &asked.group {
+        name("group", text)?;
+    }
+    if let Some(text) = &asked.reuse {
+        reuse::goal_of(text, new.goal.as_deref())?;
+    }
+    let Config { backoff_ms, most_backoff_ms, on_interrupt, .. } = *config(app);
+    let terms = Terms {
+        after_any: tasks_named(app, &asked.after_any)?,
+        after_failed: tasks_named(app, &asked.after_failed)?,
+        subject: needs_subject.then(|| app.surroundings.subject(cwd)).transpose()?,
+        is_stable: asked.is_stable,
+        backoff_ms: unusual(positive("backoff", asked.backoff.as_deref())?.unwrap_or(backoff_ms), FIRST_BACKOFF_MS),
+        most_backoff_ms: unusual(
+            positive("max-backoff", asked.most_backoff.as_deref())?.unwrap_or(most_backoff_ms),
+            LONGEST_BACKOFF_MS,
+        ),
+        on_interrupt: asked.on_interrupt.unwrap_or(on_interrupt),
+        on_finish: asked.on_finish.clone(),
+        slot_count: slots::count_of(asked.slots)?,
+        log_sample: asked.log_sample.as_deref().map(sample).transpose()?,
+        ..Terms::default()
+    };
+    if terms.on_finish.as_deref().is_some_and(|line| line.contains('\0') || line.len() > MOST_COMMAND_BYTES) {
+        return Err(AppError::usage(format!("a command of --on-finish has at most {MOST_COMMAND_BYTES} bytes")));
+    }
+    let key = subject::key_of(new, command, cwd, terms.subject.as_deref())?;
+    Ok((terms, key))
+}
 
-    /// Accepts a line of a batch by itself.
-    pub(crate) fn accept_alone(&self, mut task: Task, new: &NewTask) -> Result<Accepted, AppError> {
-        if task.key.is_some() {
-            return self.enqueue_keyed(task, new);
-        }
-        self.accept_new(&mut task, new)?;
-        Ok(Accepted { task, created: true })
+/// Accepts a line of a batch by itself.
+pub(crate) fn accept_alone(app: &App, mut task: Task, new: &NewTask) -> Result<Accepted, AppError> {
+    if task.key.is_some() {
+        return enqueue_keyed(app, task, new);
     }
+    accept_new(app, &mut task, new)?;
+    Ok(Accepted { task, created: true })
+}
 
-    /// What is done for a task that has its number and is not accepted yet. What is given back keeps others out of its group
-    /// until its record stands.
-    pub(crate) fn prepare_terms(
-        &self,
-        task: &mut Task,
-        new: &NewTask,
-    ) -> Result<Option<Box<dyn KeySlot + '_>>, AppError> {
-        self.reuse(task, new)?;
-        self.join_group(task, new)
-    }
+/// What is done for a task that has its number and is not accepted yet. What is given back keeps others out of its group
+/// until its record stands.
+pub(crate) fn prepare_terms<'a>(
+    app: &'a App,
+    task: &mut Task,
+    new: &NewTask,
+) -> Result<Option<Box<dyn KeySlot + 'a>>, AppError> {
+    reuse::reuse(app, task, new)?;
+    join_group(app, task, new)
+}
 
-    /// Tells of tasks that others have asked for (S2.34).
-    pub(crate) fn note_children(&self, tasks: &[Task]) {
-        let spawned = |task: &Task| {
-            let data = json!({ "child": task.id.to_string(), "parent": task.parent?.to_string() });
-            Some(Event::of("spawned", task).with(data))
-        };
-        if tasks.iter().any(|task| task.parent.is_some()) {
-            self.store.note_all(&mut tasks.iter().filter_map(spawned));
-        }
+/// Tells of tasks that others have asked for (S2.34).
+pub(crate) fn note_children(app: &App, tasks: &[Task]) {
+    let spawned = |task: &Task| {
+        let data = json!({ "child": task.id.to_string(), "parent": task.parent?.to_string() });
+        Some(Event::of("spawned", task).with(data))
+    };
+    if tasks.iter().any(|task| task.parent.is_some()) {
+        app.store.note_all(&mut tasks.iter().filter_map(spawned));
     }
+}
 
-    /// Gives a task its number and accepts it.
-    pub(crate) fn accept_new(&self, task: &mut Task, new: &NewTask) -> Result<(), AppError> {
-        task.id = self.store.reserve_ids(1)?;
-        let _group = self.prepare_terms(task, new)?;
-        self.accept(std::slice::from_ref(task))
-    }
+/// Gives a task its number and accepts it.
+pub(crate) fn accept_new(app: &App, task: &mut Task, new: &NewTask) -> Result<(), AppError> {
+    task.id = app.store.reserve_ids(1)?;
+    let _group = prepare_terms(app, task, new)?;
+    accept(app, std::slice::from_ref(task))
 }
 
 /// A value that is not the usual one: records have the others only.

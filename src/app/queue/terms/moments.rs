@@ -1,5 +1,6 @@
 //! Durations and moments of a request: when a task is due, and by when it must have started.
 
+use crate::app::cron::local_zone;
 use crate::app::queue::enqueue::NewTask;
 use crate::app::{App, AppError};
 use crate::model::Timestamp;
@@ -23,58 +24,56 @@ pub(crate) fn plus(at: Timestamp, ms: u64) -> Timestamp {
     at.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
-impl App {
-    /// When a task is due: `--in` or `--at`.
-    pub(crate) fn due_of(&self, new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
-        if new.delay.is_some() && new.at.is_some() {
-            return Err(AppError::usage("a task is due \"in\" a time or \"at\" a time, not both"));
-        }
-        if let Some(text) = new.delay.as_deref() {
-            let ms = spoken_duration(text).map_or_else(|| duration("in", Some(text)), |ms| Ok(Some(ms)))?;
-            return Ok(ms.map(|ms| plus(now, ms)));
-        }
-        self.moment(new.at.as_deref(), now)
+/// When a task is due: `--in` or `--at`.
+pub(crate) fn due_of(app: &App, new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
+    if new.delay.is_some() && new.at.is_some() {
+        return Err(AppError::usage("a task is due \"in\" a time or \"at\" a time, not both"));
     }
+    if let Some(text) = new.delay.as_deref() {
+        let ms = spoken_duration(text).map_or_else(|| duration("in", Some(text)), |ms| Ok(Some(ms)))?;
+        return Ok(ms.map(|ms| plus(now, ms)));
+    }
+    moment(app, new.at.as_deref(), now)
+}
 
-    /// Reads a moment as people say it, by the clock of this host.
-    pub fn moment(&self, text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
-        let Some(text) = text else { return Ok(None) };
-        // A zone that is named needs none of this host.
-        if let Some(at) = Timestamp::parse(text) {
-            return Ok(Some(at));
-        }
-        let zone = self.local_zone();
-        spoken(text, now, &zone).map(Some).map_err(|error| match error {
-            SpokenError::Unread(_) => AppError::usage(error.to_string()).hint(format!(
-                "write \"8:00\", \"tomorrow 8:00\", \"fri 18:30\", \"2026-12-24 18:00\", or a time with its zone, as \
+/// Reads a moment as people say it, by the clock of this host.
+pub fn moment(app: &App, text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
+    let Some(text) = text else { return Ok(None) };
+    // A zone that is named needs none of this host.
+    if let Some(at) = Timestamp::parse(text) {
+        return Ok(Some(at));
+    }
+    let zone = local_zone(app);
+    spoken(text, now, &zone).map(Some).map_err(|error| match error {
+        SpokenError::Unread(_) => AppError::usage(error.to_string()).hint(format!(
+            "write \"8:00\", \"tomorrow 8:00\", \"fri 18:30\", \"2026-12-24 18:00\", or a time with its zone, as \
                  2026-12-24T18:00:00+01:00; the zone here is {}",
-                zone.name()
-            )),
-            SpokenError::Passed(_) => {
-                let here = zone.text(now);
-                AppError::usage(error.to_string()).hint(format!("it is {here}; write \"tomorrow\" for the next one"))
-            }
-        })
-    }
-
-    /// Reads a moment that lies behind, for `--since` and `--until`, by the clock of this host.
-    pub fn past_moment(&self, option: &str, text: Option<&str>) -> Result<Option<Timestamp>, AppError> {
-        let Some(text) = text else { return Ok(None) };
-        past(text, self.host.now(), &self.local_zone()).map(Some).map_err(|error| {
-            AppError::usage(format!("--{option}: {error}")).hint(
-                "write \"2h\", \"yesterday\", \"today 8:00\", \"8:00\", \"2026-11-20\", or a time with its zone, as \
-                 2026-11-20T18:00:00+01:00",
-            )
-        })
-    }
-
-    /// A moment for people: with its zone, and in how long it comes.
-    pub fn said(&self, at: Timestamp, zone: &Zone) -> String {
-        let text = zone.text(at);
-        match u64::try_from(at.ms_since(self.host.now())) {
-            Ok(ms) if ms > 0 => format!("{text}, in {}", format_duration(ms)),
-            _ => text,
+            zone.name()
+        )),
+        SpokenError::Passed(_) => {
+            let here = zone.text(now);
+            AppError::usage(error.to_string()).hint(format!("it is {here}; write \"tomorrow\" for the next one"))
         }
+    })
+}
+
+/// Reads a moment that lies behind, for `--since` and `--until`, by the clock of this host.
+pub fn past_moment(app: &App, option: &str, text: Option<&str>) -> Result<Option<Timestamp>, AppError> {
+    let Some(text) = text else { return Ok(None) };
+    past(text, app.host.now(), &local_zone(app)).map(Some).map_err(|error| {
+        AppError::usage(format!("--{option}: {error}")).hint(
+            "write \"2h\", \"yesterday\", \"today 8:00\", \"8:00\", \"2026-11-20\", or a time with its zone, as \
+                 2026-11-20T18:00:00+01:00",
+        )
+    })
+}
+
+/// A moment for people: with its zone, and in how long it comes.
+pub fn said(app: &App, at: Timestamp, zone: &Zone) -> String {
+    let text = zone.text(at);
+    match u64::try_from(at.ms_since(app.host.now())) {
+        Ok(ms) if ms > 0 => format!("{text}, in {}", format_duration(ms)),
+        _ => text,
     }
 }
 

@@ -7,29 +7,27 @@ use crate::model::{Status, Task, Timestamp};
 /// The word for the goal of the request itself.
 const OWN_GOAL: &str = "goal";
 
-impl App {
-    /// Gives a task that has its number the variables of the newest completed task of the goal, durably. They stand before the
-    /// task does, so that its first start finds them. Where there is no such task, it begins without any.
-    pub(super) fn reuse(&self, task: &mut Task, new: &NewTask) -> Result<(), AppError> {
-        let Some(text) = new.terms.reuse.as_deref() else { return Ok(()) };
-        let goal = goal_of(text, new.goal.as_deref())?;
-        task.goal.get_or_insert_with(|| goal.clone());
-        let member = format!("\"goal\":{}", serde_json::Value::from(goal.as_str()));
-        let counts = |other: &Task| {
-            other.status() == Status::Completed && other.goal.as_deref() == Some(&*goal) && other.user == task.user
-        };
-        let Some(other) = self.store.last_ended(&member, Timestamp::FIRST, &counts)? else { return Ok(()) };
-        let vars = self.store.vars(other.id)?.vars;
-        task.terms.reuses = Some(other.id);
-        if vars.is_empty() {
-            return Ok(());
-        }
-        self.store.change_vars(task.id, |own| {
-            own.extend(vars);
-            Ok::<(), AppError>(())
-        })?;
-        Ok(())
+/// Gives a task that has its number the variables of the newest completed task of the goal, durably. They stand before the
+/// task does, so that its first start finds them. Where there is no such task, it begins without any.
+pub(super) fn reuse(app: &App, task: &mut Task, new: &NewTask) -> Result<(), AppError> {
+    let Some(text) = new.terms.reuse.as_deref() else { return Ok(()) };
+    let goal = goal_of(text, new.goal.as_deref())?;
+    task.goal.get_or_insert_with(|| goal.clone());
+    let member = format!("\"goal\":{}", serde_json::Value::from(goal.as_str()));
+    let counts = |other: &Task| {
+        other.status() == Status::Completed && other.goal.as_deref() == Some(&*goal) && other.user == task.user
+    };
+    let Some(other) = app.store.last_ended(&member, Timestamp::FIRST, &counts)? else { return Ok(()) };
+    let vars = app.store.vars(other.id)?.vars;
+    task.terms.reuses = Some(other.id);
+    if vars.is_empty() {
+        return Ok(());
     }
+    app.store.change_vars(task.id, |own| {
+        own.extend(vars);
+        Ok::<(), AppError>(())
+    })?;
+    Ok(())
 }
 
 /// The goal that is meant.

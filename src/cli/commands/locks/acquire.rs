@@ -1,7 +1,10 @@
 //! `luzia acquire`: takes or refreshes a lease.
 
-use crate::app::locks::acquire::{Lease, Leased};
-use crate::app::locks::session::Session;
+use crate::app::locks::acquire::{Lease, Leased, acquire};
+use crate::app::locks::session;
+use crate::app::locks::session::{Session, acquire_for_session, session_holder};
+use crate::app::names::named_place;
+use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
 use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
 use crate::cli::args::{Identity, pid};
 use crate::cli::exit::Exit;
@@ -111,11 +114,11 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         pid: args.pid,
         durable: args.durable,
     };
-    lease.lanes.iter().try_for_each(|lane| app.check_user_lane(lane))?;
-    let session = match args.session.as_ref().map(|_| app.session(key.as_deref(), args.pid)).transpose() {
+    lease.lanes.iter().try_for_each(|lane| check_user_lane(app, lane))?;
+    let session = match args.session.as_ref().map(|_| session::session(app, key.as_deref(), args.pid)).transpose() {
         Err(error) if error.0.code == Code::EndsWithSandbox && args.ttl.is_some() => {
             if lease.holder.is_empty() {
-                lease.holder = app.session_holder(key.as_deref())?;
+                lease.holder = session_holder(app, key.as_deref())?;
             }
             console.say("note: no agent is to be seen in this sandbox, so the lease lasts as long as --ttl says, or until it is released");
             None
@@ -124,8 +127,8 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     };
     let mut progress = |line: &str| console.progress(line);
     let taken = match &session {
-        Some(session) => app.acquire_for_session(&lease, session, &mut progress),
-        None => app.acquire(&lease, &mut progress),
+        Some(session) => acquire_for_session(app, &lease, session, &mut progress),
+        None => acquire(app, &lease, &mut progress),
     };
     let leased = match taken {
         Err(error) if error.is_of_busy_lane() && console.is_json() => {
@@ -143,11 +146,11 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         }
         other => other?,
     };
-    let strangers = app.new_users(lease.lanes.iter().filter(|lane| lane.is_user()).map(LaneName::key));
-    for note in strangers.notes().into_iter().chain(app.lane_notes(&lease.lanes)) {
+    let strangers = new_users(app, lease.lanes.iter().filter(|lane| lane.is_user()).map(LaneName::key));
+    for note in strangers.notes().into_iter().chain(lane_notes(app, &lease.lanes)) {
         console.say(&format!("note: {note}"));
     }
-    app.remember(&strangers);
+    remember(app, &strangers);
     for line in &leased.log {
         console.log(line);
     }
@@ -199,7 +202,7 @@ fn grant_json(grant: &Grant, leased: &Leased, app: &App) -> Value {
         "fence": grant.fence.0,
         "slot": grant.slot,
         "value": grant.value,
-        "path": app.named_place(&grant.lane),
+        "path": named_place(app, &grant.lane),
         "refreshed": leased.refreshed.contains(&grant.lane),
     })
 }

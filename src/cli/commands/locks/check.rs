@@ -1,5 +1,8 @@
 //! `luzia check`: whether a lane is free.
 
+use crate::app::locks::acquire::check;
+use crate::app::look::explain::holder_of;
+use crate::app::look::list;
 use crate::app::{App, LockView};
 use crate::cli::args::Target;
 use crate::cli::exit::Exit;
@@ -31,9 +34,9 @@ Exit codes:
 
 /// `luzia check`.
 pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
-    let checked = app.check(&app.lane(&args.target.text())?)?;
+    let checked = check(app, &app.lane(&args.target.text())?)?;
     let (is_free, first) = (checked.is_free(), checked.living().next());
-    let waiters = if is_free { Vec::new() } else { app.waiters(&checked.lane)? };
+    let waiters = if is_free { Vec::new() } else { list::waiters(app, &checked.lane)? };
     if console.is_json() {
         let record = first.and_then(LockView::record);
         let execution = first.and_then(LockView::holder).map(execution_id);
@@ -62,7 +65,7 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
             console.say(&format!("lane \"{}\" is free, but its rate is used up until {until}", checked.lane));
         }
         for view in checked.living().filter(|_| !checked.has_room()) {
-            let holder = app.holder_of(view);
+            let holder = holder_of(app, view);
             console.say(&format!(
                 "lane \"{}\" is held by {}",
                 checked.lane,

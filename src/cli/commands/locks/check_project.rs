@@ -1,5 +1,6 @@
 //! `luzia check-project`: releases the locks of a project's finished tasks.
 
+use crate::app::check_project::check_project;
 use crate::app::{App, Break};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -39,7 +40,7 @@ Exit codes:
 
 /// `luzia check-project`.
 pub fn run(args: &CheckProjectArgs, app: &App, console: &mut Console) -> Answer {
-    let checked = app.check_project(&args.project, args.dry_run)?;
+    let checked = check_project(app, &args.project, args.dry_run)?;
     let released: Vec<&Break> = checked.iter().filter_map(|checked| checked.released.as_ref()).collect();
     if console.is_json() {
         let refused: Vec<Value> = checked

@@ -1,7 +1,8 @@
 //! `luzia guard`: runs a command only while the lock of its caller is in force.
 
 use crate::app::App;
-use crate::app::locks::guard::Guarded;
+use crate::app::locks::guard::{Guarded, guard};
+use crate::app::names::lane_option;
 use crate::cli::args::number;
 use crate::cli::exit::{Exit, end_code};
 use crate::cli::output::console::{Answer, Console};
@@ -54,12 +55,12 @@ Exit codes:
 pub fn run(args: &GuardArgs, app: &App, environment: [Option<String>; 2], console: &mut Console) -> Answer {
     let [lock_id, fence] = environment;
     let asked = Guarded {
-        lanes: args.lane.iter().map(|lane| app.lane_option(lane, None)).collect::<Result<_, _>>()?,
+        lanes: args.lane.iter().map(|lane| lane_option(app, lane, None)).collect::<Result<_, _>>()?,
         fence: args.fence,
         lock_id: lock_id.filter(|id| !id.is_empty()),
         env_fence: fence.and_then(|text| text.parse().ok()),
     };
-    let ended = app.guard(&asked, &args.command)?;
+    let ended = guard(app, &asked, &args.command)?;
     if let Some(why) = &ended.lost {
         console.say(&format!("luzia: {why}; the command was ended"));
         return Ok(Exit::No.code());

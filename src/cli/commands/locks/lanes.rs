@@ -1,7 +1,9 @@
 //! `luzia lanes`: the lanes, how full they are, and the rules they go by.
 
-use crate::app::capacity::holders::NamedSlot;
-use crate::app::look::lanes::{LaneRow, Lanes, MOST_COUNTED};
+use crate::app::capacity::holders::{NamedSlot, named_slots};
+use crate::app::look::lanes::{
+    LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, set_lane, unset_lane,
+};
 use crate::app::{App, AppError, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -239,27 +241,27 @@ Exit codes:
 pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
     match args.verb.clone().unwrap_or(LanesVerb::List { pattern: None }) {
         LanesVerb::List { pattern } => {
-            let wanted = pattern.map(|text| app.lane_or_pattern(&text)).transpose()?;
-            list(&app.lane_rows(wanted.as_ref())?, console)?;
+            let wanted = pattern.map(|text| lane_pattern(app, &text)).transpose()?;
+            list(&lane_rows(app, wanted.as_ref())?, console)?;
         }
         LanesVerb::Show { lane } => {
-            let named = app.lane_or_pattern(&lane)?;
-            let rows = app.lane_rows(Some(&named))?.rows;
-            let row = rows.into_iter().find(|row| row.name == named.text() && app.is_known_lane(row));
+            let named = lane_pattern(app, &lane)?;
+            let rows = lane_rows(app, Some(&named))?.rows;
+            let row = rows.into_iter().find(|row| row.name == named.text() && is_known_lane(app, row));
             let row = row.ok_or_else(|| unknown(&lane))?;
-            let slots = if row.is_pattern { Vec::new() } else { app.named_slots(&app.lane_named(&row.name)?)? };
+            let slots = if row.is_pattern { Vec::new() } else { named_slots(app, &lane_named(app, &row.name)?)? };
             show(&row, &slots, console)?;
         }
         LanesVerb::Set { lane, rule } => {
-            let named = app.lane_or_pattern(&lane)?;
+            let named = lane_pattern(app, &lane)?;
             let given = rule.given();
             if given.is_empty() {
                 return Err(AppError::usage("no option says what to set").hint(options_of_set()).into());
             }
-            changed(&app.set_lane(&named, &given)?, true, console)?;
+            changed(&set_lane(app, &named, &given)?, true, console)?;
         }
         LanesVerb::Rm { lane } => {
-            let (was_set, row) = app.unset_lane(&app.lane_or_pattern(&lane)?)?;
+            let (was_set, row) = unset_lane(app, &lane_pattern(app, &lane)?)?;
             changed(&row, was_set, console)?;
         }
     }

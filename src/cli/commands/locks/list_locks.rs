@@ -1,6 +1,8 @@
 //! `luzia list-locks`: every lock and the state of its holder.
 
-use crate::app::{App, LockView, lock_state};
+use crate::app::locks::lock::evidence_of;
+use crate::app::look::list::{all_waiters, locks};
+use crate::app::{App, LockView, lock_state, names};
 use crate::cli::args::LockState;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -34,9 +36,9 @@ Exit codes:
 pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
     let wanted: Vec<&str> = args.states.iter().map(|state: &LockState| state.word()).collect();
     let is_wanted = |view: &LockView| wanted.is_empty() || wanted.contains(&lock_state(&view.verdict));
-    let views: Vec<LockView> = app.locks()?.into_iter().filter(is_wanted).collect();
-    let places = app.places();
-    let waiting = app.all_waiters()?;
+    let views: Vec<LockView> = locks(app)?.into_iter().filter(is_wanted).collect();
+    let places = names::places(app);
+    let waiting = all_waiters(app)?;
     if console.is_json() {
         let items = views.iter().map(|view| {
             let none = Vec::new();
@@ -97,6 +99,6 @@ fn lock_row(app: &App, view: &LockView, path: Option<&String>) -> Vec<(String, T
         plain(record.and_then(|record| record.who.agent.clone())),
         plain(record.and_then(|record| record.who.session.clone())),
         plain(record.and_then(|record| record.expires_at).map(|at| at.to_string())),
-        plain(Some(app.evidence_of(view))),
+        plain(Some(evidence_of(app, view))),
     ]
 }

@@ -1,5 +1,9 @@
 //! `luzia lock`: holds lanes while a command runs.
 
+use crate::app::locks::acquire::lanes_to_take;
+use crate::app::locks::lock::lock;
+use crate::app::names::{lane_of_thing, lane_option};
+use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
 use crate::app::{App, AppError, Line, Under};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
@@ -118,36 +122,37 @@ Exit codes:
 
 fn lanes_of(args: &LockArgs, app: &App, account: Account) -> Result<Vec<LaneName>, AppError> {
     if let Some(dir) = &args.repo {
-        return Ok(vec![app.lane_of_thing(ThingKind::GitDir, Some(dir), None)?]);
+        return Ok(vec![lane_of_thing(app, ThingKind::GitDir, Some(dir), None)?]);
     }
     if let Some(dir) = &args.tree {
-        return Ok(vec![app.lane_of_thing(ThingKind::Tree, Some(dir), None)?]);
+        return Ok(vec![lane_of_thing(app, ThingKind::Tree, Some(dir), None)?]);
     }
-    let mut lanes = args.lane.iter().map(|lane| app.lane_option(lane, None)).collect::<Result<Vec<_>, _>>()?;
+    let mut lanes = args.lane.iter().map(|lane| lane_option(app, lane, None)).collect::<Result<Vec<_>, _>>()?;
     if args.user.is_some() || lanes.is_empty() {
         let user = args.user.clone().map_or_else(account, Ok)?;
         lanes.push(LaneName::user(&crate::app::queue::enqueue::name("user", &user)?));
     }
-    app.lane_set(lanes)
+    lanes_to_take(app, lanes)
 }
 
 /// `luzia lock`.
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lanes = lanes_of(args, app, account)?;
-    lanes.iter().try_for_each(|lane| app.check_user_lane(lane))?;
+    lanes.iter().try_for_each(|lane| check_user_lane(app, lane))?;
     let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
-    let strangers = app.new_users(lanes.iter().filter(|lane| args.user.is_some() && lane.is_user()).map(LaneName::key));
-    for note in strangers.notes().into_iter().chain(app.lane_notes(&lanes)) {
+    let strangers =
+        new_users(app, lanes.iter().filter(|lane| args.user.is_some() && lane.is_user()).map(LaneName::key));
+    for note in strangers.notes().into_iter().chain(lane_notes(app, &lanes)) {
         console.say(&format!("note: {note}"));
     }
     let under = Under { command: &args.command, closes: args.close };
-    let ran = app.lock(&lanes, wait_ms, under, &mut |line| match line {
+    let ran = lock(app, &lanes, wait_ms, under, &mut |line| match line {
         Line::Log(text) => console.log(text),
         Line::Waits(text) => console.progress(text),
     });
     match ran {
         Ok(ran) => {
-            app.remember(&strangers);
+            remember(app, &strangers);
             for (lane, who) in &ran.kept {
                 let keeps = format!("the command left {who} behind, which keeps lane \"{lane}\" until it ends");
                 console.hint(&format!("{keeps}; `luzia lock --close` ends the lane with the command"));

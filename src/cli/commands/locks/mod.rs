@@ -10,6 +10,8 @@ pub mod lock;
 pub mod release;
 pub mod renew;
 
+use crate::app::locks::acquire::lanes_to_take;
+use crate::app::names::lane_option;
 use crate::app::{App, AppError};
 use crate::cli::args::named;
 use crate::model::LaneName;
@@ -22,6 +24,6 @@ fn lanes_of(
     app: &App,
 ) -> Result<Vec<LaneName>, AppError> {
     let first = (target.is_some() || user.is_some()).then(|| app.lane(&named(target, user)));
-    let further = further.iter().map(|lane| app.lane_option(lane, None));
-    app.lane_set(first.into_iter().chain(further).collect::<Result<_, _>>()?)
+    let further = further.iter().map(|lane| lane_option(app, lane, None));
+    lanes_to_take(app, first.into_iter().chain(further).collect::<Result<_, _>>()?)
 }

@@ -1,7 +1,8 @@
 //! `luzia release`: releases a lane.
 
-use crate::app::locks::consent::Asked;
-use crate::app::locks::release::Given;
+use crate::app::locks::consent::{Asked, release_question};
+use crate::app::locks::release::{Given, release};
+use crate::app::locks::session::{release_of_session, release_session};
 use crate::app::{App, AppError, lane_word};
 use crate::cli::args::pid;
 use crate::cli::context::Account;
@@ -98,7 +99,7 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
         // Where the account cannot be told, everybody counts as somebody else.
         let account = account().unwrap_or_default();
         for lane in &lanes {
-            let question = app.release_question(lane, asked, &account)?;
+            let question = release_question(app, lane, asked, &account)?;
             consent(ask, question, &format!("luzia explain {}", lane_word(lane)))?;
         }
     }
@@ -108,8 +109,8 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
     let (mut given, mut failed) = (Vec::new(), None);
     for lane in lanes.iter().rev() {
         let released = match &args.session {
-            Some(_) => app.release_of_session(lane, key.as_deref(), args.pid),
-            None => app.release(lane, task, args.lock_id.as_deref(), args.force),
+            Some(_) => release_of_session(app, lane, key.as_deref(), args.pid),
+            None => release(app, lane, task, args.lock_id.as_deref(), args.force),
         };
         match released {
             Ok(one) => given.insert(0, (lane, one)),
@@ -171,7 +172,7 @@ fn told(lane: &LaneName, given: &Given) -> String {
 
 /// Every lane of a session.
 fn release_all(key: Option<&str>, pid: Option<u32>, app: &App, console: &mut Console) -> Answer {
-    let (session, released) = app.release_session(key, pid)?;
+    let (session, released) = release_session(app, key, pid)?;
     for line in released.iter().flat_map(|given| &given.log) {
         console.log(line);
     }

@@ -1,6 +1,7 @@
 //! `luzia renew`: extends leases.
 
 use crate::app::App;
+use crate::app::locks::acquire::renew_all;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -49,7 +50,7 @@ Exit codes:
 /// `luzia renew`.
 pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> Answer {
     let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
-    let (grants, failed) = app.renew_all(&lanes, &args.lock_id)?;
+    let (grants, failed) = renew_all(app, &lanes, &args.lock_id)?;
     if failed.is_some() || !console.is_json() {
         grants.iter().for_each(|grant| console.say(&format!("lane \"{}\" renewed", grant.lane)));
     }

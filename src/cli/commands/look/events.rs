@@ -1,7 +1,8 @@
 //! `luzia events`: prints the event log.
 
 use super::logs::since;
-use crate::app::look::events::{Filter, KINDS, Record, Tracer, Wanted, is_kind};
+use crate::app::look::events::{Filter, KINDS, Record, Tracer, Wanted, events, host, is_kind};
+use crate::app::names::lane_option;
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
@@ -85,7 +86,7 @@ pub fn run(args: &EventsArgs, app: &App, account: Account, console: &mut Console
     }
     let wanted = wanted(args, app, account, console)?;
     let mut printer = Printer::new(app, console);
-    let count = app.events(&wanted, &mut |record| printer.print(record))?;
+    let count = events(app, &wanted, &mut |record| printer.print(record))?;
     printer.end()?;
     if count == 0
         && let Some(id) = wanted.filter.tasks.iter().find(|id| !matches!(app.find(**id), Ok(Some(_))))
@@ -118,7 +119,7 @@ fn wanted(args: &EventsArgs, app: &App, account: Account, console: &Console) -> 
     let filter = Filter {
         tasks,
         user: user.map(|user| user.to_string()),
-        lane: args.lane.as_deref().map(|lane| app.lane_option(lane, None)).transpose()?.map(|lane| lane.to_string()),
+        lane: args.lane.as_deref().map(|lane| lane_option(app, lane, None)).transpose()?.map(|lane| lane.to_string()),
         kinds,
     };
     Ok(Wanted {
@@ -150,7 +151,7 @@ impl<'c, 'w> Printer<'c, 'w> {
             OutputFormat::Jsonl => Form::Lines,
             OutputFormat::Json => Form::Items(console.begin_items("events")),
             OutputFormat::Name => Form::Names,
-            OutputFormat::Otlp => Form::Traces(Tracer::new(&app.host())),
+            OutputFormat::Otlp => Form::Traces(Tracer::new(&host(app))),
             _ => Form::Text,
         };
         Self { console, form, stop: None }

@@ -1,7 +1,12 @@
 //! `luzia explain`: why a task, a user or a lane waits.
 
-use crate::app::foresee::THOROUGH;
-use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why};
+use crate::app::config_reload::control;
+use crate::app::foresee::{THOROUGH, expected};
+use crate::app::loans::open_children;
+use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
+use crate::app::names::places;
+use crate::app::steps::places::unset_places;
+use crate::app::steps::wait::{is_resume_ready, open_wait, wait_why};
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{App, AppError, lane_word, shell_word};
 use crate::cli::args::named;
@@ -51,7 +56,7 @@ pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
         Some("last") => Target::Task(app.task_id("last")?),
         target => app.target(&named(target, args.user.as_deref()))?,
     };
-    match app.explain(&target)? {
+    match explain(app, &target)? {
         Why::Task(why) => explain_task(&why, app, console)?,
         Why::Lane(why) => explain_lane(&why, app, console)?,
     }
@@ -73,11 +78,11 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
             });
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
             members.insert("wait".into(), wait_json(app, task)?);
-            members.insert("unset".into(), app.unset_places(task).into_iter().collect());
+            members.insert("unset".into(), unset_places(app, task).into_iter().collect());
             members.insert("preempt".into(), preempt_of(app, task).map(|wish| preempt_json(&wish)).unwrap_or_default());
             if task.status() == Status::Pending {
                 members
-                    .insert("estimate".into(), estimate_json(app.expected(task, &why.obstacles, THOROUGH)?.as_ref()));
+                    .insert("estimate".into(), estimate_json(expected(app, task, &why.obstacles, THOROUGH)?.as_ref()));
             }
             if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid).filter(|pid| *pid != 0) {
                 members.insert("supervisor_pid".into(), pid.into());
@@ -97,7 +102,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
         }
         (_, None, Some(_)) if !why.obstacles.is_empty() => text += &format!("{} waits:\n", task.id),
         (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
-        (Status::Waiting, None, None) if app.is_resume_ready(task.id)? => {
+        (Status::Waiting, None, None) if is_resume_ready(app, task.id)? => {
             text += &format!("{} has what it waited for, and waits for its lanes:\n", task.id);
         }
         (Status::Waiting, None, None) => text += &format!("{} waits for an event, and has no process\n", task.id),
@@ -117,7 +122,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
         text += &format!("  it makes room for itself (--preempt {})\n", wish.how.word());
     }
     if task.status() == Status::Pending && !why.obstacles.is_empty() {
-        let estimate = app.expected(task, &why.obstacles, THOROUGH)?;
+        let estimate = expected(app, task, &why.obstacles, THOROUGH)?;
         let said = estimate_text(estimate.as_ref(), &why.obstacles);
         text += &said.map_or_else(String::new, |said| format!("  {said}\n"));
     }
@@ -129,7 +134,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
 /// The variables of its command that have no value.
 fn unset_text(app: &App, task: &Task) -> String {
     let mut text = String::new();
-    for name in app.unset_places(task) {
+    for name in unset_places(app, task) {
         let set = format!("luzia set --task {} {name}=VALUE", task.id);
         text += &format!(
             "  \"{{{{{name}}}}}\" in its command has no value, and stays as it is written\n      try: {set}\n"
@@ -141,7 +146,7 @@ fn unset_text(app: &App, task: &Task) -> String {
 /// How a task that waits makes room for itself.
 fn preempt_of(app: &App, task: &Task) -> Option<Preempt> {
     let is_its = |wish: &&Preempt| wish.task == task.id && task.status() == Status::Pending;
-    app.control().preempts.iter().find(is_its).cloned()
+    control(app).preempts.iter().find(is_its).cloned()
 }
 
 fn preempt_json(wish: &Preempt) -> Value {
@@ -150,7 +155,7 @@ fn preempt_json(wish: &Preempt) -> Value {
 
 /// The event for which a task waits, and the last ones that were not it.
 fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError> {
-    let (open, others) = match readable(app.wait_why(task.id))? {
+    let (open, others) = match readable(wait_why(app, task.id))? {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(String::new()),
         Err(damage) => return Ok(format!("  {}\n", damage_text(task, &damage))),
@@ -189,7 +194,7 @@ fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError>
 
 /// The children for whose ends a task waits, each with what it waits for itself.
 fn children_text(app: &App, task: &Task, open: &OpenWait) -> Result<String, AppError> {
-    let children = app.open_children(task.id, &open.filter)?;
+    let children = open_children(app, task.id, &open.filter)?;
     if children.is_empty() {
         return Ok(
             "      no such child is unfinished: this wait ends with its time, or with a child that is queued now\n"
@@ -198,7 +203,7 @@ fn children_text(app: &App, task: &Task, open: &OpenWait) -> Result<String, AppE
     }
     let mut text = String::new();
     for child in children.iter().take(MOST_CHILDREN) {
-        let wait = if child.status() == Status::Waiting { app.open_wait(child.id)? } else { None };
+        let wait = if child.status() == Status::Waiting { open_wait(app, child.id)? } else { None };
         text += &match wait.filter(|wait| WaitKind::parse(&wait.kind).is_some_and(WaitKind::is_sent)) {
             Some(wait) => {
                 let line = emit_line(child, &wait);
@@ -218,11 +223,11 @@ fn children_json(app: &App, task: &Task, open: &OpenWait) -> Result<Value, AppEr
         return Ok(json!([]));
     }
     let of = |child: &Task| {
-        let wait = if child.status() == Status::Waiting { app.open_wait(child.id)? } else { None };
+        let wait = if child.status() == Status::Waiting { open_wait(app, child.id)? } else { None };
         let wait = wait.map(|wait| json!({ "kind": wait.kind, "event": wait.event, "until": wait.until }));
         Ok::<_, AppError>(json!({ "id": child.id.to_string(), "status": child.status().word(), "wait": wait }))
     };
-    app.open_children(task.id, &open.filter)?.iter().map(of).collect()
+    open_children(app, task.id, &open.filter)?.iter().map(of).collect()
 }
 
 /// The command that sends what a task waits for.
@@ -254,7 +259,7 @@ fn damage_text(task: &Task, error: &AppError) -> String {
 }
 
 fn wait_json(app: &App, task: &Task) -> Result<Value, AppError> {
-    let (open, others) = match readable(app.wait_why(task.id))? {
+    let (open, others) = match readable(wait_why(app, task.id))? {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(Value::Null),
         Err(damage) => return Ok(json!({ "damage": damage.0.message })),
@@ -301,7 +306,7 @@ fn lane_json(lane: &crate::app::LaneNow) -> Value {
 fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let now = console.now;
     let first = why.first.map(|id| app.existing(id)).transpose()?;
-    let path = app.places().remove(&why.lane.lane.to_string());
+    let path = places(app).remove(&why.lane.lane.to_string());
     if console.is_json() {
         let mut value = lane_json(&why.lane);
         if let Value::Object(members) = &mut value {

@@ -4,7 +4,9 @@ mod columns;
 mod order;
 
 use crate::app::look::explain::Reasons;
-use crate::app::look::list::{Filter, Unshown};
+use crate::app::look::list::{Filter, Unshown, list, unshown};
+use crate::app::look::{explain, list};
+use crate::app::queue::terms::moments::past_moment;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
@@ -156,7 +158,7 @@ pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     let mut listing = Listing::begin(args, app, console)?;
     if order.needs_all() {
         let mut tasks = Vec::new();
-        app.list(&filter, &mut |found| {
+        list(app, &filter, &mut |found| {
             match found {
                 Ok(task) => tasks.push(task),
                 Err(error) => listing.warn(&error),
@@ -168,7 +170,7 @@ pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
         return listing.end(&filter);
     }
     let (mut count, mut stopped) = (0, None);
-    app.list(&filter, &mut |found| {
+    list(app, &filter, &mut |found| {
         match found {
             // With a limit of none, the first one says stop.
             Ok(_) if count >= limit => return false,
@@ -199,8 +201,8 @@ fn filter_of(args: &ListArgs, app: &App) -> Result<Filter, AppError> {
         label: args.label.clone(),
         key: args.key.clone(),
         command: args.command.clone(),
-        since: app.past_moment("since", args.since.as_deref())?,
-        until: app.past_moment("until", args.until.as_deref())?,
+        since: past_moment(app, "since", args.since.as_deref())?,
+        until: past_moment(app, "until", args.until.as_deref())?,
         stuck: args.stuck,
     })
 }
@@ -248,14 +250,14 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
             Form::Names(_) => false,
             Form::Json(_) => true,
         };
-        Ok(Self { app, reasons: app.reasons()?, console, form, shown, wants_reason, is_empty: true })
+        Ok(Self { app, reasons: explain::reasons(app)?, console, form, shown, wants_reason, is_empty: true })
     }
 
     fn push(&mut self, task: Task) -> anyhow::Result<()> {
         self.is_empty = false;
         let waits = matches!(task.status(), Status::Pending | Status::Running);
         let reason = if waits && self.wants_reason { self.reasons.first_obstacle(&task)? } else { None };
-        let stuck = if self.wants_reason { self.app.stuck(&task)? } else { None };
+        let stuck = if self.wants_reason { list::stuck(self.app, &task)? } else { None };
         let waiting = match &mut self.form {
             Form::Table(table) => {
                 let now = self.console.now;
@@ -293,7 +295,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
             Form::Table(_) | Form::Names(_) => self.write()?,
         }
         if self.is_empty && is_table {
-            let text = match self.app.unshown(filter)? {
+            let text = match unshown(self.app, filter)? {
                 Unshown::NoQueue => format!("no queue yet in {}", self.app.store_path()),
                 Unshown::Filtered => "no task matches; `luzia list -a` lists every task".to_owned(),
                 Unshown::Finished(0) => "no task".to_owned(),

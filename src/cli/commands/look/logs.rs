@@ -2,7 +2,8 @@
 
 mod course;
 
-use crate::app::look::logs::{Stream, Wanted};
+use crate::app::locks::reentrancy::refuse_waiting_for;
+use crate::app::look::logs::{Stream, Wanted, logs};
 use crate::app::look::tail::Piece;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
@@ -108,7 +109,7 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
         return course::print(&ids, args, app, console);
     }
     if args.follow {
-        app.refuse_waiting_for(&ids, false)?;
+        refuse_waiting_for(app, &ids, false)?;
         for id in ids.iter().take(MOST_TOLD) {
             tell_wait(app, &app.existing(*id)?, console)?;
         }
@@ -136,7 +137,7 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
         dropped: 0,
         stop: None,
     };
-    app.logs(&ids, &wanted, args.follow, &mut |id, piece| printer.print(id, piece))?;
+    logs(app, &ids, &wanted, args.follow, &mut |id, piece| printer.print(id, piece))?;
     printer.finish(&ids)?;
     for id in ids.iter().filter(|_| !args.follow) {
         tell_unstarted(&app.existing(*id)?, console);

@@ -1,6 +1,7 @@
 //! `luzia metrics`: numbers for Prometheus.
 
 use crate::app::App;
+use crate::app::look::metrics::metrics;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -38,7 +39,7 @@ Exit codes:
 
 /// `luzia metrics`.
 pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {
-    let text = app.metrics()?;
+    let text = metrics(app)?;
     match &args.textfile {
         Some(path) => {
             write_text("textfile", path, &text)?;

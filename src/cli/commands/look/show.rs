@@ -4,7 +4,8 @@ mod page;
 
 use crate::app::App;
 use crate::app::look::details::Details;
-use crate::app::look::list::Shown;
+use crate::app::look::list::{Shown, show};
+use crate::app::look::{course, details};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -46,16 +47,16 @@ Exit codes:
 
 /// `luzia show`.
 pub fn run(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
-    let shown = app.show(app.task_id(&args.task)?)?;
+    let shown = show(app, app.task_id(&args.task)?)?;
     if console.format == OutputFormat::Name {
         console.out(&format!("{}\n", shown.task.id))?;
         return Ok(Exit::Done.code());
     }
     if args.checkpoint {
-        console.document(&json::single("show", app.checkpoint(&shown.task)?))?;
+        console.document(&json::single("show", course::checkpoint(app, &shown.task)?))?;
         return Ok(Exit::Done.code());
     }
-    let details = app.details(&shown.task)?;
+    let details = details::details(app, &shown.task)?;
     if !console.is_json() {
         let text = page::page(app, &shown, &details, console)?;
         console.out(&text)?;

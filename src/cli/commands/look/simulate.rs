@@ -1,6 +1,6 @@
 //! `luzia simulate`: what would become of a load.
 
-use crate::app::foresee::simulate::{ASSUMED_MS, Change, Outcome, Report, UserReport, simulate_plan};
+use crate::app::foresee::simulate::{ASSUMED_MS, Change, Outcome, Report, UserReport, simulate_plan, simulate_queue};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
@@ -105,7 +105,7 @@ pub fn run(
             &changes,
             args.seed,
         ),
-        None => app.simulate_queue(&changes, args.seed)?,
+        None => simulate_queue(app, &changes, args.seed)?,
     };
     match console.format {
         OutputFormat::Json => {

@@ -1,8 +1,8 @@
 //! `luzia stats`: how long lanes were waited for and held, how deep they were, and how tasks ended.
 
 use super::logs::since;
-use crate::app::foresee::LaneScore;
-use crate::app::look::stats::{LaneLine, Spread, TaskLine};
+use crate::app::foresee::{LaneScore, estimate_scores};
+use crate::app::look::stats::{LaneLine, Spread, TaskLine, lane_stats, task_stats};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
@@ -86,8 +86,8 @@ pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
     };
     let begin = from.unwrap_or(Timestamp::FIRST);
     let (table, items, more) = match topic {
-        Topic::Locks => of_lines(&app.lane_stats(begin)?, lock_row, lock_json, &LOCKS),
-        Topic::Lanes => of_lines(&app.lane_stats(begin)?, lane_row, lane_json, &LANES),
+        Topic::Locks => of_lines(&lane_stats(app, begin)?, lock_row, lock_json, &LOCKS),
+        Topic::Lanes => of_lines(&lane_stats(app, begin)?, lane_row, lane_json, &LANES),
         Topic::Tasks => of_tasks(app, begin)?,
         Topic::Estimates => of_estimates(app, begin)?,
     };
@@ -220,7 +220,7 @@ pub(super) fn spread_json(spread: Spread) -> Value {
 }
 
 fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
-    let (lines, requeued) = app.task_stats(begin)?;
+    let (lines, requeued) = task_stats(app, begin)?;
     let (mut table, mut items) = (Table::new(&TASKS), Vec::new());
     for status in Status::ALL {
         let Some(line) = lines.get(status.word()) else { continue };
@@ -236,7 +236,7 @@ fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
 
 /// By lane, and all of them.
 fn of_estimates(app: &App, begin: Timestamp) -> Result<Told, AppError> {
-    let lanes = app.estimate_scores(begin)?;
+    let lanes = estimate_scores(app, begin)?;
     let (mut table, mut items, mut all) = (Table::new(&ESTIMATES), Vec::new(), LaneScore::default());
     for (lane, score) in &lanes {
         table.row(score_row(lane, score));

@@ -1,8 +1,11 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
+use crate::app::look::list::all_waiters;
 use crate::app::look::status::{Capacity, Overview, Recent};
+use crate::app::look::{shortage, status};
+use crate::app::queue::doors::no_exclusion;
 use crate::app::sandboxes::{Elsewhere, named};
-use crate::app::{App, AppError, LineWaiter, LockView, Obstacle};
+use crate::app::{App, AppError, LineWaiter, LockView, Obstacle, config_reload};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
@@ -42,13 +45,13 @@ Exit codes:
 /// `luzia status`.
 pub fn run(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> Answer {
     if args.capacity {
-        capacity(&app.capacity()?, console)?;
+        capacity(&status::capacity(app)?, console)?;
         return Ok(Exit::Done.code());
     }
     if console.is_json() {
-        console.document(&document(app, &app.overview(usize::MAX)?, rule, console)?)?;
+        console.document(&document(app, &status::overview(app, usize::MAX)?, rule, console)?)?;
     } else {
-        text(app, &app.overview(MOST_LOCKS)?, rule, console)?;
+        text(app, &status::overview(app, MOST_LOCKS)?, rule, console)?;
     }
     Ok(Exit::Done.code())
 }
@@ -84,7 +87,7 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
 }
 
 fn active_json(app: &App, task: &Task, console: &Console) -> Result<Value, AppError> {
-    task_json(app, task, app.standstill(task)?, None, console)
+    task_json(app, task, shortage::standstill(app, task)?, None, console)
 }
 
 fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Result<Value, AppError> {
@@ -132,12 +135,12 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
                 }),
             ),
             ("tasks", tasks?.into()),
-            ("paused", app.control().standing(console.now).map(hold_json).collect()),
+            ("paused", config_reload::control(app).standing(console.now).map(hold_json).collect()),
             ("set_aside", json!(overview.set_aside)),
             ("has_dispatcher", json!(overview.has_dispatcher)),
             ("other_sandboxes", elsewhere_json(&overview.elsewhere.0)),
             ("needs_pass", json!(overview.front.needs_pass.map(|id| id.to_string()))),
-            ("user_exclusion", json!(app.no_exclusion().is_none())),
+            ("user_exclusion", json!(no_exclusion(app).is_none())),
             ("state_dir", json!(app.store_path())),
             ("state_dir_rule", json!(rule)),
         ],
@@ -187,7 +190,7 @@ fn waiters_json(app: &App) -> Result<Value, AppError> {
         value["lane"] = lane.into();
         value
     };
-    let waiting = app.all_waiters()?;
+    let waiting = all_waiters(app)?;
     Ok(waiting.iter().flat_map(|(lane, all)| all.iter().map(move |waiter| with_lane(lane, waiter))).collect())
 }
 
@@ -203,7 +206,7 @@ fn hold_json(hold: &Hold) -> Value {
 
 /// Why a task that was claimed does nothing, for the line about it.
 fn standstill(app: &App, task: &Task, console: &Console) -> Result<String, AppError> {
-    Ok(app.standstill(task)?.map_or_else(String::new, |why| match why {
+    Ok(shortage::standstill(app, task)?.map_or_else(String::new, |why| match why {
         Obstacle::Paused { pause } => format!(" ({})", pause_text(&pause, task, console.now)),
         shortage => format!(" ({})", shortage.word()),
     }))
@@ -234,14 +237,14 @@ fn lock_lines(app: &App, overview: &Overview, now: Timestamp, lines: &mut Table)
         let more = format!("{} not looked at here; luzia list-locks looks at all", overview.unseen_locks);
         lines.row(["more locks".to_owned(), more]);
     }
-    for (lane, waiters) in app.all_waiters()? {
+    for (lane, waiters) in all_waiters(app)? {
         lines.row([format!("line of {lane}"), waiters_text(&waiters, now).unwrap_or_default()]);
     }
     Ok(())
 }
 
 fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> anyhow::Result<()> {
-    if let Some(warning) = app.no_exclusion() {
+    if let Some(warning) = no_exclusion(app) {
         console.say(&format!("warning: {warning}"));
     }
     let [high, normal, low] = overview.counts.pending;
@@ -251,7 +254,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     if overview.counts.parked > 0 {
         lines.row(["parked".to_owned(), format!("{} (not due, or after others)", overview.counts.parked)]);
     }
-    let control = app.control();
+    let control = config_reload::control(app);
     for hold in control.standing(console.now) {
         let what = if hold.held.text() == "*" { "every task".to_owned() } else { hold.held.text() };
         let until = hold.until.map(|until| format!(" until {until}")).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::logs::since;
 use crate::app::App;
-use crate::app::look::timeline::{Hold, runs_by, svg, trace};
+use crate::app::look::timeline::{Hold, holds_since, runs_by, svg, trace};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -56,7 +56,7 @@ const PLAIN_WIDTH: usize = 80;
 pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
     let now = console.now;
     let from = since(args.since.as_deref().unwrap_or("1h"), now)?;
-    let holds = app.holds_since(from)?;
+    let holds = holds_since(app, from)?;
     if let Some(path) = &args.svg {
         write_text("svg", path, &svg(&holds, from, now))?;
         if console.is_json() {

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::app::look::course::{ActionLine, Turn};
-use crate::app::look::tree::Branch;
+use crate::app::look::tree::{Branch, tree};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -40,7 +40,7 @@ Exit codes:
 
 /// `luzia tree`.
 pub fn run(args: &TreeArgs, app: &App, console: &mut Console) -> Answer {
-    let branches = app.tree(app.task_id(&args.task)?)?;
+    let branches = tree(app, app.task_id(&args.task)?)?;
     if console.format == OutputFormat::Name {
         let ids: String = branches.iter().map(|branch| format!("{}\n", branch.task.id)).collect();
         console.out(&ids)?;

@@ -1,6 +1,6 @@
 //! `luzia cleanup-stale`: removes stale locks and recovers dead tasks.
 
-use crate::app::locks::cleanup::Failed;
+use crate::app::locks::cleanup::{Failed, cleanup_stale};
 use crate::app::{App, Break, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -47,7 +47,7 @@ Exit codes:
 /// `luzia cleanup-stale`.
 pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer {
     let max_age_ms = args.seconds.as_deref().map(task_request::seconds).transpose()?;
-    let cleaned = app.cleanup_stale(max_age_ms, args.dry_run)?;
+    let cleaned = cleanup_stale(app, max_age_ms, args.dry_run)?;
     let released: Vec<&Break> = cleaned.projects.iter().filter_map(|checked| checked.released.as_ref()).collect();
     let count = cleaned.locks.broken.len() + cleaned.recovered.len() + released.len();
     for lock in &cleaned.locks.broken {

@@ -1,7 +1,10 @@
 //! `luzia __complete`: what completion scripts ask for. It answers with a line for each word, and never with an error.
 
-use crate::app::App;
-use crate::app::look::list::Filter;
+use crate::app::cron::cron_list;
+use crate::app::hooks::hooks;
+use crate::app::look::lanes::lane_rows;
+use crate::app::look::list::{Filter, list};
+use crate::app::{App, config_reload};
 use crate::cli::args::command;
 use crate::cli::args::complete::{End, Live, Wanted, end_of};
 use crate::cli::docs::schemas::DOCUMENTS;
@@ -69,17 +72,19 @@ fn names(live: Live, app: Option<&App>) -> Vec<(String, String)> {
         Live::AllTasks => tasks(app, true),
         Live::Users => named(users(app)),
         Live::Lanes => lanes(app).into_iter().collect(),
-        Live::Projects => named(app.config().projects.keys().filter(|name| *name != "*").cloned().collect()),
+        Live::Projects => {
+            named(config_reload::config(app).projects.keys().filter(|name| *name != "*").cloned().collect())
+        }
         Live::Keys => {
             let mut keys = BTreeSet::new();
             each(app, true, &mut |task| keys.extend(task.key.clone()));
             named(keys)
         }
         Live::Schedules => {
-            let found = app.cron_list().map(|found| found.rows).unwrap_or_default();
+            let found = cron_list(app).map(|found| found.rows).unwrap_or_default();
             found.iter().map(|row| (row.schedule.name.to_string(), row.schedule.expression.clone())).collect()
         }
-        Live::Hooks => app.hooks().unwrap_or_default().into_iter().map(|hook| (hook.name, hook.event)).collect(),
+        Live::Hooks => hooks(app).unwrap_or_default().into_iter().map(|hook| (hook.name, hook.event)).collect(),
         Live::Documents => Vec::new(),
     }
 }
@@ -87,7 +92,7 @@ fn names(live: Live, app: Option<&App>) -> Vec<(String, String)> {
 fn each(app: &App, all: bool, take: &mut dyn FnMut(&crate::model::Task)) {
     let filter = Filter { all, ..Filter::default() };
     let mut left = MOST_TASKS;
-    let _ = app.list(&filter, &mut |task| {
+    let _ = list(app, &filter, &mut |task| {
         if let Ok(task) = task {
             take(&task);
         }
@@ -106,7 +111,7 @@ fn tasks(app: &App, all: bool) -> Vec<(String, String)> {
 }
 
 fn users(app: &App) -> BTreeSet<String> {
-    let config = app.config();
+    let config = config_reload::config(app);
     let mut found: BTreeSet<String> = config.users_known.iter().map(ToString::to_string).collect();
     found.extend(config.projects.values().filter_map(|project| project.user.as_ref().map(ToString::to_string)));
     each(app, true, &mut |task| {
@@ -118,6 +123,6 @@ fn users(app: &App) -> BTreeSet<String> {
 }
 
 fn lanes(app: &App) -> BTreeMap<String, String> {
-    let rows = app.lane_rows(None).map(|lanes| lanes.rows).unwrap_or_default();
+    let rows = lane_rows(app, None).map(|lanes| lanes.rows).unwrap_or_default();
     rows.into_iter().map(|row| (row.name, format!("{} active, {} queued", row.active, row.queue))).collect()
 }

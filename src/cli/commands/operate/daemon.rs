@@ -1,6 +1,7 @@
 //! `luzia daemon`: starts tasks until it is stopped.
 
 use super::talk::Talk;
+use crate::app::pass::daemon::daemon;
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -41,6 +42,6 @@ pub fn run(args: &DaemonArgs, app: &App, ended: &mut dyn FnMut() -> bool, consol
     }
     console.log(&format!("luzia daemon in {}", app.store_path()));
     let mut log = Talk::new(console, ended, false);
-    app.daemon(poll_ms.map(Duration::from_millis), &mut log)?;
+    daemon(app, poll_ms.map(Duration::from_millis), &mut log)?;
     Ok(Exit::Done.code())
 }

@@ -1,8 +1,8 @@
 //! `luzia dispatch`: starts the tasks whose turn it is.
 
 use super::talk::Talk;
-use crate::app::App;
-use crate::app::pass::Pass;
+use crate::app::pass::{Pass, drain};
+use crate::app::{App, pass};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -54,13 +54,13 @@ pub fn run(args: &DispatchArgs, app: &App, ended: &mut dyn FnMut() -> bool, cons
     if args.drain {
         return drain(app, ended, console);
     }
-    let pass = app.pass()?;
+    let pass = pass::pass(app)?;
     report(&pass, None, console)
 }
 
 fn drain(app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
     let mut log = Talk::new(console, ended, true);
-    app.drain(&mut log)?;
+    drain::drain(app, &mut log)?;
     let Talk { total, ends, stop, .. } = log;
     if let Some(stop) = stop {
         return Err(stop.into());

@@ -1,5 +1,6 @@
 //! `luzia doctor`: looks for problems, and repairs what is safe to repair.
 
+use crate::app::doctor::mend::mend;
 use crate::app::doctor::{Around, ConfigSeen, Finding, Level, Mended, is_well, look};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
@@ -46,7 +47,7 @@ pub fn run(
             return Err(AppError::usage("not confirmed; nothing was changed").into());
         }
         if let Ok(app) = &around.app {
-            mended = Some(app.mend(around.forces_file_system));
+            mended = Some(mend(app, around.forces_file_system));
             findings = look(&around.around());
         }
     }

@@ -1,8 +1,9 @@
 //! `luzia hook`: adds, lists and removes what is run when something happens.
 
-use crate::app::hooks::{EVENTS, NewHook};
+use crate::app::hooks::{EVENTS, NewHook, add_hook, remove_hooks};
+use crate::app::names::lane_option;
 use crate::app::queue::enqueue::{Caller, name};
-use crate::app::{App, AppError, shell_word};
+use crate::app::{App, AppError, hooks, shell_word};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -145,7 +146,7 @@ const COLUMNS: [Column; 7] = [
 pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, console: &mut Console) -> Answer {
     match verb {
         HookVerb::Add { .. } => {
-            let hook = app.add_hook(new_hook(verb, app, caller, account)?)?;
+            let hook = add_hook(app, new_hook(verb, app, caller, account)?)?;
             if console.is_json() {
                 console.document(&json::single("hook", hook_json(&hook)))?;
             } else {
@@ -154,9 +155,9 @@ pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, consol
                 console.say(&format!("luzia: runs when: {told}"));
             }
         }
-        HookVerb::List => list(&app.hooks()?, console)?,
+        HookVerb::List => list(&hooks::hooks(app)?, console)?,
         HookVerb::Rm { names } => {
-            let gone = app.remove_hooks(names)?;
+            let gone = remove_hooks(app, names)?;
             if console.is_json() {
                 console.items("hook", gone.iter().map(hook_json))?;
             } else {
@@ -180,7 +181,7 @@ fn new_hook(verb: &HookVerb, app: &App, caller: &Caller, account: Account) -> Re
         command: command.clone(),
         url: url.clone(),
         user: user.as_deref().map(|user| name("user", user)).transpose()?.map(|user| user.to_string()),
-        lane: lane.as_deref().map(|lane| app.lane_option(lane, None)).transpose()?.map(|lane| lane.to_string()),
+        lane: lane.as_deref().map(|lane| lane_option(app, lane, None)).transpose()?.map(|lane| lane.to_string()),
         timeout_ms: task_request::duration("timeout", timeout.as_deref())?,
         cwd: cwd.map_err(|why| AppError::usage(format!("a hook needs a working directory: {why}")))?,
         by: app.agent.as_ref().map(|agent| agent.name.clone()).or_else(|| account().ok()),

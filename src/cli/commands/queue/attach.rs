@@ -1,6 +1,9 @@
 //! `luzia attach`: streams a task from its beginning and ends as the task does.
 
 use super::room::{Patience, Room, Terminal};
+use crate::app::locks::reentrancy::refuse_waiting_for;
+use crate::app::queue::run::see_through;
+use crate::app::sandboxes::take_here;
 use crate::app::{App, AppError, Code, Kind, shell_word};
 use crate::cli::exit::{Exit, run_code};
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -58,8 +61,8 @@ Exit codes:
 pub fn run(args: &AttachArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {
     let id = app.task_id(&args.task)?;
     app.existing(id)?;
-    app.refuse_waiting_for(&[id], false)?;
-    if let Some(task) = if args.here { app.take_here(id)? } else { None } {
+    refuse_waiting_for(app, &[id], false)?;
+    if let Some(task) = if args.here { take_here(app, id)? } else { None } {
         console.say(&taken(&task, console.now));
     }
     watch(&[id], None, app, terminal, console)
@@ -86,7 +89,7 @@ pub(super) fn watch(
     room.patience = Patience { start_ms: None, end_ms };
     let mut code = Exit::Done.code();
     for (at, id) in ids.iter().enumerate() {
-        let task = app.see_through(*id, false, &mut room)?;
+        let task = see_through(app, *id, false, &mut room)?;
         room.show_rest();
         match room.closed.take() {
             None => {}

@@ -2,6 +2,8 @@
 
 use super::each::{chosen, each};
 use crate::app::App;
+use crate::app::locks::consent::foreign_question;
+use crate::app::queue::cancel::cancel;
 use crate::cli::args::Selection;
 use crate::cli::context::Account;
 use crate::cli::input::{Ask, consent};
@@ -59,9 +61,9 @@ Exit codes:
 pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
     let grace_ms = task_request::duration("grace", args.grace.as_deref())?;
     let (ids, bulk) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "cancel")?;
-    let question = app.foreign_question("end", &ids, &account().unwrap_or_default())?.or(bulk);
+    let question = foreign_question(app, "end", &ids, &account().unwrap_or_default())?.or(bulk);
     let first = ids.first().map_or_else(String::new, ToString::to_string);
     consent(ask, question, &format!("luzia wait {first}"))?;
     let by = args.by.clone().map_or_else(account, Ok)?;
-    each(&ids, "cancel", console, |id| app.cancel(id, &by, args.reason.as_deref(), grace_ms))
+    each(&ids, "cancel", console, |id| cancel(app, id, &by, args.reason.as_deref(), grace_ms))
 }

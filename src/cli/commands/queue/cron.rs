@@ -1,7 +1,13 @@
 //! `luzia cron`: schedules, each of whose moments makes a task.
 
-use crate::app::cron::{HEALTH, MOST_TOLD, NewSchedule, ScheduleRow};
+use crate::app::config_reload::config;
+use crate::app::cron::{
+    HEALTH, MOST_TOLD, NewSchedule, ScheduleRow, cron_add, cron_list, cron_next, cron_rm, cron_run,
+};
+use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::enqueue::Caller;
+use crate::app::queue::terms::moments::said;
+use crate::app::queue::wait::has_dispatcher;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::cli::args::{OutputFormat, StepOptions, TaskOptions, number};
 use crate::cli::exit::Exit;
@@ -227,11 +233,11 @@ pub fn run(
         CronVerb::List => list(app, console)?,
         CronVerb::Next { name, count } => next(name.as_deref(), *count, app, console)?,
         CronVerb::Run { name } => {
-            let task = app.cron_run(name)?;
-            print_task(&task, app, console).map_err(|error| app.after_accepting(task.id, error))?;
+            let task = cron_run(app, name)?;
+            print_task(&task, app, console).map_err(|error| after_accepting(app, task.id, error))?;
         }
         CronVerb::Rm { name } => {
-            let schedule = app.cron_rm(name)?;
+            let schedule = cron_rm(app, name)?;
             let name = schedule.name.as_str();
             tell(
                 name,
@@ -262,12 +268,12 @@ fn add(
         replace: args.replace,
         task,
     };
-    let row = app.cron_add(&new, caller).map_err(super::enqueue::refused_at_the_door)?;
+    let row = cron_add(app, &new, caller).map_err(super::enqueue::refused_at_the_door)?;
     let name = row.schedule.name.as_str();
-    let first = row.schedule.next.map_or_else(|| "never".to_owned(), |at| app.said(at, &row.zone));
+    let first = row.schedule.next.map_or_else(|| "never".to_owned(), |at| said(app, at, &row.zone));
     tell(name, json_of(&row), &format!("\"{name}\" makes its first task at {first}"), console)?;
     // The schedule stands, whether that can be looked at or not.
-    if !console.is_json() && app.inside.is_none() && !app.has_dispatcher().unwrap_or(true) {
+    if !console.is_json() && app.inside.is_none() && !has_dispatcher(app).unwrap_or(true) {
         console.hint("nothing is running that starts tasks; `luzia daemon` makes them on time");
     }
     Ok(())
@@ -329,13 +335,13 @@ fn health_json(app: &App) -> Value {
         "next_at": Value::Null,
         "built_in": true,
         // Of a daemon, which makes a pass so often at least.
-        "every_ms": app.config().poll_interval_ms,
-        "has_dispatcher": app.has_dispatcher().ok(),
+        "every_ms": config(app).poll_interval_ms,
+        "has_dispatcher": has_dispatcher(app).ok(),
     })
 }
 
 fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
-    let found = app.cron_list()?;
+    let found = cron_list(app)?;
     for broken in &found.broken {
         console.say(&format!("warning: {broken}; its slots make no tasks"));
     }
@@ -373,8 +379,8 @@ fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
         if table.is_empty() {
             console.say("there is no schedule of yours; `luzia cron add` makes one");
         }
-        let often = format_duration(app.config().poll_interval_ms);
-        let next = match app.has_dispatcher() {
+        let often = format_duration(config(app).poll_interval_ms);
+        let next = match has_dispatcher(app) {
             Ok(false) => "with the next pass; no daemon makes one".to_owned(),
             Ok(true) | Err(_) => format!("with each pass, every {often}"),
         };
@@ -389,7 +395,7 @@ fn next(name: Option<&str>, count: usize, app: &App, console: &mut Console) -> a
         let message = format!("-n is a whole number from 1 to {MOST_TOLD}, not {count}");
         return Err(AppError::usage(message).hint("luzia cron next shows 5").into());
     }
-    let slots = app.cron_next(name, count)?;
+    let slots = cron_next(app, name, count)?;
     if console.is_json() {
         let item = |(row, at): &(ScheduleRow, Timestamp)| json!({ "name": row.schedule.name.as_str(), "slot": json::time(*at), "local": row.zone.text(*at) });
         return Ok(console.items("cron", slots.iter().map(item))?);

@@ -1,7 +1,8 @@
 //! The task ids of a command line, and one action on each of them.
 
 use crate::app::locks::consent::Question;
-use crate::app::look::list::Filter;
+use crate::app::look::list::{Filter, list};
+use crate::app::names::lane_option;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::exit::Exit;
@@ -56,11 +57,11 @@ pub fn chosen_of(
         wanted.clone()
     };
     let user = selection.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?;
-    let lane = selection.lane.as_deref().map(|lane| app.lane_option(lane, None)).transpose()?;
+    let lane = selection.lane.as_deref().map(|lane| lane_option(app, lane, None)).transpose()?;
     let filter = Filter { all: true, states, user, lane, ..Filter::default() };
     let mut ids = Vec::new();
     // A record that does not read is `doctor`'s to report.
-    app.list(&filter, &mut |found| {
+    list(app, &filter, &mut |found| {
         let is_meant = |task: &Task| {
             selection.label.as_ref().is_none_or(|label| task.label.as_ref() == Some(label))
                 && selection.key.as_ref().is_none_or(|key| task.key.as_ref() == Some(key))

@@ -2,7 +2,10 @@
 
 use super::each::{chosen, each};
 use crate::app::App;
+use crate::app::cron::local_zone;
+use crate::app::queue::edit;
 use crate::app::queue::edit::Edit;
+use crate::app::queue::terms::moments::said;
 use crate::cli::args::{OutputFormat, Selection, priority};
 use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement};
@@ -113,14 +116,14 @@ pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answe
         no_check: args.no_check,
     };
     let Some(task) = &args.task else { return of_chosen(&args.chosen, &edit, app, ask, console) };
-    let task = app.edit(app.task_id(task)?, &edit)?;
+    let task = edit::edit(app, app.task_id(task)?, &edit)?;
     if console.is_json() {
         console.document(&json::single("edit", json::task(&task)))?;
     } else if console.format == OutputFormat::Name {
         console.out(&format!("{}\n", task.id))?;
     } else {
         let due = task.due_at.filter(|_| args.at.is_some() || args.in_time.is_some());
-        let due = due.map_or_else(String::new, |at| format!("; it starts at {}", app.said(at, &app.local_zone())));
+        let due = due.map_or_else(String::new, |at| format!("; it starts at {}", said(app, at, &local_zone(app))));
         console.say(&format!("{} is changed{due}", task.id));
     }
     Ok(Exit::Done.code())
@@ -132,5 +135,5 @@ fn of_chosen(wanted: &Chosen, edit: &Edit, app: &App, ask: Ask, console: &mut Co
     let selection = Selection { user, lane: in_lane, states: Vec::new(), label: with_label, key, all };
     let (ids, question) = chosen(app, &[], &selection, |status| status == Status::Pending, "edit")?;
     agreement(ask, question)?;
-    each(&ids, "edit", console, |id| app.edit(id, edit))
+    each(&ids, "edit", console, |id| edit::edit(app, id, edit))
 }

@@ -1,9 +1,19 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
 use super::preempt;
-use crate::app::queue::accepted::are_queued;
+use crate::app::cron::local_zone;
+use crate::app::locks::reentrancy::{refuse_waiting_for, refuse_waiting_inside};
+use crate::app::look::explain;
+use crate::app::pass::reach::may_start;
+use crate::app::queue::accepted::{after_accepting, are_queued};
+use crate::app::queue::doors::{no_exclusion, notes_on};
 use crate::app::queue::dry_run::Preview;
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
+use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue_batch};
+use crate::app::queue::run::{event_messages, follow};
+use crate::app::queue::terms::moments;
+use crate::app::queue::wait::has_dispatcher;
+use crate::app::queue::{dry_run, wait};
+use crate::app::sandboxes::starts_only_here;
 use crate::app::{App, AppError, Code, Kind, OnConflict};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::estimate::{estimate_json, estimate_text};
@@ -162,7 +172,7 @@ pub fn run(
     agree: &Consent,
     console: &mut Console,
 ) -> Answer {
-    if let Some(warning) = app.no_exclusion() {
+    if let Some(warning) = no_exclusion(app) {
         console.log(&format!("warning: {warning}"));
     }
     let mut new = task_request::new_task(&args.task, &args.command);
@@ -172,11 +182,11 @@ pub fn run(
         return enqueue_lines(&read(path)?, app, caller, console);
     }
     if args.dry_run {
-        return preview(&app.dry_run(&new, caller).map_err(refused_at_the_door)?, console);
+        return preview(&dry_run::dry_run(app, &new, caller).map_err(refused_at_the_door)?, console);
     }
     new.is_waited_for = args.wait;
     if args.wait {
-        app.refuse_waiting_inside(&new, caller)?;
+        refuse_waiting_inside(app, &new, caller)?;
     }
     let accepted = preempt::accept(app, (&new, &args.preempt), caller, agree).map_err(refused_at_the_door)?;
     tell_notes(app, &[(&new, &accepted)], console);
@@ -188,8 +198,8 @@ pub fn run(
         return Ok(Exit::Done.code());
     }
     let id = accepted.task.id;
-    let _followed = app.follow(&accepted)?;
-    Ok(wait_for_accepted(id, app, console).map_err(|error| app.after_accepting(id, error))?)
+    let _followed = follow(app, &accepted)?;
+    Ok(wait_for_accepted(id, app, console).map_err(|error| after_accepting(app, id, error))?)
 }
 
 /// Tells what would become of a task.
@@ -229,11 +239,11 @@ pub(super) fn tell_notes(app: &App, accepted: &[(&NewTask, &Accepted)], console:
         && let Some(at) = task.due_at.filter(|_| new.at.is_some() || new.delay.is_some())
     {
         console.say(&match at > app.host.now() {
-            true => format!("{} starts at {}", task.id, app.said(at, &app.local_zone())),
-            false => format!("{} may start at once: {} has passed", task.id, app.said(at, &app.local_zone())),
+            true => format!("{} starts at {}", task.id, moments::said(app, at, &local_zone(app))),
+            false => format!("{} may start at once: {} has passed", task.id, moments::said(app, at, &local_zone(app))),
         });
     }
-    for note in app.notes_on(accepted) {
+    for note in notes_on(app, accepted) {
         console.say(&format!("note: {note}"));
     }
 }
@@ -253,18 +263,18 @@ pub(super) fn refused_at_the_door(mut error: AppError) -> AppError {
 }
 
 fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8, AppError> {
-    app.refuse_waiting_for(&[id], false)?;
-    if app.inside.is_none() && !app.has_dispatcher()? {
-        let place = if app.starts_only_here()? { " in this sandbox" } else { "" };
+    refuse_waiting_for(app, &[id], false)?;
+    if app.inside.is_none() && !has_dispatcher(app)? {
+        let place = if starts_only_here(app)? { " in this sandbox" } else { "" };
         console.hint(&format!("nothing is running that starts tasks; `luzia dispatch`{place} starts it"));
     }
-    let over = app.wait(&[id], false, None, &mut |task| {
+    let over = wait::wait(app, &[id], false, None, &mut |task| {
         if let Err(error) = tell_wait(app, task, console) {
             console.trouble(&messages::report_of(&error));
         }
     })?;
     if let Some(task) = over.first().filter(|_| console.verbose) {
-        app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
+        event_messages(app, task.id, task.created_at)?.iter().for_each(|line| console.log(line));
     }
     Ok(over.first().map_or(Exit::No.code(), wait_code))
 }
@@ -282,7 +292,7 @@ pub(super) fn refuse_options_beside_from(new: &NewTask) -> Result<(), AppError> 
 fn unprinted(stop: anyhow::Error, app: &App, accepted: &[Accepted]) -> anyhow::Error {
     let [first, ..] = accepted else { return stop };
     let error = match stop.downcast::<AppError>() {
-        Ok(error) if accepted.len() == 1 => return app.after_accepting(first.task.id, error).into(),
+        Ok(error) if accepted.len() == 1 => return after_accepting(app, first.task.id, error).into(),
         Ok(error) => error.to_string(),
         Err(stop) => match stop.downcast_ref() {
             Some(Stop::Unwritten(error)) => error.to_string(),
@@ -302,7 +312,7 @@ fn print_accepted(app: &App, accepted: &Accepted, is_joined: bool, console: &mut
         }
         return Ok(console.out(&format!("{}\n", task.id))?);
     }
-    let position = if task.status() == Status::Pending { Some(app.position(task)?) } else { None };
+    let position = if task.status() == Status::Pending { Some(explain::position(app, task)?) } else { None };
     let mut value = accepted_json(app, accepted, position)?;
     if let Value::Object(members) = &mut value {
         members.insert("joined".into(), is_joined.into());
@@ -331,8 +341,8 @@ fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Resul
 
 /// Whether only a process of this sandbox starts a task.
 fn is_only_here(app: &App, accepted: &Accepted) -> Result<bool, AppError> {
-    let waits = accepted.task.status() == Status::Pending && app.may_start(&accepted.task);
-    Ok(waits && app.starts_only_here()?)
+    let waits = accepted.task.status() == Status::Pending && may_start(app, &accepted.task);
+    Ok(waits && starts_only_here(app)?)
 }
 
 /// Says at once where tasks can start that only this sandbox starts.
@@ -352,7 +362,7 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
         console.say("there was no line, so nothing was queued");
         return Ok(Exit::Done.code());
     }
-    let accepted = app.enqueue_batch(&batch, caller).map_err(refused_at_the_door)?;
+    let accepted = enqueue_batch(app, &batch, caller).map_err(refused_at_the_door)?;
     tell_batch_notes(app, &batch, &accepted, console);
     print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
     tell_only_here(app, &accepted, console);

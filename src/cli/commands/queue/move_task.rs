@@ -1,7 +1,7 @@
 //! `luzia move`: puts a waiting task before others.
 
 use crate::app::App;
-use crate::app::queue::order::{Goal, Moved};
+use crate::app::queue::order::{Goal, Moved, move_task};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -55,7 +55,7 @@ pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
         Some(text) => Goal::Before(app.task_id(text)?),
         None => Goal::First,
     };
-    let moved = app.move_task(app.task_id(&args.task)?, goal)?;
+    let moved = move_task(app, app.task_id(&args.task)?, goal)?;
     let task = &moved.task;
     if console.is_json() {
         let mut value = json::task(task);

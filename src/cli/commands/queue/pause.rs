@@ -1,8 +1,13 @@
 //! `luzia pause` and `luzia resume`: keep tasks from starting or from going on, and lift that again.
 
 use super::each::chosen_of;
-use crate::app::locks::consent::Question;
-use crate::app::queue::pause::{Changed, What, Wish};
+use crate::app::cron::local_zone;
+use crate::app::locks::consent::{Question, foreign_question};
+use crate::app::names::lane_option;
+use crate::app::queue::pause;
+use crate::app::queue::pause::{Changed, What, Wish, check_wish, is_paused_itself, pausable};
+use crate::app::queue::terms::moments;
+use crate::app::queue::terms::moments::moment;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::context::Account;
@@ -117,7 +122,7 @@ impl Whom {
         wants: &dyn Fn(&Task) -> bool,
     ) -> Result<(Vec<What>, Option<Question>), AppError> {
         if !self.targets.is_empty() {
-            let all = self.targets.iter().map(|text| app.pausable(text)).collect::<Result<Vec<_>, _>>()?;
+            let all = self.targets.iter().map(|text| pausable(app, text)).collect::<Result<Vec<_>, _>>()?;
             for what in &all {
                 if let What::Task(id) = what {
                     app.existing(*id)?;
@@ -127,8 +132,8 @@ impl Whom {
         }
         if self.selection.is_a_hold() {
             let held = match (&self.selection.user, &self.selection.lane) {
-                (Some(user), _) => app.pausable(&format!("user:{user}"))?,
-                (None, Some(lane)) => What::Lanes(Held::Lane(app.lane_option(lane, None)?)),
+                (Some(user), _) => pausable(app, &format!("user:{user}"))?,
+                (None, Some(lane)) => What::Lanes(Held::Lane(lane_option(app, lane, None)?)),
                 (None, None) => What::Lanes(Held::All),
             };
             return Ok((vec![held], None));
@@ -147,20 +152,20 @@ pub fn pause(args: &PauseArgs, app: &App, account: Account, ask: Ask, console: &
         reason: args.reason.clone(),
         by: app.agent.as_ref().map(|agent| agent.name.clone()).or_else(|| account().ok()),
     };
-    app.check_wish(&wish)?;
+    check_wish(app, &wish)?;
     let ids: Vec<TaskId> = all.iter().filter_map(What::task).collect();
-    let question = app.foreign_question("stop", &ids, &account().unwrap_or_default())?.or(bulk);
+    let question = foreign_question(app, "stop", &ids, &account().unwrap_or_default())?.or(bulk);
     let first = ids.first().map_or_else(String::new, ToString::to_string);
     consent(ask, question, &format!("luzia explain {first}"))?;
-    let act = |what: &What| app.pause(what, &wish).map(|changed| vec![changed]);
+    let act = |what: &What| pause::pause(app, what, &wish).map(|changed| vec![changed]);
     carry_out("pause", &all, app, console, &act)
 }
 
 /// `luzia resume`.
 pub fn resume(args: &ResumeArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
-    let (all, question) = args.whom.what(app, "resume", &|task| app.is_paused_itself(task))?;
+    let (all, question) = args.whom.what(app, "resume", &|task| is_paused_itself(app, task))?;
     agreement(ask, question)?;
-    carry_out("resume", &all, app, console, &|what| app.resume(what))
+    carry_out("resume", &all, app, console, &|what| pause::resume(app, what))
 }
 
 /// Does it to each. The first refusal decides the exit code, and does not keep the others from their turn.
@@ -194,7 +199,7 @@ fn until_of(args: &PauseArgs, app: &App) -> Result<Option<Timestamp>, AppError> 
     if let Some(ms) = said.map_or_else(|| task_request::duration("for", args.duration.as_deref()), |ms| Ok(Some(ms)))? {
         return Ok(Some(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))));
     }
-    app.moment(args.until.as_deref(), now)
+    moment(app, args.until.as_deref(), now)
 }
 
 fn answer(verb: &str, changed: &[Changed], app: &App, console: &mut Console) -> Answer {
@@ -230,7 +235,7 @@ fn sentence(changed: &Changed, verb: &str, app: &App) -> String {
     let what = if changed.what == "*" { "the host".to_owned() } else { format!("\"{}\"", changed.what) };
     match (verb, changed.is_changed) {
         ("pause", _) => match changed.hold.as_ref().and_then(|hold| hold.until) {
-            Some(until) => format!("{what} is paused until {}", app.said(until, &app.local_zone())),
+            Some(until) => format!("{what} is paused until {}", moments::said(app, until, &local_zone(app))),
             None => format!("{what} is paused; luzia resume {} ends that", resume_word(&changed.what)),
         },
         (_, true) => format!("{what} is no longer paused"),

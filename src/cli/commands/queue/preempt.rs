@@ -1,7 +1,7 @@
 //! `--preempt` of `enqueue` and `run`: whose work is asked about before it makes room.
 
-use crate::app::pass::preempt::Room;
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
+use crate::app::pass::preempt::{Room, enqueue_preempting, room_question};
+use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue};
 use crate::app::{App, AppError};
 use crate::cli::args::PreemptOptions;
 use crate::cli::input::{Consent, consent};
@@ -14,10 +14,10 @@ pub fn accept(
     caller: &Caller,
     consents: &Consent,
 ) -> Result<Accepted, AppError> {
-    let Some(how) = options.preempt else { return app.enqueue(new, caller) };
+    let Some(how) = options.preempt else { return enqueue(app, new, caller) };
     let grace_ms = task_request::duration("preempt-grace", options.preempt_grace.as_deref())?;
-    let asked = app.room_question(new, caller, how)?;
+    let asked = room_question(app, new, caller, how)?;
     let is_asked = asked.is_some();
     consent(consents.ask, asked, "luzia status")?;
-    app.enqueue_preempting(new, caller, Room { how, grace_ms, others: is_asked || consents.yes })
+    enqueue_preempting(app, new, caller, Room { how, grace_ms, others: is_asked || consents.yes })
 }

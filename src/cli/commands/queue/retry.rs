@@ -2,7 +2,7 @@
 
 use super::each::{chosen, each};
 use crate::app::App;
-use crate::app::queue::retry::{Order, Remembered};
+use crate::app::queue::retry::{Order, Remembered, retry};
 use crate::cli::args::Selection;
 use crate::cli::input::{Ask, agreement};
 use crate::cli::output::console::{Answer, Console};
@@ -61,5 +61,5 @@ pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answ
     ids.sort_unstable();
     let order = if args.no_after { Order::Dropped } else { Order::Kept };
     let memory = if args.from_start { Remembered::Dropped } else { Remembered::Kept };
-    each(&ids, "retry", console, |id| app.retry(id, order, memory))
+    each(&ids, "retry", console, |id| retry(app, id, order, memory))
 }

@@ -3,10 +3,17 @@
 use super::enqueue::{refuse_options_beside_from, tell_batch_notes, tell_notes};
 use super::preempt;
 use super::room::{Patience, Room, Terminal};
-use crate::app::locks::reentrancy::RanWithin;
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask, line_error};
-use crate::app::queue::run::Wish;
+use crate::app::locks::reentrancy::{RanWithin, refuse_waiting_for, refuse_waiting_inside, run_within};
+use crate::app::look::explain;
+use crate::app::pass::reach::may_start;
+use crate::app::queue::accepted::after_accepting;
+use crate::app::queue::doors::no_exclusion;
+use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue_batch, line_error};
+use crate::app::queue::run;
+use crate::app::queue::run::batch::see_all_through;
+use crate::app::queue::run::{Wish, event_messages, follow, is_followed, start_or_leave, start_or_take_back};
 use crate::app::queue::terms::NewTerms;
+use crate::app::sandboxes::starts_only_here;
 use crate::app::{App, AppError, Code, Kind, Obstacle};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::exit::{Exit, end_code, run_code};
@@ -191,7 +198,7 @@ pub fn run(
     terminal: &mut Terminal,
     console: &mut Console,
 ) -> Answer {
-    if let Some(warning) = app.no_exclusion() {
+    if let Some(warning) = no_exclusion(app) {
         console.say(&format!("warning: {warning}"));
     }
     let mut asked = task_request::new_task(&args.task, &args.command);
@@ -210,11 +217,11 @@ pub fn run(
         ..asked
     };
     let result_file = ResultFile::prepare(args.result_file.as_deref())?;
-    if let Some(within) = app.run_within(&new, caller)? {
+    if let Some(within) = run_within(app, &new, caller)? {
         result_file.write(&within_json(&within))?;
         return Ok(told_within(&within, console));
     }
-    app.refuse_waiting_inside(&new, caller)?;
+    refuse_waiting_inside(app, &new, caller)?;
     let accepted = preempt::accept(app, (&new, &args.preempt), caller, agree)?;
     tell_notes(app, &[(&new, &accepted)], console);
     if args.no_wait {
@@ -224,7 +231,7 @@ pub fn run(
         console.log(&format!("{} is queued for user \"{}\"", accepted.task.id, accepted.task.user));
     } else {
         console.say(&has_key(&accepted.task));
-        app.refuse_waiting_for(&[accepted.task.id], false)?;
+        refuse_waiting_for(app, &[accepted.task.id], false)?;
     }
     if !args.stdin && (terminal.has_unread_input)() {
         console.hint("nobody reads the pipe on standard input; --stdin gives it to the command");
@@ -240,7 +247,7 @@ pub fn run(
         // Somebody else has queued it.
         (room.interrupted, room.unread) = (Wish::Leave, Wish::Leave);
     }
-    let _followed = app.follow(&accepted)?;
+    let _followed = follow(app, &accepted)?;
     let seen = see_through(app, &accepted, args.group_output, &mut room);
     room.take_keys_back();
     let task = seen?;
@@ -256,8 +263,8 @@ const AGENT_PATIENCE_MS: u64 = 90_000;
 /// Watches the task until it is over, or is to be left.
 fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Room) -> Result<Task, AppError> {
     loop {
-        let task = app.see_through(accepted.task.id, group_output, room)?;
-        let is_left = room.interrupts().count > 0 && (room.interrupted == Wish::Leave || app.is_followed(task.id));
+        let task = run::see_through(app, accepted.task.id, group_output, room)?;
+        let is_left = room.interrupts().count > 0 && (room.interrupted == Wish::Leave || is_followed(app, task.id));
         if task.status().is_final() || task.status() == Status::Pending || room.closed.is_some() || is_left {
             return Ok(task);
         }
@@ -270,7 +277,7 @@ fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Ro
 fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<(), AppError> {
     let id = accepted.task.id;
     if !accepted.created {
-        let Some((task, obstacle)) = app.start_or_leave(id)? else { return Ok(()) };
+        let Some((task, obstacle)) = start_or_leave(app, id)? else { return Ok(()) };
         let why = obstacle
             .map_or_else(String::new, |one| format!(": {}", messages::obstacle_text(&one, &task, console.now).0));
         let message = format!("{}, which has not started{why}", has_key(&task));
@@ -278,7 +285,7 @@ fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<()
             .hint("it keeps its place; without --no-wait this command would wait for its end")
             .next(format!("luzia wait {id}")));
     }
-    let Some((task, obstacle)) = app.start_or_take_back(id).map_err(|error| app.after_accepting(id, error))? else {
+    let Some((task, obstacle)) = start_or_take_back(app, id).map_err(|error| after_accepting(app, id, error))? else {
         return Ok(());
     };
     let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
@@ -327,8 +334,8 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
 
 /// The answer of a caller that does not wait any longer for the start of a task.
 pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError> {
-    let position = app.position(task)?.saturating_add(1);
-    let is_only_here = app.may_start(task) && app.starts_only_here()?;
+    let position = explain::position(app, task)?.saturating_add(1);
+    let is_only_here = may_start(app, task) && starts_only_here(app)?;
     let (go_on, hint) = match is_only_here {
         true => (
             messages::attach_here(task.id),
@@ -345,7 +352,7 @@ pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError>
 /// Tells how a task of `run` has ended.
 fn tell_end(task: &Task, is_interrupted: bool, app: &App, console: &mut Console) -> Result<(), AppError> {
     if console.verbose {
-        app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
+        event_messages(app, task.id, task.created_at)?.iter().for_each(|line| console.log(line));
     }
     if console.is_json() {
         let value = json::single("run", json::task(task));
@@ -364,20 +371,20 @@ fn tell_end(task: &Task, is_interrupted: bool, app: &App, console: &mut Console)
 fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, console: &mut Console) -> Answer {
     let batch = task_request::task_lines(text)?;
     for (line, new) in &batch {
-        app.refuse_waiting_inside(new, caller).map_err(|error| line_error(*line, error))?;
+        refuse_waiting_inside(app, new, caller).map_err(|error| line_error(*line, error))?;
     }
     if batch.is_empty() {
         console.say("the file has no line, so no task was run");
         return Ok(Exit::Done.code());
     }
-    let accepted = app.enqueue_batch(&batch, caller)?;
+    let accepted = enqueue_batch(app, &batch, caller)?;
     tell_batch_notes(app, &batch, &accepted, console);
     for one in accepted.iter().filter(|one| !one.created) {
         console.say(&has_key(&one.task));
-        app.refuse_waiting_for(&[one.task.id], false)?;
+        refuse_waiting_for(app, &[one.task.id], false)?;
     }
     let mut room = Room::new(console, terminal);
-    let tasks = app.see_all_through(&accepted, &mut room)?;
+    let tasks = see_all_through(app, &accepted, &mut room)?;
     let seen = room.interrupts();
     let is_interrupted = seen.count > 0;
     if let Some(stop) = room.closed {

@@ -3,6 +3,11 @@
 use super::attach;
 use super::each::chosen;
 use super::room::Terminal;
+use crate::app::locks::reentrancy::refuse_waiting_for;
+use crate::app::look::explain::first_obstacle;
+use crate::app::pass::reach::may_start;
+use crate::app::queue::run::event_messages;
+use crate::app::queue::wait::{has_dispatcher, wait};
 use crate::app::{App, Obstacle};
 use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::exit::{Exit, wait_code};
@@ -73,17 +78,17 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
     // Who waits for a time only does not wait for ever.
     if timeout_ms.is_none() {
-        app.refuse_waiting_for(&ids, args.any)?;
+        refuse_waiting_for(app, &ids, args.any)?;
     }
     for id in &ids {
         let task = app.existing(*id)?;
-        let waits = task.status() == Status::Pending && app.inside.is_none() && app.may_start(&task);
-        if waits && (!app.has_dispatcher()? || app.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)) {
+        let waits = task.status() == Status::Pending && app.inside.is_none() && may_start(app, &task);
+        if waits && (!has_dispatcher(app)? || first_obstacle(app, &task)? == Some(Obstacle::NoDispatcher)) {
             console.hint("nothing is running that starts tasks; `luzia dispatch` or `luzia daemon` starts them");
             break;
         }
     }
-    let over = app.wait(&ids, args.any, timeout_ms, &mut |task| {
+    let over = wait(app, &ids, args.any, timeout_ms, &mut |task| {
         if let Err(error) = tell_wait(app, task, console) {
             console.trouble(&messages::report_of(&error));
         }
@@ -96,7 +101,7 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     }
     if console.verbose {
         for task in &over {
-            app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
+            event_messages(app, task.id, task.created_at)?.iter().for_each(|line| console.log(line));
         }
     }
     if console.format == OutputFormat::Json {
@@ -111,7 +116,7 @@ pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut
     let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
     let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
     if timeout_ms.is_none() {
-        app.refuse_waiting_for(&ids, false)?;
+        refuse_waiting_for(app, &ids, false)?;
     }
     for id in &ids {
         app.existing(*id)?;

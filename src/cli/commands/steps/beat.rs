@@ -1,6 +1,7 @@
 //! `luzia beat`: notes that a task makes progress.
 
 use crate::app::App;
+use crate::app::steps::{subject, vars};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -37,8 +38,8 @@ Exit codes:
 
 /// `luzia beat`.
 pub fn run(args: &BeatArgs, app: &App, console: &mut Console) -> Answer {
-    let id = app.subject(args.task.as_deref())?;
-    let beat = app.beat(id, args.note.clone())?;
+    let id = subject(app, args.task.as_deref())?;
+    let beat = vars::beat(app, id, args.note.clone())?;
     if console.is_json() {
         let value = json!({ "id": id.to_string(), "at": json::time(beat.at), "note": beat.note });
         console.document(&json::single("beat", value))?;

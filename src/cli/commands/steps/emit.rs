@@ -1,6 +1,6 @@
 //! `luzia emit`: sends an event to tasks.
 
-use crate::app::steps::mail::{Address, Delivered, Delivery, event_data};
+use crate::app::steps::mail::{Address, Delivered, Delivery, emit, event_data};
 use crate::app::steps::members;
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
@@ -88,7 +88,7 @@ pub fn run(
         thread: args.thread.clone(),
         user: args.user.as_deref().map(|text| crate::app::queue::enqueue::name("user", text)).transpose()?,
     };
-    let delivered = app.emit(&args.event, &to, &data)?;
+    let delivered = emit(app, &args.event, &to, &data)?;
     if console.is_json() {
         let item = |one: &Delivery| {
             json!({ "id": one.id.to_string(), "number": one.number, "awaited": one.is_meant,

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::app::steps::finish::finish_of;
+use crate::app::steps::{finish, subject};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -63,8 +64,8 @@ pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> Answer {
         FinishWord::Failed => Status::Failed,
     };
     let finish = finish_of(status, args.summary.as_deref(), args.data.as_deref())?;
-    let id = app.subject(args.task.as_deref())?;
-    app.finish(id, &finish)?;
+    let id = subject(app, args.task.as_deref())?;
+    finish::finish(app, id, &finish)?;
     if console.is_json() {
         let data = finish.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
         let value = json!({ "id": id.to_string(), "status": status.word(), "summary": finish.summary, "data": data });

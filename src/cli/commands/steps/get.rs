@@ -2,7 +2,8 @@
 
 use super::tell_damage;
 use crate::app::App;
-use crate::app::steps::vars::var_name;
+use crate::app::steps::subject;
+use crate::app::steps::vars::{var_name, var_of, vars_of};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -49,10 +50,10 @@ fn text(value: &Value) -> String {
 
 /// `luzia get`.
 pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
-    let id = app.subject(args.task.as_deref())?;
+    let id = subject(app, args.task.as_deref())?;
     if let Some(name) = args.name.as_deref() {
         var_name(name)?;
-        let (value, damage) = app.var_of(id, name)?;
+        let (value, damage) = var_of(app, id, name)?;
         tell_damage(damage.as_ref(), console);
         if console.is_json() {
             let value = json!({ "id": id.to_string(), "name": name, "value": value });
@@ -62,7 +63,7 @@ pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
         }
         return Ok(Exit::Done.code());
     }
-    let read = app.vars_of(id)?;
+    let read = vars_of(app, id)?;
     tell_damage(read.damage.as_ref(), console);
     if console.is_json() {
         let value = json!({ "id": id.to_string(), "vars": read.vars });

@@ -2,7 +2,8 @@
 
 use super::tell_damage;
 use crate::app::App;
-use crate::app::steps::vars::{assignments, var_name};
+use crate::app::steps::subject;
+use crate::app::steps::vars::{assignments, set_vars, var_name};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -58,8 +59,8 @@ Exit codes:
 pub fn run(args: &SetArgs, app: &App, console: &mut Console) -> Answer {
     let new = assignments(&args.values, args.json_value)?;
     args.unset.iter().try_for_each(|name| var_name(name))?;
-    let id = app.subject(args.task.as_deref())?;
-    let read = app.set_vars(id, &new, &args.unset)?;
+    let id = subject(app, args.task.as_deref())?;
+    let read = set_vars(app, id, &new, &args.unset)?;
     tell_damage(read.damage.as_ref(), console);
     if console.is_json() {
         let value = json!({ "id": id.to_string(), "vars": read.vars });

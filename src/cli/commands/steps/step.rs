@@ -1,6 +1,6 @@
 //! `luzia step`: does a part of a task once.
 
-use crate::app::steps::step::{OnError, StepEnd, StepNews, StepOrder};
+use crate::app::steps::step::{OnError, StepEnd, StepNews, StepOrder, step};
 use crate::app::{App, AppError, Code, Kind};
 use crate::cli::exit::end_code;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -82,7 +82,7 @@ pub fn run(args: &StepArgs, app: &App, around: Option<&str>, console: &mut Conso
     };
     let order = StepOrder { name: &args.name, on_error, command: &args.command, around };
     let mut stop = None;
-    let ended = app.step(&order, &mut |news| match news {
+    let ended = step(app, &order, &mut |news| match news {
         StepNews::Output(bytes) => console.out_bytes(bytes).map_err(|why| {
             stop = Some(why);
             AppError::new(Kind::Io, Code::Output, "standard output cannot be written")

@@ -1,10 +1,10 @@
 //! `luzia await`: blocks until an event comes for the task, or until another task writes something.
 
-use crate::app::steps::output::{OutputOrder, check_pattern};
+use crate::app::steps::output::{OutputOrder, await_output, check_pattern};
 use crate::app::steps::places::check_line;
-use crate::app::steps::wait::{WaitEnd, WaitOrder};
+use crate::app::steps::wait::{WaitEnd, WaitOrder, await_event};
 use crate::app::steps::words::{await_name, wait_kind, wait_time};
-use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of, members};
+use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of, members, subject};
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -261,7 +261,7 @@ fn outside(
         ))
         .hint("without it the wait ends with 124 when its time is over"));
     }
-    let mut end = app.await_output(output, order.time_ms, &mut |line| console.progress(line))?;
+    let mut end = await_output(app, output, order.time_ms, &mut |line| console.progress(line))?;
     end.is_failed &= order.on_timeout != OnTimeout::Continue;
     Ok(end)
 }
@@ -270,8 +270,8 @@ fn outside(
 pub fn run(args: &AwaitArgs, app: &App, around: Option<&str>, console: &mut Console) -> Answer {
     let order = order(args, app, around)?;
     let ended = match &order.output {
-        Some(output) if app.subject(None).is_err() => outside(args, &order, output, app, console)?,
-        _ => app.await_event(&order, &mut |line| console.progress(line))?,
+        Some(output) if subject(app, None).is_err() => outside(args, &order, output, app, console)?,
+        _ => await_event(app, &order, &mut |line| console.progress(line))?,
     };
     if console.is_json() {
         let mail: Vec<Value> =

@@ -2,6 +2,7 @@
 
 use super::ListArgs;
 use crate::app::look::list::latest;
+use crate::app::steps::wait::open_wait;
 use crate::app::{App, AppError};
 use crate::cli::output::brief;
 use crate::model::{Status, Task, Timestamp};
@@ -73,7 +74,7 @@ fn key<'a>(text: &str, app: &'a App) -> Result<(Key<'a>, bool), AppError> {
         "completed_at" | "end" => Box::new(|task, _| maybe(task.outcome().map(|end| end.completed_at.0))),
         // A wait that does not read sorts as none; `doctor` names it.
         "waiting_until" | "waitingUntil" => Box::new(|task, _| {
-            let open = app.open_wait(task.id).ok().flatten().filter(|_| task.status() == Status::Waiting);
+            let open = open_wait(app, task.id).ok().flatten().filter(|_| task.status() == Status::Waiting);
             maybe(open.and_then(|open| Timestamp::parse(&open.until)).map(|at| at.0))
         }),
         "ran" | "ran_ms" => Box::new(|task, now| maybe(brief::ran_ms(task, now))),

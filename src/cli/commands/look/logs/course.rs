@@ -2,7 +2,7 @@
 
 use super::{LogsArgs, since};
 use crate::app::App;
-use crate::app::look::course::ActionLine;
+use crate::app::look::course::{ActionLine, actions};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::escape::escape_controls;
@@ -19,7 +19,7 @@ pub(super) fn print(ids: &[TaskId], args: &LogsArgs, app: &App, console: &mut Co
     };
     let mut items = Vec::new();
     for id in ids {
-        for line in app.actions(*id)?.into_iter().filter(is_wanted) {
+        for line in actions(app, *id)?.into_iter().filter(is_wanted) {
             if console.is_json() {
                 items.push(json!({ "task": id.to_string(), "at": json::time(line.at), "action": line.number,
                     "name": line.name, "state": line.word(), "text": line.text() }));

@@ -3,7 +3,9 @@
 use crate::app::hooks::lacks_last_end;
 use crate::app::look::details::Details;
 use crate::app::look::list::Shown;
-use crate::app::{App, AppError};
+use crate::app::steps::last_beat;
+use crate::app::steps::wait::open_wait;
+use crate::app::{App, AppError, steps};
 use crate::cli::commands::look::events;
 use crate::cli::output::console::Console;
 use crate::cli::output::escape::escape_controls;
@@ -36,7 +38,7 @@ pub(super) fn page(app: &App, shown: &Shown, details: &Details, console: &Consol
     let pid = shown.started.as_ref().filter(|started| !started.is_elsewhere());
     let pid = pid.map(|started| format!("process {}", started.supervisor.pid));
     page.maybe("Supervisor", pid.as_deref());
-    if let Some(beat) = app.last_beat(task)? {
+    if let Some(beat) = last_beat(app, task)? {
         let note = beat.note.map(|note| format!(": {note}")).unwrap_or_default();
         page.field("Last beat", &format!("{} ago{note}", brief::length(page.console.now.ms_since(beat.at))));
     }
@@ -171,7 +173,7 @@ impl Page<'_, '_> {
             if task.starts == 1 { "started once".to_owned() } else { format!("started {} times", task.starts) };
         self.field("Attempt", &format!("{} of {attempts}, {starts}", task.attempt()));
         if task.status() == Status::Waiting
-            && let Ok(Some(open)) = app.open_wait(task.id)
+            && let Ok(Some(open)) = open_wait(app, task.id)
         {
             self.field("Waits for", &format!("{} {}", open.kind, open.event));
         }
@@ -188,7 +190,7 @@ impl Page<'_, '_> {
     }
 
     fn memory(&mut self, app: &App, task: &Task) -> Result<(), AppError> {
-        let Some(memory) = app.memory(task.id)? else { return Ok(()) };
+        let Some(memory) = steps::memory(app, task.id)? else { return Ok(()) };
         let vars = memory.vars.unwrap_or_default();
         self.list(
             "Variables",

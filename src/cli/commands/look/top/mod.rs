@@ -1,7 +1,9 @@
 //! `luzia top`: the tasks and the locks, again and again.
 
 use super::list::{self, ListArgs};
-use crate::app::look::list::Filter;
+use crate::app::config_reload::follow_control;
+use crate::app::look::list::{Filter, list, stuck};
+use crate::app::look::{explain, status};
 use crate::app::{App, AppError};
 use crate::cli::args::number;
 use crate::cli::commands::locks::list_locks::{self, ListLocksArgs};
@@ -71,12 +73,12 @@ pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> Answer {
         }
         app.host.sleep(Duration::from_millis(pause_ms));
         console.now = app.host.now();
-        app.follow_control()?;
+        follow_control(app)?;
     }
 }
 
 fn frame(args: &TopArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
-    let capacity = app.capacity()?;
+    let capacity = status::capacity(app)?;
     console.out(&format!("{}: {} of {} slots in use\n\n", console.now, capacity.used, capacity.max))?;
     // An empty table says enough.
     let was_quiet = std::mem::replace(&mut console.quiet, true);
@@ -91,7 +93,7 @@ fn frame(args: &TopArgs, app: &App, console: &mut Console) -> anyhow::Result<()>
 fn document(args: &TopArgs, app: &App, console: &Console) -> anyhow::Result<Value> {
     let (mut tasks, mut unread) = (Vec::new(), 0);
     if args.limit > 0 {
-        app.list(&Filter::default(), &mut |found| {
+        list(app, &Filter::default(), &mut |found| {
             match found {
                 Ok(task) => tasks.push(task),
                 Err(_) => unread += 1,
@@ -99,14 +101,14 @@ fn document(args: &TopArgs, app: &App, console: &Console) -> anyhow::Result<Valu
             tasks.len() < args.limit
         })?;
     }
-    let (mut reasons, mut shown) = (app.reasons()?, Vec::new());
+    let (mut reasons, mut shown) = (explain::reasons(app)?, Vec::new());
     for task in &tasks {
         let waits = matches!(task.status(), Status::Pending | Status::Running);
         let reason = if waits { reasons.first_obstacle(task)? } else { None };
-        shown.push(task_json(app, task, reason, app.stuck(task)?, console)?);
+        shown.push(task_json(app, task, reason, stuck(app, task)?, console)?);
     }
-    let locks: Vec<Value> = app.locks()?.iter().map(lock_json).collect();
-    let capacity = app.capacity()?;
+    let locks: Vec<Value> = crate::app::look::list::locks(app)?.iter().map(lock_json).collect();
+    let capacity = status::capacity(app)?;
     let slots = json!({ "max": capacity.max, "used": capacity.used });
     Ok(json::single(
         "top",

@@ -189,7 +189,7 @@ pub fn cron_next(app: &App, name: Option<&str>, count: usize) -> Result<Vec<(Sch
     let now = app.host.now();
     let mut slots = Vec::new();
     for row in rows {
-        let pattern = pattern_of(app, &row.schedule)?;
+        let pattern = pattern_of(&row.schedule)?;
         let first = row.schedule.next.map(|next| if next > now { Some(next) } else { pattern.after(now) });
         let coming = std::iter::successors(first.flatten(), |at| pattern.after(*at)).take(count.min(MOST_TOLD));
         slots.extend(coming.map(|at| (row.clone(), at)));
@@ -248,7 +248,7 @@ pub fn cron_rm(app: &App, name: &str) -> Result<Schedule, AppError> {
 }
 
 /// The cron line of a schedule.
-pub(crate) fn pattern_of(app: &App, schedule: &Schedule) -> Result<Pattern, StoreError> {
+pub(crate) fn pattern_of(schedule: &Schedule) -> Result<Pattern, StoreError> {
     let corrupt = |why: String| StoreError::Corrupt { thing: format!("schedule {}", schedule.name).into(), why };
     let zone = Zone::parse(&schedule.zone).map_err(|error| corrupt(error.to_string()))?;
     Pattern::parse(&schedule.expression, zone).map_err(|error| corrupt(error.to_string()))

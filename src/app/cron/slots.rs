@@ -64,7 +64,7 @@ fn look_at_schedule(
         app.store.clear_timer(&Timer::of(key, at))?;
         return Ok(None);
     };
-    let pattern = pattern_of(app, &schedule)?;
+    let pattern = pattern_of(&schedule)?;
     let due = due(&schedule, &pattern, now);
     for (place, slot) in due.slots.iter().enumerate() {
         let next = due.slots.get(place + 1).copied().or(due.next);

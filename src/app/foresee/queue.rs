@@ -42,7 +42,7 @@ pub(super) fn queue_as_it_is(
     let load = Load::empty(config.slots_max, config.tier_shares);
     let ledger = app.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
     let queue = Queue { load, ledger, places: BTreeMap::new() };
-    let mut builder = Builder { app: app, config, history, now: app.host.now(), queue };
+    let mut builder = Builder { app, config, history, now: app.host.now(), queue };
     builder.add_running();
     let mut waiting = Vec::new();
     for task in app.store.pending_tasks(None)?.take(most.saturating_add(1)) {

@@ -97,7 +97,7 @@ pub(crate) struct Around {
 
 /// The lanes that one request names, in the order in which they are taken. A lane that is named twice, a second user and too
 /// many lanes are refused.
-pub fn lanes_to_take(app: &App, named: Vec<LaneName>) -> Result<Vec<LaneName>, AppError> {
+pub fn lanes_to_take(named: Vec<LaneName>) -> Result<Vec<LaneName>, AppError> {
     lane_set(named).map_err(|wrong| {
         AppError::usage(wrong.to_string()).hint("nothing was changed; name each lane once, and one user at most")
     })
@@ -209,7 +209,7 @@ pub(super) fn lanes_where(app: &App, wanted: impl Fn(&LockView) -> bool) -> Resu
 pub fn renew_all(app: &App, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Grant>, Option<AppError>), AppError> {
     let mut named = lanes.to_vec();
     if named.is_empty() {
-        named = lanes_to_take(app, lanes_where(app, |view| view.lock_id() == Some(lock_id))?)?;
+        named = lanes_to_take(lanes_where(app, |view| view.lock_id() == Some(lock_id))?)?;
     }
     if named.is_empty() {
         let error = AppError::new(Kind::No, Code::LockLost, format!("no lane is held by \"{lock_id}\""));

@@ -109,7 +109,7 @@ fn first_lost(app: &App, held: &[Held]) -> Result<Option<String>, AppError> {
 
 /// The locks that are asked for, each in force, in the order in which their lanes are taken.
 fn guarded(app: &App, asked: &Guarded) -> Result<Vec<Held>, AppError> {
-    let lanes = lanes_to_take(app, guarded_lanes(app, asked)?)?;
+    let lanes = lanes_to_take(guarded_lanes(app, asked)?)?;
     lanes.into_iter().map(|lane| guarded_in(app, lane, asked)).collect()
 }
 
@@ -134,13 +134,13 @@ fn guarded_in(app: &App, lane: LaneName, asked: &Guarded) -> Result<Held, AppErr
         found.as_ref().and_then(|view| view.lock_id().map(str::to_owned)),
         found.as_ref().and_then(LockView::record).and_then(|record| record.fence),
     ) else {
-        return Err(not_current(app, &lane, asked, &views));
+        return Err(not_current(&lane, asked, &views));
     };
     let above = |other: &&LockView| {
         other.slot > view.slot && loan::root(other.slot) == loan::root(view.slot) && other.verdict.is_live()
     };
     if !view.verdict.is_live() || views.iter().any(|other| above(&other)) {
-        return Err(not_current(app, &lane, asked, &views));
+        return Err(not_current(&lane, asked, &views));
     }
     let value = view.record().and_then(|record| record.value.clone());
     Ok(Held { grant: Grant { lane, slot: view.slot, lock_id: LockId(lock_id), fence, value, has_share: false }, view })
@@ -178,14 +178,14 @@ fn guarded_lanes(app: &App, asked: &Guarded) -> Result<Vec<LaneName>, AppError> 
     Err(lost_error(format!("{what} is not in force any more; nothing was run")).next("luzia list-locks"))
 }
 
-fn not_current(app: &App, lane: &LaneName, asked: &Guarded, views: &[LockView]) -> AppError {
+fn not_current(lane: &LaneName, asked: &Guarded, views: &[LockView]) -> AppError {
     let what = match (asked.fence, &asked.lock_id) {
         (Some(fence), _) => format!("fence {fence}"),
         (None, Some(id)) => format!("lock {id}"),
         (None, None) => "the lock".to_owned(),
     };
     let why = match views.iter().filter(|view| view.verdict.is_live()).max_by_key(|view| view.slot) {
-        Some(view) => format!("{} holds the lane now", told(app, view)),
+        Some(view) => format!("{} holds the lane now", told(view)),
         None => "nobody holds the lane now".to_owned(),
     };
     let message = format!("{what} is not in force in lane \"{lane}\": {why}; nothing was run");
@@ -193,7 +193,7 @@ fn not_current(app: &App, lane: &LaneName, asked: &Guarded, views: &[LockView]) 
 }
 
 /// Who holds a lane, and by which fence.
-fn told(app: &App, view: &LockView) -> String {
+fn told(view: &LockView) -> String {
     let fence = view.record().and_then(|record| record.fence).map(|fence| format!(" with fence {fence}"));
     format!("{}{}", view.shown().unwrap_or_else(|| "somebody".to_owned()), fence.unwrap_or_default())
 }
@@ -204,7 +204,7 @@ fn is_lost(app: &App, grant: &Grant) -> Result<Option<String>, AppError> {
         return Ok(None);
     }
     let views = app.holders(&grant.lane)?;
-    let now = views.iter().find(|view| view.verdict.is_live()).map(|view| format!("{} holds it now", told(app, view)));
+    let now = views.iter().find(|view| view.verdict.is_live()).map(|view| format!("{} holds it now", told(view)));
     let now = now.unwrap_or_else(|| "nobody holds it now".to_owned());
     Ok(Some(format!("lock {} of lane \"{}\" was lost: {now}", grant.lock_id, grant.lane)))
 }

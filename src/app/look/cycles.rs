@@ -68,7 +68,7 @@ fn waits(app: &App, new: Option<&Task>) -> Result<Waits, AppError> {
         return Ok(waits);
     }
     let locks = app.store.lock_index()?;
-    let mut world = World { app: app, locks, queued, living: BTreeMap::new() };
+    let mut world = World { app, locks, queued, living: BTreeMap::new() };
     for task in world.queued.clone().iter().chain(new) {
         for need in world.needs_of(task)? {
             waits.add(task.id, need);

@@ -254,7 +254,7 @@ impl Reasons<'_> {
 pub fn reasons(app: &App) -> Result<Reasons<'_>, AppError> {
     let locks = if app.store.has_layout()? { app.store.lock_index()? } else { LockIndex::default() };
     Ok(Reasons {
-        app: app,
+        app,
         locks,
         order: None,
         lanes: BTreeMap::new(),

@@ -102,14 +102,14 @@ impl Named {
 }
 
 /// Reads a lane or a pattern. A bare word is a lane here, and never a user: `user:alice` is alice's.
-pub fn lane_pattern(app: &App, text: &str) -> Result<Named, AppError> {
+pub fn lane_pattern(text: &str) -> Result<Named, AppError> {
     lane_or_pattern(text).map(Named).map_err(|why| {
         AppError::usage(why).hint("write a lane such as build or user:alice, or a pattern such as session:*")
     })
 }
 
 /// The lane of a name that [`LaneRow`] has.
-pub fn lane_named(app: &App, name: &str) -> Result<LaneName, AppError> {
+pub fn lane_named(name: &str) -> Result<LaneName, AppError> {
     LaneName::parse(name).map_err(|error| AppError::usage(format!("\"{name}\" is not a lane: {error}")))
 }
 
@@ -193,7 +193,7 @@ fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
 }
 
 /// Whether a lane is known: built in, in use, paused, or with a rule of its own.
-pub fn is_known_lane(app: &App, row: &LaneRow) -> bool {
+pub fn is_known_lane(row: &LaneRow) -> bool {
     let is_built_in = BUILT_IN.contains(&row.name.as_str());
     is_built_in || row.active > 0 || row.queue > 0 || row.source != Source::Default || row.hold.is_some()
 }

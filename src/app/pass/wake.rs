@@ -160,7 +160,7 @@ pub(crate) fn end_taken(app: &App, task: &Task, lock: Hold, happened: &Happened)
     let ending = Ending::of(conclude(task, happened, app.host.now(), None));
     if let Err(error) = app.store.record_ending(&ending, None) {
         let withdrawn = app.store.withdraw_ending(task.id, lock);
-        return Err(not_recorded(app, task.id, error.into(), &withdrawn));
+        return Err(not_recorded(task.id, error.into(), &withdrawn));
     }
     let stands = format!("{} is {}", task.id, ending.task().status());
     let finished = finish(&app.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;

@@ -56,7 +56,7 @@ pub(crate) fn after_asking_to_end(app: &App, id: TaskId, mut error: AppError) ->
 }
 
 /// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
-pub(crate) fn not_recorded<T, E>(app: &App, id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
+pub(crate) fn not_recorded<T, E>(id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
     match withdrawn {
         Ok(_) => error,
         Err(_) => error

@@ -71,7 +71,7 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     if let Err(error) = app.store.record_ending(&ending, None) {
         // Nothing may begin again after an answer that says it could not be asked for.
         let withdrawn = app.store.withdraw_ending(id, lock);
-        return Err(not_recorded(app, id, error.into(), &withdrawn));
+        return Err(not_recorded(id, error.into(), &withdrawn));
     }
     // From here on it is retried, whichever process brings it to its end.
     app.store.note(&Event::of("retried", ending.task()));

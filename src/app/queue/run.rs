@@ -230,7 +230,7 @@ fn dispatch_or_stand_by(
 ) -> Result<bool, AppError> {
     if seat.presence.is_none() {
         // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
-        seat.presence = patiently(app, app.store.join_dispatchers(own_context(app).0.id()), audience)?;
+        seat.presence = patiently(app.store.join_dispatchers(own_context(app).0.id()), audience)?;
     }
     if seat.duty.is_none() {
         seat.duty = app.store.try_duty(own_context(app).0.id())?;
@@ -297,11 +297,7 @@ fn obstacle_of(app: &App, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, 
 
 /// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends
 /// its `run`.
-fn patiently<T, E: Into<AppError>>(
-    app: &App,
-    result: Result<T, E>,
-    audience: &mut dyn Audience,
-) -> Result<Option<T>, AppError> {
+fn patiently<T, E: Into<AppError>>(result: Result<T, E>, audience: &mut dyn Audience) -> Result<Option<T>, AppError> {
     match result.map_err(Into::into) {
         Ok(value) => Ok(Some(value)),
         Err(error) if is_busy(&error) => {

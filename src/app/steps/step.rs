@@ -71,14 +71,14 @@ pub fn step(app: &App, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, Ap
         return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
             .next(format!("luzia show {id}")));
     };
-    let lock = app.store.lock_step(id, order.name)?.ok_or_else(|| runs_already(app, id, order))?;
+    let lock = app.store.lock_step(id, order.name)?.ok_or_else(|| runs_already(id, order))?;
     if let Some(done) = done_step(app, id, order.name)? {
         return remembered(id, start, &done, tell);
     }
     do_step(app, &task, start, order, &lock, tell)
 }
 
-fn runs_already(app: &App, id: TaskId, order: &StepOrder) -> AppError {
+fn runs_already(id: TaskId, order: &StepOrder) -> AppError {
     let name = order.name;
     if order.around == Some(name) {
         return AppError::usage(format!("step \"{name}\" of {id} is around this one; nothing was run"))

@@ -88,10 +88,10 @@ pub(super) fn take_in_vars(app: &App, task: &Task, new: Vec<(String, Value)>) ->
 
 /// The variables of a task.
 pub fn vars_of(app: &App, id: TaskId) -> Result<VarsRead, AppError> {
-    app.store.vars(id).map_err(|error| damaged(app, id, error))
+    app.store.vars(id).map_err(|error| damaged(id, error))
 }
 
-fn damaged(app: &App, id: TaskId, error: crate::store::StoreError) -> AppError {
+fn damaged(id: TaskId, error: crate::store::StoreError) -> AppError {
     match error {
         crate::store::StoreError::Corrupt { thing, why } => AppError::new(
             Kind::Corrupt,

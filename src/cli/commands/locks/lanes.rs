@@ -241,19 +241,19 @@ Exit codes:
 pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
     match args.verb.clone().unwrap_or(LanesVerb::List { pattern: None }) {
         LanesVerb::List { pattern } => {
-            let wanted = pattern.map(|text| lane_pattern(app, &text)).transpose()?;
+            let wanted = pattern.map(|text| lane_pattern(&text)).transpose()?;
             list(&lane_rows(app, wanted.as_ref())?, console)?;
         }
         LanesVerb::Show { lane } => {
-            let named = lane_pattern(app, &lane)?;
+            let named = lane_pattern(&lane)?;
             let rows = lane_rows(app, Some(&named))?.rows;
-            let row = rows.into_iter().find(|row| row.name == named.text() && is_known_lane(app, row));
+            let row = rows.into_iter().find(|row| row.name == named.text() && is_known_lane(row));
             let row = row.ok_or_else(|| unknown(&lane))?;
-            let slots = if row.is_pattern { Vec::new() } else { named_slots(app, &lane_named(app, &row.name)?)? };
+            let slots = if row.is_pattern { Vec::new() } else { named_slots(app, &lane_named(&row.name)?)? };
             show(&row, &slots, console)?;
         }
         LanesVerb::Set { lane, rule } => {
-            let named = lane_pattern(app, &lane)?;
+            let named = lane_pattern(&lane)?;
             let given = rule.given();
             if given.is_empty() {
                 return Err(AppError::usage("no option says what to set").hint(options_of_set()).into());
@@ -261,7 +261,7 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
             changed(&set_lane(app, &named, &given)?, true, console)?;
         }
         LanesVerb::Rm { lane } => {
-            let (was_set, row) = unset_lane(app, &lane_pattern(app, &lane)?)?;
+            let (was_set, row) = unset_lane(app, &lane_pattern(&lane)?)?;
             changed(&row, was_set, console)?;
         }
     }

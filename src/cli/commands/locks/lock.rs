@@ -132,7 +132,7 @@ fn lanes_of(args: &LockArgs, app: &App, account: Account) -> Result<Vec<LaneName
         let user = args.user.clone().map_or_else(account, Ok)?;
         lanes.push(LaneName::user(&crate::app::queue::enqueue::name("user", &user)?));
     }
-    lanes_to_take(app, lanes)
+    lanes_to_take(lanes)
 }
 
 /// `luzia lock`.

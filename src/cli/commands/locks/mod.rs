@@ -25,5 +25,5 @@ fn lanes_of(
 ) -> Result<Vec<LaneName>, AppError> {
     let first = (target.is_some() || user.is_some()).then(|| app.lane(&named(target, user)));
     let further = further.iter().map(|lane| lane_option(app, lane, None));
-    lanes_to_take(app, first.into_iter().chain(further).collect::<Result<_, _>>()?)
+    lanes_to_take(first.into_iter().chain(further).collect::<Result<_, _>>()?)
 }

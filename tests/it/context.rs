@@ -4,10 +4,10 @@ use crate::support::{Place, Ran, is_root, queue, skip};
 use std::process::Command;
 
 /// A sandbox with mount and pid namespaces of its own, as agents put shell commands into.
-const SANDBOX: &str = "unshare --mount --pid --fork --mount-proc --kill-child";
+pub(crate) const SANDBOX: &str = "unshare --mount --pid --fork --mount-proc --kill-child";
 
 /// Skips a test where namespaces cannot be made. Gives whether the test can go on.
-fn can_unshare(test: &str) -> bool {
+pub(crate) fn can_unshare(test: &str) -> bool {
     let ran = Command::new("sh").args(["-c", &format!("{SANDBOX} true")]).output();
     let can = ran.is_ok_and(|ran| ran.status.success());
     if !can {
@@ -16,7 +16,7 @@ fn can_unshare(test: &str) -> bool {
     can
 }
 
-fn sh(place: &Place, script: &str) -> Ran {
+pub(crate) fn sh(place: &Place, script: &str) -> Ran {
     place.spawn(&mut place.shell(script)).end()
 }
 
@@ -291,32 +291,6 @@ fn lanes_without_a_user_run_beside_each_other_and_one_lane_takes_turns() {
     }
 }
 
-/// A sandbox that may start what was queued in an equal one: the inode numbers of its namespaces.
-const NUMBERS: &str = "echo $(readlink /proc/self/ns/mnt) $(readlink /proc/self/ns/pid)";
-
-#[test]
-fn no_task_starts_in_a_later_sandbox_that_got_the_same_numbers() {
-    let name = "no_task_starts_in_a_later_sandbox_that_got_the_same_numbers";
-    if !can_unshare(name) {
-        return;
-    }
-    let place = Place::new();
-    let inside = |script: &str| sh(&place, &format!("exec {SANDBOX} sh -c {}", shell_words(script))).coded(0);
-    let queued = inside(&format!("{NUMBERS}; \"$LUZIA\" enqueue -u a -- true")).out;
-    let (numbers, id) = queued.trim().split_once('\n').unwrap();
-    // Other tests make namespaces beside this one, so it may take some until the numbers come again.
-    let (mut again, mut seen) = (0, 0);
-    while again < 5 && seen < 300 {
-        seen += 1;
-        let out = inside(&format!("{NUMBERS}; \"$LUZIA\" dispatch")).out;
-        again += usize::from(out.starts_with(numbers));
-        assert_eq!(place.status(id), "pending", "sandbox {seen}: {out}");
-    }
-    if again == 0 {
-        skip(name, "a kernel that gives the numbers of a namespace again");
-    }
-}
-
 /// The name of a sandbox as of versions that recorded inode numbers only.
 fn old_sandbox_id(sandbox: &serde_json::Value) -> String {
     use sha2::{Digest, Sha256};
@@ -364,6 +338,6 @@ fn a_record_without_the_mount_of_its_root_is_started_in_its_sandbox_and_keeps_it
 }
 
 /// A text as one word of a shell.
-fn shell_words(text: &str) -> String {
+pub(crate) fn shell_words(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

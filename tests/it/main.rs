@@ -108,6 +108,7 @@ mod z_alone {
     mod power_cut;
     mod preempt;
     mod real_work;
+    mod sandbox_numbers;
     mod storm;
     mod sweep;
 }

@@ -30,7 +30,7 @@ pub fn times(variable: &str, usual: usize) -> usize {
 
 /// The variable that names the planted fault of a process, if this run has one (`tests/mutants/run`).
 pub fn fault() -> Option<(&'static str, std::ffi::OsString)> {
-    std::env::var_os("LUZIA_FAULT").map(|name| ("LUZIA_FAULT", name))
+    std::env::var_os("PLANTED_FAULT").map(|name| ("PLANTED_FAULT", name))
 }
 
 /// Looks again and again until something is there; panics with `what` when it never comes.

@@ -17,8 +17,8 @@ const PAUSE_MS: i64 = 60_000;
 /// The time until the next look when something was left, so that a long drain removes as fast as it adds.
 const SHORT_PAUSE_MS: i64 = 250;
 
-/// Removes some of what is kept no longer, if it is time to look. A failure is noted and fails nothing: the tasks
-/// that wait for their turn do not depend on it.
+/// Removes finished tasks and events whose retention is over, up to a limit, if a look is due. An error becomes an event and does
+/// not stop the pass, because no waiting task depends on the removal.
 pub(crate) fn prune_some(app: &App) {
     if let Err(error) = prune_if_due(app) {
         app.store.note(&Event::new("prune_failed").saying(error.to_string()));

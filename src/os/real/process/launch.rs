@@ -11,20 +11,23 @@ use crate::os::real::process::signals;
 use crate::os::real::process::signals::Caught;
 use crate::os::real::process::upgrade::{SELF, is_running, program_in_place};
 use crate::os::{Child, Command, Exit, Handle, InPlace, Output, StartError, Streams, is_shortage};
-use nix::sys::signal::{SigSet, SigmaskHow};
-use process_wrap::std::{ProcessSession, StdCommandWrap};
+use luzia_spawn::{Program, spawn};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
-use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{getegid, umask};
-use std::ffi::{OsStr, OsString};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
 use std::sync::OnceLock;
+
+/// What runs a script without an interpreter of its own.
+const SHELL: &CStr = c"/bin/sh";
 
 /// Starts this program as a supervisor, with a lock as its standard input; where another file has come into its place, that
 /// one, as after an upgrade. Our copy of the descriptor is closed without LOCK_UN, so there is no instant at which nobody
@@ -35,28 +38,65 @@ pub(crate) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
     let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
     close_fds::set_fds_cloexec(3, &[]);
     if let Some(program) = program_in_place() {
-        let pid = lock.try_clone().and_then(|lock| supervisor(&program, args, lock));
+        let pid = supervisor(&program, args, &lock);
         // In this very moment it may have been removed.
         if pid.is_ok() {
             return pid;
         }
     }
-    supervisor(&own_program(), args, lock)
+    supervisor(&own_program(), args, &lock)
 }
 
-fn supervisor(program: &Path, args: &[String], lock: File) -> io::Result<u32> {
-    let mut command = StdCommand::new(program);
-    fork_and_exec(&mut command);
-    command
-        .arg0("luzia")
-        .args(args)
-        .stdin(Stdio::from(lock))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .current_dir("/");
-    leave_the_task(&mut command);
+fn supervisor(program: &Path, args: &[String], lock: &File) -> io::Result<u32> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    let mut start = Start::new(program.to_owned(), "luzia", args);
+    start.env.extend(std::env::vars_os());
+    for name in task_variables() {
+        start.env.remove(OsStr::new(name));
+    }
     // It is not waited for here: it outlives us, or `reap` meets it.
-    Ok(command.spawn()?.id())
+    start.spawn(Path::new("/"), [lock, &null, &null], false)
+}
+
+/// A program that is to be started beside this one.
+struct Start {
+    program: PathBuf,
+    args: Vec<OsString>,
+    env: BTreeMap<OsString, OsString>,
+}
+
+impl Start {
+    fn new(program: PathBuf, name: &str, args: &[String]) -> Self {
+        let args = [name].into_iter().chain(args.iter().map(String::as_str)).map(OsString::from).collect();
+        Self { program, args, env: BTreeMap::new() }
+    }
+
+    /// Starts it, in a session of its own and without blocked signals where it is the command of a task. A script without a
+    /// first line that names its interpreter is run by the shell, as execvp(3) has it.
+    fn spawn(&self, cwd: &Path, streams: [&File; 3], is_command: bool) -> io::Result<u32> {
+        let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::from);
+        let (path, cwd) = (text(self.program.as_os_str())?, text(cwd.as_os_str())?);
+        let args = self.args.iter().map(|word| text(word)).collect::<io::Result<Vec<CString>>>()?;
+        let pair =
+            |(name, value): (&OsString, &OsString)| text(&[name, value].map(OsString::as_os_str).join(OsStr::new("=")));
+        let env = self.env.iter().map(pair).collect::<io::Result<Vec<CString>>>()?;
+        // The new process gets them as 0, 1 and 2, one after the other, so none may have such a number here.
+        let copies = streams.map(|file| fcntl_dupfd_cloexec(file, 3));
+        let [Ok(stdin), Ok(stdout), Ok(stderr)] = &copies else {
+            return Err(copies.into_iter().find_map(Result::err).map_or_else(|| Errno::MFILE.into(), io::Error::from));
+        };
+        let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+        let start = |path: &CStr, args: &[CString]| {
+            spawn(&Program { path, args, env: &env, cwd: &cwd, streams, session: is_command, no_mask: is_command })
+        };
+        match start(&path, &args) {
+            Err(error) if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+                let words = [SHELL.to_owned(), path].into_iter().chain(args.into_iter().skip(1));
+                start(SHELL, &words.collect::<Vec<CString>>())
+            }
+            started => started,
+        }
+    }
 }
 
 /// Starts the command of a task as the leader of a session of its own, and so of a group of its own. The kernel sends SIGHUP and
@@ -67,34 +107,28 @@ pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) ->
     let tree = tree.map(out_of_the_way);
     let cwd = Path::new(&command.cwd);
     check_cwd(cwd)?;
-    let (mut std_command, environment) = if command.run_as.is_none() && command.limits.is_none() {
+    let (start, environment) = if command.run_as.is_none() && command.limits.is_none() {
         (directly(command, cwd)?, None)
     } else {
         let file = environment_file(&command.env).map_err(StartError::Other)?;
         let through = through_trampoline(command, &file, tree.as_ref())?;
         (through, Some(file))
     };
-    // Copies, since a caller that gets no process now may want to try again.
-    let copy = |file: &File| file.try_clone().map(Stdio::from).map_err(StartError::Other);
-    std_command
-        .current_dir(cwd)
-        .stdin(streams.stdin.as_ref().map_or_else(|| Ok(Stdio::null()), copy)?)
-        .stdout(copy(&streams.stdout)?)
-        .stderr(copy(&streams.stderr)?);
-    fork_and_exec(&mut std_command);
+    let null;
+    let stdin = match &streams.stdin {
+        Some(file) => file,
+        None => {
+            null = File::open("/dev/null").map_err(StartError::Other)?;
+            &null
+        }
+    };
     let inherited = inheritable(tree.into_iter().chain(environment).collect())?;
-    // The standard library hands on mask and umask as they are.
+    // The new process takes the umask of this one.
     let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
-    let old_mask = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-    let program = std_command.get_program().to_owned();
-    let spawned = StdCommandWrap::from(std_command).wrap(ProcessSession).spawn().map(|child| child.id());
-    if let Ok(mask) = old_mask {
-        // Setting a mask that the kernel just gave cannot fail.
-        let _ = mask.thread_set_mask();
-    }
+    let spawned = start.spawn(cwd, [stdin, &streams.stdout, &streams.stderr], true);
     umask(old_umask);
     drop(inherited);
-    adopt(spawned, &program, cwd, Reach::Group)
+    adopt(spawned, start.program.as_os_str(), cwd, Reach::Group)
 }
 
 /// Starts a command in place, as `flock(1)` does.
@@ -131,9 +165,13 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
 
 /// Takes away what would tell a process that it belongs to the task in which we run.
 pub(crate) fn leave_the_task(command: &mut StdCommand) {
-    for name in TASK_VARIABLES.into_iter().chain([HOOK_VARIABLE]) {
+    for name in task_variables() {
         command.env_remove(name);
     }
+}
+
+fn task_variables() -> impl Iterator<Item = &'static str> {
+    TASK_VARIABLES.into_iter().chain([HOOK_VARIABLE])
 }
 
 /// Makes the standard library start a child by fork(2) and not by posix_spawn(3), with which the C library leaves its
@@ -172,7 +210,7 @@ pub(crate) fn own_program() -> PathBuf {
     path.unwrap_or_else(|| PathBuf::from(SELF))
 }
 
-fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
+fn directly(command: &Command, cwd: &Path) -> Result<Start, StartError> {
     let (name, args) = split(&command.argv)?;
     let program = find(name, lookup(&command.env, "PATH").as_deref(), cwd)?;
     let wrapped = if command.has_terminal { pty::wrapped(command) } else { Vec::new() };
@@ -180,19 +218,15 @@ fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
         Some((own, args)) => (PathBuf::from(own), "luzia", args),
         None => (program, name.as_str(), args),
     };
-    let mut direct = StdCommand::new(program);
-    let pairs = command.env.iter();
-    direct
-        .arg0(name)
-        .args(args)
-        .env_clear()
-        .envs(pairs.map(|(key, value)| (OsStr::from_bytes(key), OsStr::from_bytes(value))));
+    let mut direct = Start::new(program, name, args);
+    let own = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    direct.env = command.env.iter().map(|(name, value)| (own(name), own(value))).collect();
     Ok(direct)
 }
 
 /// Another run of this program takes the account on and sets the limits. It may run as root until then, so it must not see
 /// the environment of the task: a variable like LD_PRELOAD would be obeyed with the rights of root.
-fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>) -> Result<StdCommand, StartError> {
+fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>) -> Result<Start, StartError> {
     split(&command.argv)?;
     let account = command.run_as.as_deref().map(Credentials::of).transpose().map_err(|error| match error.kind() {
         // A directory of the network may answer later.
@@ -201,18 +235,16 @@ fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>
         _ => StartError::Other(error),
     })?;
     let account = account.map_or_else(|| OWN_ACCOUNT.to_owned(), |account| account.text());
-    let mut through = StdCommand::new(own_program());
-    through
-        .arg0("luzia")
-        .args(["exec-task", "--account", &account, "--"])
-        .args(if command.has_terminal { pty::wrapped(command) } else { command.argv.clone() })
-        .env_clear()
-        .env(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
+    let words = ["exec-task", "--account", &account, "--"].map(str::to_owned).into_iter();
+    let inner = if command.has_terminal { pty::wrapped(command) } else { command.argv.clone() };
+    let mut through = Start::new(own_program(), "luzia", &words.chain(inner).collect::<Vec<String>>());
+    let mut set = |name: &str, value: String| through.env.insert(name.into(), value.into());
+    set(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
     if let Some(limits) = &command.limits {
-        through.env(LIMITS, limits.text());
+        set(LIMITS, limits.text());
     }
     if let Some(tree) = tree {
-        through.env(TREE_FD, tree.as_raw_fd().to_string());
+        set(TREE_FD, tree.as_raw_fd().to_string());
     }
     Ok(through)
 }

@@ -1,6 +1,7 @@
 //! How the binary is linked on Linux with glibc. Where the archive of the C library is installed (on Debian it comes with
 //! the headers, on Fedora as glibc-static), the binary has nothing to load: a dynamic `enqueue` takes 16 to 28 % longer in the
 //! same loop (docs/decisions/070-static-link.md).
+//! A release build puts the functions of short commands side by side (`packaging/hot.ld`), and packs relocations.
 //! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems, for another machine than the one that
 //! compiles, or with `+crt-static` are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
 //!
@@ -35,7 +36,7 @@ fn main() {
         ("dynamic", dynamically())
     };
     println!("cargo::rustc-env=LUZIA_LINKED={linked}");
-    for argument in arguments {
+    for argument in closely(arguments) {
         println!("cargo::rustc-link-arg-bins={argument}");
     }
 }
@@ -75,6 +76,24 @@ fn statically() -> Option<Vec<String>> {
         println!("cargo::rerun-if-changed={file}");
     }
     Some(arguments)
+}
+
+/// The arguments that make a start touch fewer pages, each where this linker takes it: one that does not leaves the program as
+/// it is.
+fn closely(mut arguments: Vec<String>) -> Vec<String> {
+    println!("cargo::rerun-if-changed=packaging/hot.ld");
+    if !is_for_glibc() || !is_native() || variable("PROFILE") != "release" {
+        return arguments;
+    }
+    let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("packaging/hot.ld");
+    let dir = PathBuf::from(variable("OUT_DIR"));
+    for argument in [format!("-Wl,-T,{}", script.display()), "-Wl,-z,pack-relative-relocs".to_owned()] {
+        arguments.push(argument);
+        if runs(&dir, &arguments).is_none() {
+            arguments.pop();
+        }
+    }
+    arguments
 }
 
 /// The arguments that make a dynamic start cheaper.

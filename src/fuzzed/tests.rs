@@ -299,7 +299,7 @@ fn what_is_meant_to_read_reads() {
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
     assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
     for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "steps") {
-        assert!(crate::policy::steps::actions::actions_of(&text(seed)).is_ok(), "{file}");
+        assert!(crate::policy::steps::actions::actions_of(&text(seed), &str::to_owned).is_ok(), "{file}");
     }
     for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "mcp") {
         assert!(crate::cli::mcp::meant(seed).is_some(), "{file}");

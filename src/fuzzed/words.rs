@@ -1,6 +1,7 @@
 //! What people write: arguments, lines of tasks, the configuration, lengths of time and moments.
 
 use super::text;
+use crate::app::shell_word;
 use crate::cli::args::{self, Command, ParseStop};
 use crate::cli::task_request;
 use crate::model::Timestamp;
@@ -124,9 +125,9 @@ pub fn argv(bytes: &[u8]) {
 
 /// The steps of `enqueue --steps`: each is a command that can be started, and a wait is one that `luzia await` reads.
 pub fn steps(bytes: &[u8]) {
-    let Ok(actions) = actions_of(&text(bytes)) else { return };
+    let Ok(actions) = actions_of(&text(bytes), &|word| shell_word(word)) else { return };
     assert!(!actions.is_empty());
-    for words in actions {
+    for words in actions.into_iter().map(|step| step.command) {
         assert!(words.iter().all(|word| !word.contains('\0')) && !words[0].is_empty(), "{words:?}");
         let is_wait = words.starts_with(&["luzia", "await"].map(str::to_owned));
         let is_filled_in = words.iter().any(|word| word.contains("{{"));

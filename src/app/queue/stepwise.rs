@@ -1,11 +1,11 @@
 //! The steps of a new task.
 
-use crate::app::AppError;
 use crate::app::queue::enqueue::NewTask;
 use crate::app::steps::output::check_pattern;
+use crate::app::{AppError, shell_word};
 use crate::model::task::Stepwise;
 use crate::model::task::stepwise::{MOST_PER_RUN, MOST_STEPS, MOST_STEPS_EVER};
-use crate::policy::steps::actions::actions_of;
+use crate::policy::steps::actions::{Action, actions_of};
 use std::borrow::Cow;
 
 /// The longest goal, in bytes.
@@ -13,7 +13,9 @@ const MOST_GOAL_BYTES: usize = 16 * 1024;
 
 /// The request with the command of its first step, where a file says the steps.
 pub(super) fn with_first_command(new: &NewTask) -> Result<Cow<'_, NewTask>, AppError> {
-    let Some(first) = actions(new)?.into_iter().next() else { return Ok(Cow::Borrowed(new)) };
+    let Some(first) = actions(new)?.into_iter().next().map(|step| step.command) else {
+        return Ok(Cow::Borrowed(new));
+    };
     if !new.command.is_empty() || new.shell.is_some() || new.prompt.is_some() || new.is_stepwise {
         return Err(AppError::usage("the steps have their commands, so there is no other, and no --stepwise"));
     }
@@ -45,12 +47,16 @@ pub(super) fn stepwise_of(new: &NewTask) -> Result<Option<Stepwise>, AppError> {
     };
     let most = bounded("max-steps", new.max_steps, MOST_STEPS, MOST_STEPS_EVER)?;
     let per_run = bounded("steps-per-run", new.steps_per_run, 1, MOST_PER_RUN)?;
-    Ok(Some(Stepwise { step: 0, most, per_run, actions, seen_mail: 0, last: None }))
+    let (mut names, actions): (Vec<String>, Vec<_>) = actions.into_iter().map(|step| (step.name, step.command)).unzip();
+    if names.iter().all(String::is_empty) {
+        names.clear();
+    }
+    Ok(Some(Stepwise { step: 0, most, per_run, actions, names, seen_mail: 0, last: None }))
 }
 
-fn actions(new: &NewTask) -> Result<Vec<Vec<String>>, AppError> {
+fn actions(new: &NewTask) -> Result<Vec<Action>, AppError> {
     let Some(text) = &new.steps else { return Ok(Vec::new()) };
-    let actions = actions_of(text).map_err(|why| {
+    let actions = actions_of(text, &|word| shell_word(word)).map_err(|why| {
         AppError::usage(format!("--steps: {why}; nothing was queued"))
             .hint("a step is {\"command\": [\"make\"]} or {\"actionType\": \"wait_for_response\", \"parameters\": {\"timeout\": \"24h\"}}")
     })?;
@@ -59,7 +65,10 @@ fn actions(new: &NewTask) -> Result<Vec<Vec<String>>, AppError> {
 }
 
 /// The patterns for which the steps wait, but those that a variable fills in.
-fn patterns(actions: &[Vec<String>]) -> impl Iterator<Item = &str> {
-    let of_output = actions.iter().filter(|words| words.starts_with(&["luzia", "await", "output"].map(str::to_owned)));
+fn patterns(actions: &[Action]) -> impl Iterator<Item = &str> {
+    let of_output = actions
+        .iter()
+        .map(|step| &step.command)
+        .filter(|words| words.starts_with(&["luzia", "await", "output"].map(str::to_owned)));
     of_output.flatten().filter_map(|word| word.strip_prefix("--match=")).filter(|pattern| !pattern.contains("{{"))
 }

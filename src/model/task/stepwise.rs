@@ -25,6 +25,9 @@ pub struct Stepwise {
     /// One command a step (`--steps`); empty where every step runs the command of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Vec<String>>,
+    /// What each of these steps is called, empty for one without a name; empty where none has one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// The highest number of its mail that a step was told of.
     #[serde(default)]
     pub seen_mail: u64,

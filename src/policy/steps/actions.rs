@@ -1,4 +1,4 @@
-//! The steps of `--steps`: a JSON array, or an object with `actions` or `steps` that holds one (S1.20). Pure.
+//! The steps of `--steps`: a JSON array, an object with `actions` or `steps` that holds one, or one step (S1.20). Pure.
 
 use crate::model::time::{format_duration, parse_duration};
 use crate::policy::steps::names::is_event_name;
@@ -13,27 +13,43 @@ pub const MOST_EXPECTED: u32 = 1000;
 const PLACE: &str = "{{";
 /// The word of the type of a step that waits begins so.
 const WAIT: &str = "wait_for_";
+/// The type of a step that prints a message.
+const MESSAGE: &str = "send_message";
+/// The longest name of a step, in bytes.
+const MOST_NAME: usize = 160;
 
-/// Reads steps: one command each.
-pub fn actions_of(text: &str) -> Result<Vec<Vec<String>>, String> {
+/// A step as it was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Action {
+    /// What `luzia logs --steps` calls it; empty where it has no name and no type.
+    pub name: String,
+    /// Its command.
+    pub command: Vec<String>,
+}
+
+/// Reads steps. `quoted` makes a word one that a shell reads as it stands.
+pub fn actions_of(text: &str, quoted: &dyn Fn(&str) -> String) -> Result<Vec<Action>, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let one = std::slice::from_ref(&value);
     let list = match &value {
         Value::Array(list) => list,
         Value::Object(members) => match members.get("actions").or_else(|| members.get("steps")) {
             Some(Value::Array(list)) => list,
-            _ => return Err("it is neither an array of steps nor an object with \"actions\"".to_owned()),
+            None if members.contains_key("actionType") || members.contains_key("command") => one,
+            _ => return Err("it is neither an array of steps, nor a step, nor an object with \"actions\"".to_owned()),
         },
-        _ => return Err("it is neither an array of steps nor an object with \"actions\"".to_owned()),
+        _ => return Err("it is neither an array of steps, nor a step, nor an object with \"actions\"".to_owned()),
     };
     if list.is_empty() || list.len() > MOST_ACTIONS {
         return Err(format!("it has {} steps; 1 to {MOST_ACTIONS} can be taken", list.len()));
     }
-    list.iter().enumerate().map(|(at, step)| action(step).map_err(|why| format!("step {}: {why}", at + 1))).collect()
+    let read = |(at, step)| action(step, quoted).map_err(|why| format!("step {}: {why}", at + 1));
+    list.iter().enumerate().map(read).collect()
 }
 
-fn action(step: &Value) -> Result<Vec<String>, String> {
+fn action(step: &Value, quoted: &dyn Fn(&str) -> String) -> Result<Action, String> {
     let members = match step {
-        Value::Array(_) => return command(step),
+        Value::Array(_) => return Ok(Action { name: String::new(), command: command(step)? }),
         Value::Object(members) => members,
         _ => return Err("a step is an object, or an array of words".to_owned()),
     };
@@ -48,18 +64,66 @@ fn action(step: &Value) -> Result<Vec<String>, String> {
         Some(Value::Object(parameters)) => parameters,
         Some(_) => return Err("\"parameters\" is no object".to_owned()),
     };
-    match members.get("actionType") {
-        None => command(members.get("command").ok_or("it has neither a command nor an actionType")?),
-        Some(Value::String(kind)) => match kind.strip_prefix(WAIT) {
-            Some(word) => wait(word, parameters),
-            None if kind == "command" => {
-                let given = members.get("command").or_else(|| parameters.get("command"));
-                command(given.ok_or("it has no command")?)
+    let kind = match members.get("actionType") {
+        None => None,
+        Some(Value::String(kind)) => Some(kind.as_str()),
+        Some(_) => return Err("\"actionType\" is no text".to_owned()),
+    };
+    let given = members.get("command");
+    let command = match kind {
+        None if members.contains_key("parameters") => return Err("it has parameters, and no actionType".to_owned()),
+        None => command(given.ok_or("it has neither a command nor an actionType")?)?,
+        Some("command") if given.is_some() && parameters.contains_key("command") => {
+            return Err("it has two commands".to_owned());
+        }
+        Some("command") => command(given.or_else(|| parameters.get("command")).ok_or("it has no command")?)?,
+        Some(kind) if given.is_some() => {
+            return Err(format!("it has a command beside \"actionType\": \"{kind}\"; a step has one of them"));
+        }
+        Some(MESSAGE) => message(parameters)?,
+        Some(kind) => match kind.strip_prefix(WAIT) {
+            Some(word) => wait(word, parameters, quoted)?,
+            None => {
+                return Err(format!(
+                    "\"{kind}\" is no type of a step: command, {MESSAGE}, or {WAIT} and a kind of `luzia await`"
+                ));
             }
-            None => Err(format!("\"{kind}\" is no type of a step: command, or {WAIT} and a kind of `luzia await`")),
         },
-        Some(_) => Err("\"actionType\" is no text".to_owned()),
+    };
+    let name = match members.get("name") {
+        None => kind.filter(|kind| *kind != "command").unwrap_or_default(),
+        Some(Value::String(name)) if name.len() <= MOST_NAME && !name.chars().any(char::is_control) => name,
+        Some(_) => return Err(format!("\"name\" is a text of {MOST_NAME} bytes at most, in one line")),
+    };
+    Ok(Action { name: name.to_owned(), command })
+}
+
+/// A message is printed to the output of its task. It is one argument, and never an option.
+fn message(parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
+    if let Some(other) = parameters.keys().find(|key| *key != "message") {
+        return Err(format!("\"{other}\" is no parameter of {MESSAGE}"));
     }
+    match parameters.get("message") {
+        Some(Value::String(text)) if !text.contains('\0') => {
+            Ok(["printf", "--", "%s\\n", text].map(str::to_owned).to_vec())
+        }
+        _ => Err(format!("{MESSAGE} needs its \"message\", a text")),
+    }
+}
+
+/// The line for `--timeout-do` that does these steps, one after another.
+fn timeout_line(given: &Value, quoted: &dyn Fn(&str) -> String) -> Result<String, String> {
+    let Value::Array(list) = given else { return Err("\"timeoutActions\" is no array of steps".to_owned()) };
+    let mut lines = Vec::new();
+    for step in list {
+        let kind = step.get("actionType").and_then(Value::as_str);
+        if kind.is_some_and(|kind| kind.starts_with(WAIT)) {
+            return Err("\"timeoutActions\" cannot wait: command and send_message are its steps".to_owned());
+        }
+        let words = action(step, quoted).map_err(|why| format!("\"timeoutActions\": {why}"))?.command;
+        lines.push(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+    }
+    Ok(lines.join("\n"))
 }
 
 /// An array is executed as it stands; a text is a line for the shell.
@@ -80,7 +144,7 @@ fn command(given: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-fn wait(word: &str, parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
+fn wait(word: &str, parameters: &Map<String, Value>, quoted: &dyn Fn(&str) -> String) -> Result<Vec<String>, String> {
     let kind = WaitKind::parse(word).ok_or_else(|| format!("nothing waits for \"{word}\""))?;
     let name = match (kind, parameters.get("event")) {
         (WaitKind::Event, Some(Value::String(event))) => {
@@ -92,6 +156,11 @@ fn wait(word: &str, parameters: &Map<String, Value>) -> Result<Vec<String>, Stri
     };
     let mut words = ["luzia", "await", &name].map(str::to_owned).to_vec();
     for (key, value) in parameters {
+        if key == "timeoutActions" {
+            let line = timeout_line(value, quoted)?;
+            words.extend((!line.is_empty()).then(|| format!("--timeout-do={line}")));
+            continue;
+        }
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),
@@ -163,6 +232,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn read(text: &str) -> Result<Vec<Action>, String> {
+        actions_of(text, &|word| format!("'{}'", word.replace('\'', r"'\''")))
+    }
+
     #[test]
     fn commands_and_waits_become_commands() {
         let text = r#"{"actions": [
@@ -172,9 +245,10 @@ mod tests {
             {"actionType": "wait_for_delay", "parameters": {"duration": "10m"}},
             {"actionType": "wait_for_output", "parameters": {"task": "task_3", "pattern": "^ready"}},
             {"name": "last", "command": "echo a && echo b"},
+            {"actionType": "send_message", "parameters": {"message": "hi"}},
             ["true"]]}"#;
-        let read = actions_of(text).expect("it reads");
-        let shown: Vec<String> = read.iter().map(|words| words.join(" ")).collect();
+        let read = read(text).expect("it reads");
+        let shown: Vec<String> = read.iter().map(|step| step.command.join(" ")).collect();
         assert_eq!(
             shown,
             [
@@ -184,8 +258,29 @@ mod tests {
                 "luzia await delay --for=10m",
                 "luzia await output --task=task_3 --match=^ready",
                 "/bin/sh -c echo a && echo b",
+                "printf -- %s\\n hi",
                 "true",
             ]
+        );
+        let names: Vec<&str> = read.iter().map(|step| step.name.as_str()).collect();
+        let waits = ["wait_for_response", "wait_for_event", "wait_for_delay", "wait_for_output"];
+        assert_eq!((names[0], &names[1..5], &names[5..]), ("", &waits[..], &["last", "send_message", ""][..]));
+    }
+
+    #[test]
+    fn a_document_may_be_one_step_with_steps_for_the_end_of_its_time() {
+        let text = r#"{"actionType": "wait_for_response", "parameters": {"timeout": "24h", "onTimeout": "continue",
+            "timeoutActions": [{"actionType": "send_message", "parameters": {"message": "it's late"}},
+                               {"command": ["touch", "a b"]}]}}"#;
+        let step = read(text).expect("it reads").remove(0);
+        let line = "--timeout-do='printf' '--' '%s\\n' 'it'\\''s late'\n'touch' 'a b'";
+        assert_eq!(
+            step.command,
+            ["luzia", "await", "response", "--timeout=24h", "--on-timeout=continue", line]
+                .map(str::to_owned)
+                .to_vec()
+                .into_iter()
+                .collect::<Vec<_>>()
         );
     }
 
@@ -195,8 +290,8 @@ mod tests {
 
     #[test]
     fn a_value_that_a_variable_fills_in_is_left_to_the_wait() {
-        let read = actions_of(&wait("response", "timeout", "\"{{patience}}\"")).expect("it reads");
-        assert_eq!(read[0].last().map(String::as_str), Some("--timeout={{patience}}"));
+        let read = read(&wait("response", "timeout", "\"{{patience}}\"")).expect("it reads");
+        assert_eq!(read[0].command.last().map(String::as_str), Some("--timeout={{patience}}"));
     }
 
     #[test]
@@ -219,6 +314,12 @@ mod tests {
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"tiemout\": \"1h\"}}]", "no parameter"),
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"event\": \"X\"}}]", "of wait_for_event"),
             ("[{\"comand\": [\"a\"]}]", "no member"),
+            ("[{\"command\": [\"a\"], \"actionType\": \"wait_for_test\"}]", "step 1: it has a command beside"),
+            ("[{\"command\": [\"a\"], \"parameters\": {}}]", "no actionType"),
+            ("[{\"command\": [\"a\"], \"name\": 7}]", "\"name\" is a text"),
+            ("[{\"actionType\": \"send_message\"}]", "needs its \"message\""),
+            (&wait("response", "timeoutActions", "\"x\""), "no array of steps"),
+            (&wait("response", "timeoutActions", "[{\"actionType\": \"wait_for_test\"}]"), "cannot wait"),
             (&wait("response", "timeout", "\"8d\""), "longer than 7d"),
             (&wait("response", "timeout", "\"soon\""), "\"timeout\": "),
             (&wait("delay", "duration", "\"31d\""), "longer than 30d"),
@@ -229,7 +330,7 @@ mod tests {
             (&wait("event", "event", "\"a b\""), "name of an event"),
             (&wait("response", "expectedFrom", "\"a\\u0000\""), "NUL"),
         ] {
-            let error = actions_of(text).expect_err(text);
+            let error = read(text).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");
         }
     }
@@ -237,7 +338,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_reader_panic(text in "[\\[\\]{}\",:a-z0-9 ]{0,80}") {
-            let _ = actions_of(&text);
+            let _ = read(&text);
         }
     }
 }

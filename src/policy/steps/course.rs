@@ -68,7 +68,10 @@ mod tests {
 
     fn at(step: u32, most: u32, actions: usize) -> Task {
         let actions = vec![vec!["true".to_owned()]; actions];
-        Task { stepwise: Some(Stepwise { step, most, per_run: 1, actions, seen_mail: 0, last: None }), ..task(3) }
+        Task {
+            stepwise: Some(Stepwise { step, most, per_run: 1, actions, names: Vec::new(), seen_mail: 0, last: None }),
+            ..task(3)
+        }
     }
 
     fn finish() -> Finish {

@@ -101,10 +101,12 @@ Examples:
   luzia enqueue -l build --priority 0 --preempt requeue -- make release
 
 Steps:
-  A file of --steps is a JSON array. A step is {\"command\": [\"make\"]}, or a wait as `luzia await` makes it:
+  A file of --steps is a JSON array, or one step. A step is {\"command\": [\"make\"]}, a message for the output of the task:
+  {\"actionType\": \"send_message\", \"parameters\": {\"message\": \"done\"}}, or a wait as `luzia await` makes it:
   {\"actionType\": \"wait_for_response\", \"parameters\": {\"timeout\": \"24h\", \"onTimeout\": \"continue\"}}.
-  Other parameters are duration, event, expectedFrom, threadId, expect and maxRetries. Such a step calls `luzia`, so
-  luzia has to be on the PATH of the task.
+  Other parameters are duration, event, expectedFrom, threadId, expect, maxRetries and timeoutActions, an array of
+  commands and messages for the end of the time. A wait calls `luzia`, so luzia has to be on the PATH of the task.
+  \"name\" of a step is what `luzia logs --steps` calls it.
 
 An unfinished task has the key:
   --on-conflict  it is pending   it runs or waits          it is over

@@ -73,6 +73,17 @@ pub(super) fn utf8(args: Vec<OsString>) -> Result<Vec<String>, ParseStop> {
 
 /// Checks what clap cannot: options that exclude each other wherever they stand.
 pub(super) fn checked(cli: Cli, args: &[String]) -> Result<Cli, ParseStop> {
+    if let super::Command::Step(super::Deferred(step)) = &cli.command
+        && let Some(at) = args.iter().position(|word| word == "--")
+        && args.len() == at + 2 + step.command.len()
+    {
+        return Err(ParseStop::Usage(Usage {
+            message: "the name of the step is missing before --; nothing was run".into(),
+            hint: Some(format!("luzia step NAME -- {} …", step.name)),
+            next: Vec::new(),
+            json: wants_json(args),
+        }));
+    }
     match cli.globals.output {
         Some(format) if cli.globals.json && !format.is_json() => Err(ParseStop::Usage(Usage {
             message: format!("--json and -o {} exclude each other", format.word()),

@@ -1,12 +1,14 @@
 //! `doctor`: is this installation as it should be, and if not, what helps? Looking changes nothing; `mend` makes
 //! the repairs that are safe at any time, beside working dispatchers and running tasks.
 
+mod checks_aside;
 mod checks_host;
 mod checks_queue;
 mod checks_schedules;
 mod checks_waiting;
 pub(crate) mod mend;
 
+pub(crate) use checks_aside::aside_hint;
 pub use mend::Mended;
 
 use super::queue::doors::no_exclusion;

@@ -237,7 +237,7 @@ impl App {
             Some(path) => {
                 let message = format!("the record of {id} was damaged and is set aside: \"{path}\"");
                 AppError::new(Kind::Corrupt, Code::RecordSetAside, message)
-                    .hint("it was accepted and will not run: read it, and queue the work again")
+                    .hint(doctor::aside_hint(self, &path)?)
                     .next("luzia doctor")
             }
             None => AppError::not_found(Code::TaskNotFound, format!("there is no {id}"))

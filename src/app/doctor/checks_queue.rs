@@ -1,7 +1,7 @@
 //! The work: locks, tasks in flight, records, hints, clocks and who starts what.
 
 use crate::app::config_reload::config;
-use crate::app::doctor::{Finding, Level, add};
+use crate::app::doctor::{Finding, Level, add, checks_aside};
 use crate::app::look::cycles::ring_text;
 use crate::app::look::explain::front;
 use crate::app::look::{cycles, list};
@@ -44,7 +44,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     }
     add("lock-debris", "nothing lies beside the locks", debris(app), findings);
     add("in-flight", "every task that was started is supervised", in_flight(app), findings);
-    add("set-aside", "no damaged record was set aside", set_aside(app), findings);
+    add("set-aside", "no damaged record was set aside", checks_aside::set_aside(app), findings);
     let views = locks.unwrap_or_default();
     match read_all(app) {
         Ok(read) => {
@@ -178,14 +178,6 @@ fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
         Some(Finding::problem("conductor", format!("the conductor directory \"{path}\" cannot be used"), hint))
     };
     Ok(close_conductor::conductors(app)?.iter().filter_map(look).collect())
-}
-
-fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
-    let tell = |path: &String| {
-        let hint = "it was accepted and will not run: read it, queue the work again, then move the file away";
-        Finding::problem("set-aside", format!("\"{path}\" is damaged and was set aside"), hint)
-    };
-    Ok(app.store.set_aside_records()?.iter().map(tell).collect())
 }
 
 fn read_all(app: &App) -> Result<Read, AppError> {
@@ -348,6 +340,7 @@ fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
 fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
     const CHECK: &str = "dispatcher";
     let counts = app.store.counts().map_err(AppError::from);
+    let late = super::checks_waiting::overdue(app).map_or(0, |late| late.len());
     let seen = counts.and_then(|counts| Ok((counts, has_dispatcher(app)?, front(app)?.needs_pass)));
     findings.push(match seen {
         Err(error) => Finding::error(CHECK, &error),
@@ -358,6 +351,10 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
         Ok((counts, true, None)) => {
             let waiting = counts.pending.iter().sum::<u64>() + counts.parked;
             Finding::ok(CHECK, format!("at work, tasks waiting: {waiting}"))
+        }
+        Ok((_, false, _)) if late > 0 => {
+            let message = format!("nothing runs that would start tasks; waits whose time has run out: {late}");
+            Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
         }
         Ok((counts, false, _)) if counts.pending == [0; 3] && counts.parked == 0 => {
             Finding::ok(CHECK, "none, and no task waits for one")

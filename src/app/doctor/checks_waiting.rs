@@ -1,12 +1,16 @@
 //! Tasks that wait without a process: whether something will look at each.
 
 use crate::app::doctor::{Finding, add};
+use crate::app::queue::wait::has_dispatcher;
+use crate::app::steps::wait::open_wait;
 use crate::app::{App, AppError};
-use crate::model::{Task, Timer, Timestamp};
+use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
 
 const CHECK: &str = "waiting";
+/// For how long a dispatcher may take to act on the end of a time, in milliseconds.
+const AT_WORK_MS: i64 = 10_000;
 
 pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add(CHECK, "something will look at every task that waits without a process", waiting(app), findings);
@@ -24,10 +28,28 @@ fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
             damaged.insert(task.id);
         }
     }
+    for (id, until) in overdue(app)? {
+        let message = format!("{id} waits and is overdue: its time ran out at {until}, and nothing has acted on it");
+        found.push(Finding::warn(CHECK, message, format!("luzia dispatch; luzia explain {id} says what it waits for")));
+        damaged.insert(id);
+    }
     for (task, _) in unwatched(app)?.iter().filter(|(task, _)| !damaged.contains(&task.id)) {
         let message = format!("{} waits and lacks its timer", task.id);
         let hint = "luzia doctor --fix sets it again; the event that it waits for does so, too";
         found.push(Finding::problem(CHECK, message, hint));
+    }
+    Ok(found)
+}
+
+/// The tasks without a process whose time has run out, with nobody at work who is about to act on it.
+pub(super) fn overdue(app: &App) -> Result<Vec<(TaskId, Timestamp)>, AppError> {
+    let slack = if has_dispatcher(app)? { AT_WORK_MS } else { 0 };
+    let mut found = Vec::new();
+    for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| task.wait().is_some()) {
+        // What does not read is told beside this.
+        let open = open_wait(app, task.id).ok().flatten();
+        let until = open.and_then(|open| Timestamp::parse(&open.until));
+        found.extend(until.filter(|until| until.plus_ms(slack) <= app.host.now()).map(|until| (task.id, until)));
     }
     Ok(found)
 }

@@ -124,6 +124,7 @@ codes! {
     StateDirGone "STATE_DIR_GONE" "The state directory was removed or moved.";
     StateDirUnsafe "STATE_DIR_UNSAFE" "Others may change the state directory.";
     StepCorrupt "STEP_CORRUPT" "The record of a step does not read.";
+    StepNotFound "STEP_NOT_FOUND" "No step of that name has ended.";
     StepRuns "STEP_RUNS" "A step runs already.";
     StillQueued "STILL_QUEUED" "A task is still in the queue.";
     SupervisorStopped "SUPERVISOR_STOPPED" "The supervisor of a task is stopped.";

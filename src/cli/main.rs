@@ -264,18 +264,14 @@ fn follows_control(command: &Command) -> bool {
 
 /// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).
 fn fires_timers(command: &Command) -> bool {
-    let looks = matches!(
+    let passes = matches!(command, Command::Run(_) | Command::Attach(_) | Command::Dispatch(_) | Command::Daemon(_));
+    let is_own = matches!(command, Command::Supervise { .. } | Command::KeepSession { .. });
+    let is_inside = matches!(command, Command::Step(_) | Command::Await(_) | Command::Beat(_) | Command::Finish(_));
+    let is_of_locks = matches!(
         command,
-        Command::List(_)
-            | Command::Show(_)
-            | Command::Logs(_)
-            | Command::Explain(_)
-            | Command::Status(_)
-            | Command::ListLocks(_)
-            | Command::Cron(_)
+        Command::Lock(_) | Command::Guard(_) | Command::Acquire(_) | Command::Renew(_) | Command::Release(_)
     );
-    let acts = matches!(command, Command::Enqueue(_) | Command::Cancel(_) | Command::Retry(_) | Command::Wait(_));
-    looks || acts || matches!(command, Command::CleanupStale(_) | Command::CheckProject(_))
+    !(passes || is_own || is_inside || is_of_locks || matches!(command, Command::Hook(_) | Command::Simulate(_)))
 }
 
 /// Runs a command in a state directory.

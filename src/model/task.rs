@@ -222,6 +222,12 @@ fn default_umask() -> u32 {
 }
 
 impl Task {
+    /// The number of the step at which it failed, from 0; 0 of a task without steps.
+    pub fn failed_action(&self) -> u32 {
+        let own = self.outcome().and_then(|outcome| outcome.failed_step);
+        self.stepwise.as_ref().map_or(own.unwrap_or(0), |stepwise| stepwise.step)
+    }
+
     /// A pending task of a user that asks for nothing but its command: in the root directory, with an empty environment.
     pub fn plain(id: TaskId, user: Name, command: Vec<String>, created_at: Timestamp) -> Self {
         Self {

@@ -189,7 +189,20 @@ fn outcome(task: &Task, end: EndState, happened: &Happened, now: Timestamp, ran_
         Happened::Finished(finish) => finish.data.clone(),
         _ => None,
     };
-    Outcome { end, completed_at: now, exit_code, signal, summary, data, error, cancelled_by, cancel_reason, ran_ms }
+    let (completed_at, failed_step) = (now, None);
+    Outcome {
+        end,
+        completed_at,
+        exit_code,
+        signal,
+        summary,
+        data,
+        error,
+        cancelled_by,
+        cancel_reason,
+        ran_ms,
+        failed_step,
+    }
 }
 
 /// Why a task can never start.

@@ -398,7 +398,7 @@ pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, re
     }
     if outcome.end == EndState::Failed {
         members.insert("errorMessage".into(), json!(outcome.error));
-        members.insert("failedActionId".into(), json!(task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step)));
+        members.insert("failedActionId".into(), json!(task.failed_action()));
     }
     if outcome.end == EndState::Cancelled {
         members.insert("cancelledBy".into(), json!(outcome.cancelled_by));

@@ -2,7 +2,7 @@
 
 use super::course::subject::{compare, log_prompt, log_response};
 use super::course::wait::{asks_to_end, or_wait};
-use super::course::{judge, output_before};
+use super::course::{judge, name_failed_step, output_before};
 use super::cpus::CpuShare;
 use super::finish::{Finished, close_outside, ended_events, give_back};
 use super::hooks;
@@ -158,7 +158,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
         site.host.remove_group(group);
     }
     logs.finish();
-    let happened = judge((site, keeper), task, happened, from);
+    let happened = judge((site, keeper), task, happened, (from, ran_ms));
     let happened = or_wait(site, task, happened)?;
     log_response(site, task, from);
     compare(around, task, keeper);
@@ -183,7 +183,9 @@ fn end(
     (site, keeper): (&Site, &mut Keeper),
 ) -> Result<Finished, StoreError> {
     let Attempted { happened, ran_ms, mut result, hooks, .. } = attempted;
-    let ending = Ending::of(conclude(task, &happened, site.host.now(), ran_ms));
+    let mut concluded = conclude(task, &happened, site.host.now(), ran_ms);
+    name_failed_step(site, &mut concluded);
+    let ending = Ending::of(concluded);
     let mut pause = Duration::from_millis(50);
     while let Err(error) = site.store.record_ending(&ending, result.take()) {
         if !site.store.is_still_there().unwrap_or(true) || happened == Happened::GivenBack {

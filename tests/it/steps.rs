@@ -11,6 +11,7 @@ mod output;
 mod parked;
 mod rows;
 mod stepwise;
+mod told;
 mod vars;
 mod waits;
 

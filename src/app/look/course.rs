@@ -3,8 +3,9 @@
 use crate::app::look::events::{Filter, Wanted, events};
 use crate::app::steps::wait::open_wait;
 use crate::app::{App, AppError, steps};
+use crate::model::task::Stepwise;
 use crate::model::{Status, Task, TaskId};
-use crate::policy::analytics::course::{Course, Line};
+use crate::policy::analytics::course::{Course, Line, Step};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -12,14 +13,26 @@ pub use crate::policy::analytics::course::{Line as ActionLine, Turn};
 
 /// The actions of a task: its steps and waits, as far as its events are kept (S1.15).
 pub fn actions(app: &App, id: TaskId) -> Result<Vec<Line>, AppError> {
-    app.existing(id)?;
-    let mut course = Course::default();
+    let task = app.existing(id)?;
+    let mut course = Course::of(task.stepwise.as_ref().map(steps_of));
     let filter = Filter { tasks: BTreeSet::from([id]), ..Filter::default() };
     events(app, &Wanted { filter, ..Wanted::default() }, &mut |record| {
         course.take(record);
         true
     })?;
     Ok(course.lines())
+}
+
+/// The steps of a list, as they are called.
+fn steps_of(stepwise: &Stepwise) -> Vec<Step> {
+    let name = |at: usize| stepwise.names.get(at).cloned().unwrap_or_default();
+    let is_wait = |command: &[String]| command.iter().take(2).eq(["luzia", "await"]);
+    stepwise
+        .actions
+        .iter()
+        .enumerate()
+        .map(|(at, command)| Step { name: name(at), is_wait: is_wait(command) })
+        .collect()
 }
 
 /// The ends of the runs of a stepwise task, as far as its events are kept.
@@ -33,11 +46,11 @@ pub fn checkpoint(app: &App, task: &Task) -> Result<Value, AppError> {
     let memory = steps::memory(app, task.id)?;
     let open = open_wait(app, task.id)?.filter(|_| task.status() == Status::Waiting);
     let steps = memory.as_ref().map_or(&[][..], |memory| &memory.steps);
-    let done = u64::try_from(steps.len()).unwrap_or(u64::MAX);
+    let done = u64::try_from(steps.iter().filter(|(_, is_done)| *is_done).count()).unwrap_or(u64::MAX);
     let current = task.stepwise.as_ref().map_or(done, |stepwise| u64::from(stepwise.step));
     let mut history: Vec<Value> = steps
         .iter()
-        .map(|step| json!({ "role": "step", "name": step.name, "at": step.ended_at, "exit_code": step.exit_code }))
+        .map(|(step, _)| json!({ "role": "step", "name": step.name, "at": step.ended_at, "exit_code": step.exit_code }))
         .collect();
     for number in app.store.mail_numbers(task.id)? {
         // What does not read is told by the verbs that need it.

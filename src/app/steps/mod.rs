@@ -29,8 +29,8 @@ pub use came::answer_of;
 pub struct Memory {
     /// Its variables; `None` where they do not read.
     pub vars: Option<Vars>,
-    /// Its finished steps, in their order.
-    pub steps: Vec<Step>,
+    /// Its steps that have ended, in their order, each with whether it is done.
+    pub steps: Vec<(Step, bool)>,
     /// How many events were sent to it.
     pub mail: usize,
     /// The commands for the end of the time of a wait that were begun.
@@ -44,8 +44,22 @@ pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
     }
     let vars = app.store.vars(id).ok().map(|read| read.vars);
     // What does not read is told by the verbs that need it.
-    let steps = app.store.steps_done(id).unwrap_or_default();
+    let done = app.store.steps_done(id).unwrap_or_default().into_iter().map(|step| (step, true));
+    let failed = app.store.steps_failed(id).unwrap_or_default().into_iter().map(|step| (step, false));
+    let mut steps: Vec<(Step, bool)> = done.chain(failed).collect();
+    steps.sort_by_key(|(step, _)| step.number);
     Ok(Some(Memory { vars, steps, mail: app.store.mail_numbers(id)?.len(), commands: late_commands(app, id)? }))
+}
+
+/// A step of a task that has ended, and whether it is done.
+pub fn step_named(app: &App, id: TaskId, name: &str) -> Result<(Step, bool), AppError> {
+    app.existing(id)?;
+    let steps = memory(app, id)?.map(|memory| memory.steps).unwrap_or_default();
+    steps.into_iter().find(|(step, _)| step.name == name).ok_or_else(|| {
+        let shown: String = name.chars().take(80).collect();
+        AppError::not_found(Code::StepNotFound, format!("no step \"{shown}\" of {id} has ended"))
+            .next(format!("luzia show {id}"))
+    })
 }
 
 /// The last sign of progress of a task that runs.

@@ -112,31 +112,32 @@ fn do_step(
     let mut tries = 0;
     loop {
         tries += 1;
-        let begun = app.host.boot_ms();
+        let (begun, begun_at) = (app.host.boot_ms(), app.host.now());
         let mut output = app.store.step_output(id, name)?;
         let exit = run_step(app, task, order, lock, output.as_mut(), tell)?;
         let end = End::from(exit);
         let code = code_of(end);
-        let ran_ms = app.host.boot_ms().saturating_sub(begun);
         let is_done = code == 0 || order.on_error == OnError::Store;
-        let bytes = output.meta().map_err(|error| unread(name, &error))?.size;
-        // Where the output is found: luzia show --json has it among the steps.
-        let data = json!({ "step": name, "exit_code": code, "ran_ms": ran_ms, "tries": tries, "done": is_done,
-                "stdout_bytes": bytes, "output_ref": is_done.then(|| format!("step:{id}/{name}")) });
+        let kept = output.read_part(0, MOST_OUTPUT_BYTES).map_err(|error| unread(name, &error))?;
+        let mut record = StepRecord {
+            name: name.to_owned(),
+            exit_code: code,
+            stdout_bytes: output.meta().map_err(|error| unread(name, &error))?.size,
+            start: u64::from(start),
+            tries,
+            ended_at: app.host.now().to_string(),
+            ran_ms: app.host.boot_ms().saturating_sub(begun),
+            ..StepRecord::default()
+        };
+        record.keep_output(&kept);
+        // Where the output is found: `luzia logs TASK --step NAME` prints it.
+        let data = json!({ "step": name, "exit_code": code, "begun_at": begun_at.to_string(), "ran_ms": record.ran_ms,
+            "tries": tries, "done": is_done, "stdout_bytes": record.stdout_bytes,
+            "output_ref": format!("step:{id}/{name}") });
         if is_done {
-            let kept = output.read_part(0, MOST_OUTPUT_BYTES).map_err(|error| unread(name, &error))?;
-            let mut record = StepRecord {
-                name: name.to_owned(),
-                exit_code: code,
-                stdout_bytes: bytes,
-                start: u64::from(start),
-                tries,
-                ended_at: app.host.now().to_string(),
-                ran_ms,
-                ..StepRecord::default()
-            };
-            record.keep_output(&kept);
             app.store.record_step(id, record).map_err(|error| not_recorded(name, code, error.into()))?;
+        } else if let Err(error) = app.store.record_failed_step(id, record) {
+            tell(StepNews::Says(format!("warning: the failure of step \"{name}\" is not recorded: {error}")))?;
         }
         app.store.note(&Event::of("step", task).with(data));
         drop(output);
@@ -198,7 +199,7 @@ fn run_step(
 /// What the command of a step has in its environment beside what is there.
 fn step_variables(app: &App, id: TaskId, name: &str) -> Result<Vec<(String, String)>, AppError> {
     let mut env = vec![("LUZIA_STEP_NAME".to_owned(), name.to_owned())];
-    if let Some(last) = app.store.steps_done(id)?.into_iter().last() {
+    if let Some(last) = app.store.last_step(id)? {
         let result = String::from_utf8_lossy(&last.output()).replace('\0', "");
         env.push(("LUZIA_LAST_STEP".to_owned(), last.name));
         env.push(("LUZIA_LAST_EXIT".to_owned(), last.exit_code.to_string()));

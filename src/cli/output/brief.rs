@@ -2,6 +2,7 @@
 //! that of `messages`.
 
 use crate::app::look::list::Stuck;
+use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{Holder, Life, Obstacle, shell_word};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
@@ -64,6 +65,18 @@ pub fn stuck(stuck: Stuck) -> String {
         Stuck::Stopped(pid) => format!("supervisor {pid} stopped"),
         Stuck::Expired(until) => format!("wait over since {until}"),
     }
+}
+
+/// What a task waits for, and until when.
+pub fn wait(open: &OpenWait, now: Timestamp) -> String {
+    let what = if open.kind == WaitKind::Event.word() { &open.event } else { &open.kind };
+    format!("waits for {what} {}", until(open, now))
+}
+
+/// Until when a task waits, or since when nothing has come of the end of that time.
+pub fn until(open: &OpenWait, now: Timestamp) -> String {
+    let is_overdue = Timestamp::parse(&open.until).is_some_and(|until| until <= now);
+    format!("{} {}", if is_overdue { "overdue since" } else { "until" }, open.until)
 }
 
 /// How a task ended, where it did not end well.

@@ -101,7 +101,7 @@ pub fn task(task: &Task) -> Value {
     }));
     super::task::terms::extend(&mut members, task);
     if let Some(outcome) = task.outcome() {
-        members.extend(end(outcome, task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step)));
+        members.extend(end(outcome, task.failed_action()));
     }
     Value::Object(members)
 }
@@ -222,6 +222,7 @@ mod tests {
             cancelled_by: Some("user".into()),
             cancel_reason: Some("why".into()),
             ran_ms: Some(5),
+            failed_step: None,
         });
         task(&over)
     }

@@ -55,9 +55,10 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
 pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>, AppError> {
     let mut members = Vec::new();
     if let Some(memory) = steps::memory(app, task.id)? {
-        let step = |step: &crate::app::steps::Step| {
-            serde_json::json!({ "name": step.name, "exit_code": step.exit_code, "ended_at": step.ended_at,
-                "start": step.start, "tries": step.tries, "ran_ms": step.ran_ms, "stdout_bytes": step.stdout_bytes })
+        let step = |(step, is_done): &(crate::app::steps::Step, bool)| {
+            serde_json::json!({ "name": step.name, "done": is_done, "exit_code": step.exit_code,
+                "ended_at": step.ended_at, "start": step.start, "tries": step.tries, "ran_ms": step.ran_ms,
+                "stdout_bytes": step.stdout_bytes })
         };
         members.push(("vars", memory.vars.map_or(Value::Null, |vars| serde_json::json!(vars))));
         members.push(("steps", memory.steps.iter().map(step).collect()));

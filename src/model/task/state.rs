@@ -217,6 +217,9 @@ pub struct Outcome {
     /// How long the command ran, in milliseconds; `None` when it never started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran_ms: Option<u64>,
+    /// The number of the `luzia step` at which it failed, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_step: Option<u32>,
 }
 
 impl Outcome {

@@ -2,10 +2,13 @@
 
 use super::record::Record;
 use crate::model::Timestamp;
+use std::collections::BTreeMap;
 
 /// What became of an action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Turn {
+    /// The first start of the task, which is no action.
+    Execution,
     /// It begins.
     Begins,
     /// It waits for an event.
@@ -23,9 +26,9 @@ pub enum Turn {
 pub struct Line {
     /// When.
     pub at: Timestamp,
-    /// The number of the action, from 1.
+    /// The number of the action, from 1; 0 for the line of the task itself.
     pub number: u32,
-    /// Its name: that of a `luzia step`, the kind of a wait, or the number of a step of a stepwise task.
+    /// Its name: that of a `luzia step`, the kind of a wait, or the name or the number of a step of a stepwise task.
     pub name: String,
     /// What became of it.
     pub turn: Turn,
@@ -35,104 +38,200 @@ pub struct Line {
     pub ran_ms: Option<i64>,
 }
 
-/// Gathers the events of one task, in their order.
+/// A step of a task that is started once per step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// What it is called; empty where it has no name.
+    pub name: String,
+    /// Whether its command is a wait.
+    pub is_wait: bool,
+}
+
+/// Gathers the events of one task, in their order. Numbers do not nest: what happens within an action has its number.
 #[derive(Default)]
 pub struct Course {
     lines: Vec<Line>,
+    /// The steps of a task that is started once per step, as far as they are known; `None` of any other task.
+    steps: Option<Vec<Step>>,
+    /// The run of such a task that goes on or comes next, from 0, and whether it has begun.
+    run: (u32, bool),
+    /// The highest number.
     number: u32,
+    /// The numbers of the `luzia step`s: one that is tried again keeps its number.
+    named: BTreeMap<String, u32>,
     /// The wait that goes on: its number and its name.
     waits: Option<(u32, String)>,
-    /// When the command was started last, and whether an action of that start was told of.
+    /// When the command was started last.
     started: Option<Timestamp>,
 }
 
 impl Course {
+    /// The course of a task; `steps` of one that is started once per step.
+    pub fn of(steps: Option<Vec<Step>>) -> Self {
+        Self { steps, ..Self::default() }
+    }
+
     /// Takes an event in.
     pub fn take(&mut self, record: &Record) {
+        let at = record.at;
         match record.kind.as_str() {
-            "started" => self.started = Some(record.at),
-            "step" => {
-                let ran = i64::try_from(record.number("ran_ms").unwrap_or(0)).unwrap_or(0);
-                let is_done = record.data.get("done").and_then(serde_json::Value::as_bool).unwrap_or(true);
-                let code = record.data.get("exit_code").and_then(serde_json::Value::as_i64);
-                let turn = if is_done { Turn::Done } else { Turn::Failed(code) };
-                self.action(record.at.plus_ms(-ran), record.at, record.text("step").unwrap_or("?"), turn);
+            "started" => {
+                if self.started.replace(at).is_none() {
+                    self.push(at, 0, "", Turn::Execution);
+                }
+                self.begin_run(at);
             }
+            "step" => self.step(record),
             "waiting" => {
                 // "Execution 3 entering WAITING state (waitingFor: response)"
                 let said = record.message.as_deref().unwrap_or_default();
                 let kind = said.split_once("waitingFor: ").map_or("event", |(_, kind)| kind.trim_end_matches(')'));
-                let name = format!("wait_for_{kind}");
+                let name = self.own_wait().unwrap_or_else(|| format!("wait_for_{kind}"));
                 if self.waits.as_ref().is_none_or(|(_, open)| *open != name) {
-                    self.number += 1;
-                    self.push(record.at, &name, Turn::Begins);
+                    let number = self.next_number();
+                    if self.own_wait().is_none() {
+                        self.push(at, number, &name, Turn::Begins);
+                    }
+                    self.waits = Some((number, name.clone()));
                 }
-                self.push(record.at, &name, Turn::Waits);
-                self.waits = Some((self.number, name));
+                let number = self.waits.as_ref().map_or(self.number, |(number, _)| *number);
+                self.push(at, number, &name, Turn::Waits);
             }
             "wait_timeout" => {
                 // A wait that goes on is told of as such.
                 let goes_on = record.text("means") == Some("retry");
                 let open = if goes_on { self.waits.clone() } else { self.waits.take() };
                 if let Some((number, name)) = open {
-                    let (at, turn) = (record.at, Turn::Expired);
-                    self.lines.push(Line { at, number, name, turn, is_run: false, ran_ms: None });
+                    self.push(at, number, &name, Turn::Expired);
                 }
             }
             "continued" => {
-                if let Some((number, name)) = self.waits.take() {
-                    let (at, turn) = (record.at, Turn::Done);
-                    self.lines.push(Line { at, number, name, turn, is_run: false, ran_ms: None });
+                if let Some((number, name)) = self.waits.take()
+                    && self.own_wait().is_none()
+                {
+                    self.push(at, number, &name, Turn::Done);
                 }
             }
-            "step_ended" => {
-                let step = record.number("step").unwrap_or(0);
-                let code = record.data.get("exit_code").and_then(serde_json::Value::as_i64);
-                let turn = if code == Some(0) { Turn::Done } else { Turn::Failed(code) };
-                let begin = self.started.take().unwrap_or(record.at);
-                self.action(begin, record.at, &format!("step {step}"), turn);
-                let own = self.number;
-                self.lines.iter_mut().filter(|line| line.number == own).for_each(|line| line.is_run = true);
-            }
+            "step_ended" => self.end_run(record),
             _ => {}
         }
     }
 
-    /// The lines, in the order of their times; those of one moment in the order of the events. An action has the number of
-    /// its begin: a step may have others within.
+    /// The end of a `luzia step`, of which no event tells the begin.
+    fn step(&mut self, record: &Record) {
+        let name = record.text("step").unwrap_or("?");
+        let ran = i64::try_from(record.number("ran_ms").unwrap_or(0)).unwrap_or(0);
+        let begin = record.text("begun_at").and_then(Timestamp::parse).unwrap_or_else(|| record.at.plus_ms(-ran));
+        let is_done = record.data.get("done").and_then(serde_json::Value::as_bool).unwrap_or(true);
+        let turn = if is_done { Turn::Done } else { Turn::Failed(exit_code(record)) };
+        let number = match self.named.get(name) {
+            Some(known) => *known,
+            None => self.next_number(),
+        };
+        self.named.insert(name.to_owned(), number);
+        // What began meanwhile is a part of it.
+        let at = self.lines.len() - self.lines.iter().rev().take_while(|line| line.at >= begin).count();
+        let (before, within) = self.lines.split_at_mut(at);
+        let is_part = |line: &&mut Line| before.iter().all(|earlier| earlier.number != line.number);
+        within.iter_mut().filter(|line| line.number > 0).filter(is_part).for_each(|line| line.number = number);
+        self.push(begin, number, name, Turn::Begins);
+        self.push(record.at, number, name, turn);
+        self.last(|line| line.ran_ms = Some(ran));
+    }
+
+    /// The begin of a run of a stepwise task. One that was interrupted goes on.
+    fn begin_run(&mut self, at: Timestamp) {
+        if self.steps.is_some() && !std::mem::replace(&mut self.run.1, true) {
+            let (number, name) = (self.next_number(), self.name_of_run());
+            self.push(at, number, &name, Turn::Begins);
+            self.last(|line| line.is_run = true);
+        }
+    }
+
+    fn end_run(&mut self, record: &Record) {
+        let step = u32::try_from(record.number("step").unwrap_or(0)).unwrap_or(u32::MAX);
+        if self.run.0 != step {
+            // Events before this one are kept no longer.
+            self.run = (step, false);
+        }
+        self.steps.get_or_insert_default();
+        self.begin_run(record.at);
+        let (number, name) = (self.next_number(), self.name_of_run());
+        let began = self.lines.iter().rfind(|line| line.number == number && line.is_run && line.turn == Turn::Begins);
+        let took = began.map(|line| record.at.ms_since(line.at));
+        let ran_ms = record.number("ran_ms").and_then(|ms| i64::try_from(ms).ok()).or(took);
+        let turn = if exit_code(record) == Some(0) { Turn::Done } else { Turn::Failed(exit_code(record)) };
+        let is_done = turn == Turn::Done;
+        match self.lines.last_mut() {
+            // Its wait has run out, and that is its end.
+            Some(last) if last.turn == Turn::Expired && last.name == name && turn == Turn::Done => {
+                (last.is_run, last.ran_ms) = (true, ran_ms);
+            }
+            _ => {
+                self.push(record.at, number, &name, turn);
+                self.last(|line| (line.is_run, line.ran_ms) = (true, ran_ms));
+            }
+        }
+        self.run = (step.saturating_add(u32::from(is_done)), false);
+    }
+
+    /// The name of the run of a task that goes on.
+    fn name_of_run(&self) -> String {
+        let name = self.step_of_run().map(|step| step.name.clone()).filter(|name| !name.is_empty());
+        name.unwrap_or_else(|| format!("step {}", self.run.0))
+    }
+
+    fn step_of_run(&self) -> Option<&Step> {
+        self.steps.as_ref()?.get(usize::try_from(self.run.0).ok()?)
+    }
+
+    /// The name of a step that is a wait, while it runs.
+    fn own_wait(&self) -> Option<String> {
+        self.step_of_run().filter(|step| step.is_wait).map(|_| self.name_of_run())
+    }
+
+    /// The number of what begins now: that of the run around it, else the next one.
+    fn next_number(&mut self) -> u32 {
+        self.number = if self.steps.is_some() { self.run.0 } else { self.number }.saturating_add(1);
+        self.number
+    }
+
+    /// The lines, in the order of their times; those of one moment in the order of the events. Actions are numbered in the
+    /// order of their begins.
     pub fn lines(mut self) -> Vec<Line> {
         self.lines.sort_by_key(|line| line.at);
-        let mut numbers: Vec<u32> = Vec::new();
-        for line in &mut self.lines {
+        let mut numbers: Vec<u32> = vec![0];
+        for line in self.lines.iter_mut().filter(|_| self.steps.is_none()) {
             let known = numbers.iter().position(|number| *number == line.number);
             let place = known.unwrap_or_else(|| {
                 numbers.push(line.number);
                 numbers.len() - 1
             });
-            line.number = u32::try_from(place).unwrap_or(u32::MAX).saturating_add(1);
+            line.number = u32::try_from(place).unwrap_or(u32::MAX);
         }
         self.lines
     }
 
-    fn action(&mut self, begin: Timestamp, end: Timestamp, name: &str, turn: Turn) {
-        self.number += 1;
-        self.push(begin, name, Turn::Begins);
-        self.push(end, name, turn);
+    fn last(&mut self, change: impl FnOnce(&mut Line)) {
         if let Some(last) = self.lines.last_mut() {
-            last.ran_ms = Some(end.ms_since(begin));
+            change(last);
         }
     }
 
-    fn push(&mut self, at: Timestamp, name: &str, turn: Turn) {
-        let (number, name) = (self.number, name.to_owned());
-        self.lines.push(Line { at, number, name, turn, is_run: false, ran_ms: None });
+    fn push(&mut self, at: Timestamp, number: u32, name: &str, turn: Turn) {
+        self.lines.push(Line { at, number, name: name.to_owned(), turn, is_run: false, ran_ms: None });
     }
+}
+
+fn exit_code(record: &Record) -> Option<i64> {
+    record.data.get("exit_code").and_then(serde_json::Value::as_i64)
 }
 
 impl Line {
     /// The line in the words of its source (S1.15), and whether it is the end of the action.
     pub fn text(&self) -> String {
         let turn = match &self.turn {
+            Turn::Execution => return format!("[{}] Ejecucion iniciada", self.at.clock()),
             Turn::Begins => "iniciando".to_owned(),
             Turn::Waits => "esperando...".to_owned(),
             Turn::Expired => "vencida".to_owned(),
@@ -146,7 +245,7 @@ impl Line {
     /// The word in JSON.
     pub fn word(&self) -> &'static str {
         match self.turn {
-            Turn::Begins => "started",
+            Turn::Execution | Turn::Begins => "started",
             Turn::Waits => "waiting",
             Turn::Expired => "expired",
             Turn::Done => "completed",
@@ -159,41 +258,113 @@ impl Line {
 mod tests {
     use super::super::record::tests::record;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    const WAITING: &str = "Execution 3 entering WAITING state (waitingFor: response)";
+
+    fn told(steps: Option<Vec<Step>>, events: &[(i64, Value)]) -> Vec<String> {
+        let mut course = Course::of(steps);
+        events.iter().for_each(|(at, line)| course.take(&record(*at, line.clone())));
+        course.lines().iter().map(|line| line.text().split_off(11)).collect()
+    }
+
+    fn step(name: &str, code: i32, ran_ms: u64) -> Value {
+        json!({ "event": "step", "data": { "step": name, "exit_code": code, "ran_ms": ran_ms, "done": code == 0 } })
+    }
 
     #[test]
     fn actions_are_numbered_in_their_order_and_each_has_its_turns() {
-        let mut course = Course::default();
-        let waiting = "Execution 3 entering WAITING state (waitingFor: response)";
-        for (at, line) in [
-            (0, json!({ "event": "started" })),
-            (
-                5000,
-                json!({ "event": "step", "data": { "step": "fetch", "exit_code": 0, "ran_ms": 2000, "done": true } }),
-            ),
-            (6000, json!({ "event": "waiting", "message": waiting })),
-            (7000, json!({ "event": "waiting", "message": waiting })),
-            (9000, json!({ "event": "continued" })),
-            (
-                9500,
-                json!({ "event": "step", "data": { "step": "send", "exit_code": 4, "ran_ms": 500, "done": false } }),
-            ),
-            (9900, json!({ "event": "step_ended", "data": { "step": 0, "exit_code": 0 } })),
-        ] {
-            course.take(&record(at, line));
-        }
-        let lines: Vec<String> = course.lines().iter().map(|line| line.text()).collect();
+        let lines = told(
+            None,
+            &[
+                (0, json!({ "event": "started" })),
+                (5000, step("fetch", 0, 2000)),
+                (6000, json!({ "event": "waiting", "message": WAITING })),
+                (7000, json!({ "event": "waiting", "message": WAITING })),
+                (9000, json!({ "event": "continued" })),
+                (9500, step("send", 4, 500)),
+                (9600, json!({ "event": "started" })),
+                (9700, json!({ "event": "waiting", "message": WAITING })),
+                (9750, json!({ "event": "wait_timeout", "data": { "means": "continue" } })),
+                (9760, json!({ "event": "continued" })),
+                (9900, step("send", 0, 100)),
+            ],
+        );
         let wanted = [
-            "[00:00:00] Accion 1: step 0 - iniciando",
-            "[00:00:03] Accion 2: fetch - iniciando",
-            "[00:00:05] Accion 2: fetch - completada",
-            "[00:00:06] Accion 3: wait_for_response - iniciando",
-            "[00:00:06] Accion 3: wait_for_response - esperando...",
-            "[00:00:07] Accion 3: wait_for_response - esperando...",
-            "[00:00:09] Accion 3: wait_for_response - completada",
-            "[00:00:09] Accion 4: send - iniciando",
-            "[00:00:09] Accion 4: send - fallida (exit 4)",
-            "[00:00:09] Accion 1: step 0 - completada",
+            "Ejecucion iniciada",
+            "Accion 1: fetch - iniciando",
+            "Accion 1: fetch - completada",
+            "Accion 2: wait_for_response - iniciando",
+            "Accion 2: wait_for_response - esperando...",
+            "Accion 2: wait_for_response - esperando...",
+            "Accion 2: wait_for_response - completada",
+            "Accion 3: send - iniciando",
+            "Accion 3: send - fallida (exit 4)",
+            "Accion 4: wait_for_response - iniciando",
+            "Accion 4: wait_for_response - esperando...",
+            "Accion 4: wait_for_response - vencida",
+            "Accion 3: send - iniciando",
+            "Accion 3: send - completada",
+        ];
+        assert_eq!(lines, wanted);
+    }
+
+    #[test]
+    fn what_happens_within_an_action_has_its_number() {
+        let lines = told(
+            None,
+            &[
+                (0, json!({ "event": "started" })),
+                (1000, json!({ "event": "waiting", "message": WAITING })),
+                (2000, json!({ "event": "continued" })),
+                (3000, step("ask", 0, 2500)),
+            ],
+        );
+        assert!(lines[1..].iter().all(|line| line.starts_with("Accion 1: ")), "{lines:?}");
+        assert_eq!((lines[1].as_str(), lines.len()), ("Accion 1: ask - iniciando", 6));
+    }
+
+    #[test]
+    fn the_steps_of_a_list_have_their_names_and_a_step_that_is_a_wait_is_one_action() {
+        let named = |name: &str, is_wait| Step { name: name.to_owned(), is_wait };
+        let steps = vec![named("build", false), named("ask", true), named("wait_for_test", true), named("", false)];
+        let ended =
+            |step: u32, code: i32| json!({ "event": "step_ended", "data": { "step": step, "exit_code": code } });
+        let start = || json!({ "event": "started" });
+        let lines = told(
+            Some(steps),
+            &[
+                (0, start()),
+                (100, ended(0, 1)),
+                (200, start()),
+                (300, ended(0, 0)),
+                (400, start()),
+                (500, json!({ "event": "waiting", "message": WAITING })),
+                (550, start()),
+                (600, json!({ "event": "continued" })),
+                (700, ended(1, 0)),
+                (800, start()),
+                (810, json!({ "event": "waiting", "message": WAITING })),
+                (820, json!({ "event": "wait_timeout", "data": { "means": "retry" } })),
+                (830, json!({ "event": "wait_timeout", "data": { "means": "continue" } })),
+                (840, ended(2, 0)),
+                (900, start()),
+            ],
+        );
+        let wanted = [
+            "Ejecucion iniciada",
+            "Accion 1: build - iniciando",
+            "Accion 1: build - fallida (exit 1)",
+            "Accion 1: build - iniciando",
+            "Accion 1: build - completada",
+            "Accion 2: ask - iniciando",
+            "Accion 2: ask - esperando...",
+            "Accion 2: ask - completada",
+            "Accion 3: wait_for_test - iniciando",
+            "Accion 3: wait_for_test - esperando...",
+            "Accion 3: wait_for_test - vencida",
+            "Accion 3: wait_for_test - vencida",
+            "Accion 4: step 3 - iniciando",
         ];
         assert_eq!(lines, wanted);
     }

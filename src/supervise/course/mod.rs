@@ -4,7 +4,8 @@ pub(super) mod subject;
 pub(super) mod wait;
 
 use crate::model::Task;
-use crate::model::task::LastRun;
+use crate::model::task::{EndState, LastRun, TaskState};
+use crate::os::Handle;
 use crate::policy::outcome::Happened;
 use crate::policy::steps::course::{at_next_step, verdict};
 use crate::store::{Event, Mail, STDOUT_LOG, Site, StoreError};
@@ -85,23 +86,26 @@ pub(in crate::supervise) fn output_before(site: &Site, task: &Task) -> u64 {
     if task.stepwise.is_none() && task.terms.log_sample.is_none() || task.starts == 0 {
         return 0;
     }
-    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten();
-    let log = conductor.and_then(|conductor| conductor.read_log(task.id, STDOUT_LOG).ok().flatten());
-    log.and_then(|log| log.meta().ok()).map_or(0, |meta| meta.size)
+    log_of(site, task).and_then(|log| log.meta().ok()).map_or(0, |meta| meta.size)
 }
 
-/// What came of a run, and what the next one is told of it. `from` is where its output began. A host that is short of
+fn log_of(site: &Site, task: &Task) -> Option<Box<dyn Handle>> {
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
+    conductor.read_log(task.id, STDOUT_LOG).ok().flatten()
+}
+
+/// What came of a run, and what the next one is told of it. `run` is where its output began, and how long it took. A host that is short of
 /// something is waited for; what cannot be read otherwise is left out, and the exit code decides.
 pub(in crate::supervise) fn judge(
     (site, keeper): (&Site, &mut Keeper),
     task: &mut Task,
     happened: Happened,
-    from: u64,
+    run: (u64, Option<u64>),
 ) -> Happened {
     let mut pause = Duration::from_millis(50);
     loop {
         let judged =
-            judge_limit(site, task, happened.clone()).and_then(|happened| judge_run(site, task, happened, from));
+            judge_limit(site, task, happened.clone()).and_then(|happened| judge_run(site, task, happened, run));
         match judged {
             Ok(judged) => return judged,
             Err(error) if error.is_shortage() && site.store.is_still_there().unwrap_or(true) => {
@@ -117,8 +121,15 @@ pub(in crate::supervise) fn judge(
     }
 }
 
-fn judge_run(site: &Site, task: &mut Task, happened: Happened, from: u64) -> Result<Happened, StoreError> {
+fn judge_run(
+    site: &Site,
+    task: &mut Task,
+    happened: Happened,
+    (from, ran_ms): (u64, Option<u64>),
+) -> Result<Happened, StoreError> {
     let code = match happened {
+        // The step goes on in a further run.
+        _ if wait::open_after(site, task, &happened).is_some() => None,
         Happened::Exited(code) => Some(code),
         Happened::Killed(signal) => Some(128_i32.saturating_add(signal)),
         _ => None,
@@ -127,7 +138,9 @@ fn judge_run(site: &Site, task: &mut Task, happened: Happened, from: u64) -> Res
     if let (Some(code), Some(stepwise)) = (code, &task.stepwise) {
         let last = last_run(site, task, code, from)?;
         let kind = if last.is_tool { "tool" } else { "output" };
-        let data = json!({ "step": stepwise.step, "exit_code": code, "kind": kind });
+        let bytes = log_of(site, task).and_then(|log| log.meta().ok()).map_or(0, |meta| meta.size).saturating_sub(from);
+        let data = json!({ "step": stepwise.step, "exit_code": code, "kind": kind, "ran_ms": ran_ms,
+            "stdout_bytes": bytes, "output_ref": format!("log:{}/{STDOUT_LOG}/{from}", task.id) });
         site.store.note(&Event::of("step_ended", task).with(data));
         task.stepwise.iter_mut().for_each(|stepwise| stepwise.last = Some(last.clone()));
     }
@@ -135,7 +148,7 @@ fn judge_run(site: &Site, task: &mut Task, happened: Happened, from: u64) -> Res
 }
 
 fn last_run(site: &Site, task: &Task, code: i32, from: u64) -> Result<LastRun, StoreError> {
-    let tool = if code == 0 && site.store.has_steps(task.id)? { site.store.steps_done(task.id)?.pop() } else { None };
+    let tool = if code == 0 && site.store.has_steps(task.id)? { site.store.last_step(task.id)? } else { None };
     if let Some(tool) = tool.filter(|tool| tool.start == u64::from(task.starts)) {
         let result = text(&tool.output());
         return Ok(LastRun { is_tool: true, exit_code: i32::from(tool.exit_code), result });
@@ -146,14 +159,25 @@ fn last_run(site: &Site, task: &Task, code: i32, from: u64) -> Result<LastRun, S
 /// The end of what a run wrote. A log that does not read tells nothing, and keeps no step from being done.
 pub(in crate::supervise) fn output_of(site: &Site, task: &Task, from: u64) -> String {
     let read = || {
-        let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
-        let mut log = conductor.read_log(task.id, STDOUT_LOG).ok().flatten()?;
+        let mut log = log_of(site, task)?;
         let size = log.meta().ok()?.size;
         // A log that became shorter has lost its beginning.
         let from = if from > size { 0 } else { from }.max(size.saturating_sub(MOST_RESULT_BYTES));
         log.read_part(from, usize::try_from(size - from).ok()?).ok()
     };
     text(&read().unwrap_or_default())
+}
+
+/// Notes at which `luzia step` of its last start a task has failed (S1.36).
+pub(in crate::supervise) fn name_failed_step(site: &Site, task: &mut Task) {
+    let (id, start) = (task.id, u64::from(task.starts));
+    let TaskState::Over(outcome) = &mut task.state else { return };
+    if outcome.end == EndState::Failed && task.stepwise.is_none() {
+        // What does not read names no step.
+        let failed = site.store.steps_failed(id).unwrap_or_default().into_iter().filter(|step| step.start == start);
+        let last = failed.max_by(|a, b| a.ended_at.cmp(&b.ended_at));
+        outcome.failed_step = last.and_then(|step| u32::try_from(step.number.saturating_sub(1)).ok());
+    }
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -13,15 +13,15 @@ pub(in crate::supervise) fn asks_to_end(site: &Site, id: TaskId, start: u32) -> 
     site.store.open_in(id, start).is_some_and(|open| open.ends_run)
 }
 
+/// The wait that the end of a run becomes.
+pub(super) fn open_after(site: &Site, task: &Task, happened: &Happened) -> Option<OpenWait> {
+    let open = becomes_wait(happened, true).then(|| site.store.open_in(task.id, task.starts)).flatten();
+    open.filter(|open| becomes_wait(happened, open.ends_run))
+}
+
 /// What the end of a run means when a wait was open in it. The tree of the task is dead.
 pub(in crate::supervise) fn or_wait(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
-    if !becomes_wait(&happened, true) {
-        return Ok(happened);
-    }
-    let Some(open) = site.store.open_in(task.id, task.starts) else { return Ok(happened) };
-    if !becomes_wait(&happened, open.ends_run) {
-        return Ok(happened);
-    }
+    let Some(open) = open_after(site, task, &happened) else { return Ok(happened) };
     let lanes: Vec<LaneName> = task.all_lanes().into_iter().filter(|lane| is_kept(&open, lane)).collect();
     let locks = site.store.locks_of(task.id, &lanes)?;
     site.store.secure_locks(&locks)?;

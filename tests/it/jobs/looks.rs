@@ -27,6 +27,7 @@ fn the_steps_of_a_task_have_a_begin_and_an_end() {
     assert_eq!(
         lines(&id),
         [
+            "Ejecucion iniciada",
             "Accion 1: fetch - iniciando",
             "Accion 1: fetch - completada",
             "Accion 2: wait_for_response - iniciando",
@@ -41,7 +42,7 @@ fn the_steps_of_a_task_have_a_begin_and_an_end() {
     assert!(clock.len() == 10 && clock.starts_with('[') && clock.ends_with(']'), "{first}");
     let items = place.json(&["logs", &id, "--steps"])["items"].clone();
     assert_eq!(
-        (&items[1]["action"], &items[1]["state"], &items[1]["name"]),
+        (&items[2]["action"], &items[2]["state"], &items[2]["name"]),
         (&json!(1), &json!("completed"), &json!("fetch"))
     );
     place.luzia(&["logs", &id, "--steps", "-f"]).coded(2);
@@ -57,6 +58,7 @@ fn a_stepwise_task_has_a_line_for_each_step() {
     let text = place.ok(&["logs", &id, "--steps"]).out;
     let lines: Vec<&str> = text.lines().map(|line| line.split_once(' ').unwrap().1).collect();
     let wanted = [
+        "Ejecucion iniciada",
         "Accion 1: step 0 - iniciando",
         "Accion 1: step 0 - completada",
         "Accion 2: step 1 - iniciando",

@@ -183,7 +183,12 @@ fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError>
         ),
     };
     if Timestamp::parse(&open.until).is_some_and(|until| until <= now) {
-        text += "      its time has run out: the next scheduling pass acts on it (luzia dispatch, or a daemon)\n";
+        let who = if task.wait().is_some() {
+            "the next scheduling pass acts on it (luzia dispatch, or a daemon)"
+        } else {
+            "the process that waits acts on it, unless it is stopped"
+        };
+        text += &format!("      overdue, its time has run out: {who}\n");
     }
     for mail in others {
         let thread = mail.thread.map_or_else(String::new, |thread| format!(" of thread {thread}"));

@@ -7,6 +7,7 @@ use crate::app::look::explain::Reasons;
 use crate::app::look::list::{Filter, Unshown, list, unshown};
 use crate::app::look::{explain, list};
 use crate::app::queue::terms::moments::past_moment;
+use crate::app::steps::wait::open_wait;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
@@ -142,7 +143,8 @@ Columns:
   prio age project lanes attempt label agent. A terminal that is too
   narrow leaves columns out: of the wide ones first, then START and WAITED.
   RAN is how long the command ran, WAITED how long the task was due
-  before it started.
+  before it started. REASON of a waiting task says for what it waits and
+  until when.
 
 Exit codes:
   0    listed, perhaps nothing
@@ -258,10 +260,14 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         let waits = matches!(task.status(), Status::Pending | Status::Running);
         let reason = if waits && self.wants_reason { self.reasons.first_obstacle(&task)? } else { None };
         let stuck = if self.wants_reason { list::stuck(self.app, &task)? } else { None };
+        let is_waiting = task.status() == Status::Waiting && self.wants_reason;
+        // What does not read ends the task, and is told by `explain`.
+        let wait = if is_waiting { open_wait(self.app, task.id).ok().flatten() } else { None };
+        let why = (reason.as_ref(), wait.as_ref());
         let waiting = match &mut self.form {
             Form::Table(table) => {
                 let now = self.console.now;
-                table.toned_row(self.shown.iter().map(|at| columns::cell(*at, &task, reason.as_ref(), stuck, now)));
+                table.toned_row(self.shown.iter().map(|at| columns::cell(*at, &task, why, stuck, now)));
                 table.len()
             }
             Form::Names(names) => {

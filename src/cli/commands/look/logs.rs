@@ -66,6 +66,10 @@ pub struct LogsArgs {
     /// Print the steps and waits of the tasks, each with its begin and its end, in place of their output
     #[arg(long, conflicts_with_all = ["follow", "lines", "stdout", "stderr", "attempt", "timestamps"])]
     pub steps: bool,
+
+    /// Print what is kept of the output of this `luzia step`, also of one that failed: the first 64 KiB of its last try
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["steps", "follow", "lines", "stdout", "stderr", "attempt", "timestamps", "grep", "since"])]
+    pub step: Option<String>,
 }
 
 const LOGS_HELP: &str = "\
@@ -89,6 +93,7 @@ Examples:
   luzia logs 12 --attempt 2 --since 10m
   luzia logs 12 --stderr -n 20
   luzia logs 12 --steps
+  luzia logs 12 --step build
 
 Exit codes:
   0    printed, if only nothing
@@ -107,6 +112,9 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
     }
     if args.steps {
         return course::print(&ids, args, app, console);
+    }
+    if let Some(name) = &args.step {
+        return course::print_step(&ids, name, app, console);
     }
     if args.follow {
         refuse_waiting_for(app, &ids, false)?;

@@ -24,7 +24,7 @@ pub struct TreeArgs {
 
 const TREE_HELP: &str = "\
 Notes:
-  A task that is queued inside another one is its child. The finished steps of a task stand below it, before its children.
+  A task that is queued inside another one is its child. The steps of a task that have ended stand below it, before its children.
   Tasks that were removed (retention in luzia-spool(5)) are not shown.
 
 Examples:
@@ -85,11 +85,12 @@ fn drawn(branches: &[Branch], console: &Console) -> String {
             let how = match &run.turn {
                 Turn::Failed(Some(code)) => format!("exit {code}"),
                 Turn::Failed(None) => "failed".to_owned(),
-                Turn::Done | Turn::Begins | Turn::Waits | Turn::Expired => "exit 0".to_owned(),
+                Turn::Expired => "its wait ran out".to_owned(),
+                Turn::Done | Turn::Execution | Turn::Begins | Turn::Waits => "exit 0".to_owned(),
             };
             text += &format!("{below}{rail}{}: {how}, {ran}\n", run.name);
         }
-        for step in branch.memory.iter().flat_map(|memory| &memory.steps) {
+        for (step, _) in branch.memory.iter().flat_map(|memory| &memory.steps) {
             let ran = format_duration(step.ran_ms);
             text += &format!("{below}{rail}step {}: exit {}, {ran}\n", step.name, step.exit_code);
         }

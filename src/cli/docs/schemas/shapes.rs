@@ -73,7 +73,8 @@ waiting_hours? number How long it has waited, in hours.
 agentId? text The agent that queued it, or its user.
 waitingFor? text An older spelling of waiting_for.
 waitingUntil? any An older spelling of waiting_until.
-waitingData? object An older spelling of waiting_data.
+waitingData? object waiting_data, and threadId, expectedFrom and timeout.
+waiting_timeouts? int How often the time of the wait has run out, while it waits again.
 context? object What it keeps of its request, in the words of older programs.
 reason? text Why it does not run, in one word.
 reason_detail? @reason Why it does not run.
@@ -85,7 +86,7 @@ exit_code? int~ The exit code of the command.
 signal? int~ The signal that ended the command.
 ran_ms? int~ How long the last start ran.
 error_message? text~ Why it failed.
-failed_action_id? int The number of the step that failed; 0 without steps.
+failed_action_id? int The number of the step that failed, from 0; 0 without steps.
 cancelled_by? text~ Who cancelled it.
 cancel_reason? text~ Why it was cancelled.
 completedAt? time An older spelling of completed_at.
@@ -203,6 +204,7 @@ data? object Further members, by kind.
 
 const STEP: &str = "\
 name text The name.
+done bool Whether it is done; its last try failed otherwise.
 exit_code int~ The exit code of its command.
 ended_at time When it ended.
 start int The start of the task in which it ran.
@@ -213,7 +215,7 @@ stdout_bytes int The size of the output that is kept.
 
 const REMEMBERED: &str = "\
 vars? {any}~ Its variables.
-steps? [@step] Its finished steps.
+steps? [@step] Its steps that have ended.
 mail? int How many events it keeps.
 timeout_commands? [object] The commands of --timeout-do that were begun: wait, begun_at, ended in words, and is_lost where nobody knows.
 ";

@@ -2,6 +2,7 @@
 
 use crate::app::steps::OpenWait;
 use crate::model::task::{OnInterrupt, Terms};
+use crate::model::time::format_duration;
 use crate::model::{Task, TaskId, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -50,7 +51,18 @@ pub fn context(task: &Task) -> Value {
 
 /// Adds the members of a wait, also under the names of the rows S1.18 and S1.43.
 pub fn extend_waiting(members: &mut Map<String, Value>, open: OpenWait, task: &Task, now: Timestamp) {
-    let filter: Map<String, Value> = open.filter.into_iter().map(|(name, wanted)| (name, wanted.into())).collect();
+    let wanted = |name: &str| open.filter.iter().find(|(member, _)| member == name).map(|(_, wanted)| wanted.clone());
+    let own_thread = || task.lanes.iter().find(|lane| lane.kind() == "thread").map(|lane| lane.key().to_string());
+    let thread = wanted("thread").or_else(own_thread);
+    let filter: Map<String, Value> =
+        open.filter.iter().map(|(name, wanted)| (name.clone(), wanted.as_str().into())).collect();
+    let mut data = filter.clone();
+    // The members of the source of the row.
+    data.extend([
+        ("threadId".to_owned(), thread.map_or(Value::Null, |id| id.parse::<u64>().map_or(id.into(), Value::from))),
+        ("expectedFrom".to_owned(), json!(wanted("from"))),
+        ("timeout".to_owned(), format_duration(open.time_ms).into()),
+    ]);
     let since = Timestamp::parse(&open.since).map_or(0, |since| now.ms_since(since).max(0));
     #[expect(clippy::cast_precision_loss, reason = "hours for people")]
     let hours = (since as f64 / 36_000.0).round() / 100.0;
@@ -60,7 +72,8 @@ pub fn extend_waiting(members: &mut Map<String, Value>, open: OpenWait, task: &T
         "waiting_event": open.event,
         "waiting_since": open.since,
         "waiting_until": open.until, "waitingUntil": open.until,
-        "waiting_data": filter, "waitingData": filter,
+        "waiting_data": filter, "waitingData": data,
+        "waiting_timeouts": open.timeouts,
         "waiting_hours": hours,
         "agentId": agent.unwrap_or_else(|| task.user.to_string()),
     });

@@ -1,4 +1,5 @@
-//! The finished steps of a task: `step.<name>.json`, published once and never replaced.
+//! The steps of a task that have ended: `step.<name>.json` of one that is done, published once and never replaced, and
+//! `failed.<name>.json` of the last try of one that is not.
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open};
@@ -10,13 +11,13 @@ use crate::store::files::steps::encode;
 use crate::store::hold::Hold;
 use serde::{Deserialize, Serialize};
 
-/// A finished step.
+/// A step that has ended.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct StepRecord {
     /// Its name.
     pub name: String,
-    /// Its place among the finished steps of the task, from 1.
+    /// Its place among the steps of the task, from 1. A step that failed keeps it.
     pub number: u64,
     /// The exit code of its command, 128+N for signal N.
     pub exit_code: u8,
@@ -56,27 +57,58 @@ impl StepRecord {
     }
 }
 
-fn record(name: &str) -> String {
-    format!("step.{name}.json")
+const DONE: &str = "step.";
+const FAILED: &str = "failed.";
+
+fn path_of(id: TaskId, kind: &str, name: &str) -> String {
+    layout::step_file(id, &format!("{kind}{name}.json"))
 }
 
 impl FileStore {
     /// A finished step of a task.
     pub fn step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>> {
-        self.read_memory(id, &layout::step_file(id, &record(name)))
+        self.read_memory(id, &path_of(id, DONE, name))
     }
 
-    /// The finished steps of a task, in their order.
+    /// The finished steps of a task, in their order. A record that does not read stops its own step, and no other one.
     pub fn steps_done(&self, id: TaskId) -> Result<Vec<StepRecord>> {
+        self.steps_of(id, DONE)
+    }
+
+    /// The steps of a task whose last try failed, in their order.
+    pub fn steps_failed(&self, id: TaskId) -> Result<Vec<StepRecord>> {
+        let mut failed = self.steps_of(id, FAILED)?;
+        // A kill may have left the record of a try before the last one.
+        failed.retain(|step| !matches!(self.step(id, &step.name), Ok(Some(_))));
+        Ok(failed)
+    }
+
+    /// The step of a task that was done last.
+    pub fn last_step(&self, id: TaskId) -> Result<Option<StepRecord>> {
+        Ok(self.steps_done(id)?.into_iter().max_by(|a, b| a.ended_at.cmp(&b.ended_at)))
+    }
+
+    fn steps_of(&self, id: TaskId, kind: &str) -> Result<Vec<StepRecord>> {
         let mut steps = Vec::new();
         for entry in self.list(&layout::steps(id))? {
-            let name = entry.name.strip_prefix("step.").and_then(|rest| rest.strip_suffix(".json"));
-            if let Some(name) = name {
-                steps.extend(self.step(id, name)?);
+            let name = entry.name.strip_prefix(kind).and_then(|rest| rest.strip_suffix(".json"));
+            match name.map(|name| self.read_memory(id, &path_of(id, kind, name))) {
+                Some(Err(StoreError::Corrupt { .. })) | None => {}
+                Some(read) => steps.extend(read?),
             }
         }
         steps.sort_by_key(|step: &StepRecord| step.number);
         Ok(steps)
+    }
+
+    /// The number of a step: that of its last try, else the next one.
+    fn number_of(&self, id: TaskId, name: &str) -> Result<u64> {
+        let mut steps = self.steps_of(id, FAILED)?;
+        if let Some(known) = steps.iter().find(|step| step.name == name) {
+            return Ok(known.number);
+        }
+        steps.extend(self.steps_done(id)?);
+        Ok(steps.iter().map(|step| step.number).max().unwrap_or(0) + 1)
     }
 
     /// Takes the lock under which a step runs; `None` when it runs already. The command inherits it, so that a step whose
@@ -102,8 +134,8 @@ impl FileStore {
     /// Records a finished step durably; false when it was recorded before. Commit point: the publication of its name.
     pub fn record_step(&self, id: TaskId, mut step: StepRecord) -> Result<bool> {
         let _locked = self.lock_steps(id)?;
-        step.number = self.steps_done(id)?.last().map_or(1, |last| last.number + 1);
-        let path = layout::step_file(id, &record(&step.name));
+        step.number = self.number_of(id, &step.name)?;
+        let path = path_of(id, DONE, &step.name);
         let tmp = format!("{path}.tmp");
         self.stage(&tmp, &encode(&path, &step)?)?;
         let placed = self.publish(&tmp, &path, &[layout::STEPS.to_owned(), layout::steps(id)])?;
@@ -111,7 +143,18 @@ impl FileStore {
             self.unlink(&tmp)?;
             return Ok(false);
         }
+        self.unlink(&path_of(id, FAILED, &step.name))?;
         self.sync_steps(id)?;
         Ok(true)
+    }
+
+    /// Records a try that failed. Nothing rests on it: the step is done again.
+    pub fn record_failed_step(&self, id: TaskId, mut step: StepRecord) -> Result<()> {
+        let _locked = self.lock_steps(id)?;
+        step.number = self.number_of(id, &step.name)?;
+        let path = path_of(id, FAILED, &step.name);
+        let tmp = format!("{path}.tmp");
+        self.stage(&tmp, &encode(&path, &step)?)?;
+        self.replace_by(&tmp, &path)
     }
 }

@@ -1,6 +1,7 @@
 //! The columns of `luzia list`.
 
 use crate::app::look::list::Stuck;
+use crate::app::steps::OpenWait;
 use crate::app::{AppError, Obstacle};
 use crate::cli::output::style::{Tone, age};
 use crate::cli::output::table::{Column, Table};
@@ -56,7 +57,7 @@ pub(super) fn table(shown: &[usize], is_asked_for: bool) -> Table {
 pub(super) fn cell(
     at: usize,
     task: &Task,
-    reason: Option<&Obstacle>,
+    (reason, wait): (Option<&Obstacle>, Option<&OpenWait>),
     stuck: Option<Stuck>,
     now: Timestamp,
 ) -> (String, Tone) {
@@ -78,7 +79,7 @@ pub(super) fn cell(
             (Some(obstacle), ..) => brief::reason(obstacle, task, now),
             (None, Some(stuck), _) => brief::stuck(stuck),
             (None, None, Some(outcome)) => brief::outcome(outcome),
-            (None, None, None) => String::new(),
+            (None, None, None) => wait.map(|open| brief::wait(open, now)).unwrap_or_default(),
         },
         _ => brief::command(&task.command),
     };

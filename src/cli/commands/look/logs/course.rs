@@ -3,12 +3,35 @@
 use super::{LogsArgs, since};
 use crate::app::App;
 use crate::app::look::course::{ActionLine, actions};
+use crate::app::steps::step_named;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::escape::escape_controls;
+use crate::cli::output::escape::{escape_controls, escape_output};
 use crate::cli::output::json;
 use crate::model::TaskId;
 use serde_json::json;
+
+/// Prints what is kept of the output of a step of each task.
+pub(super) fn print_step(ids: &[TaskId], name: &str, app: &App, console: &mut Console) -> Answer {
+    let mut items = Vec::new();
+    for id in ids {
+        let (step, is_done) = step_named(app, *id, name)?;
+        let output = step.output();
+        if console.is_json() {
+            items
+                .push(json!({ "task": id.to_string(), "name": step.name, "done": is_done, "exit_code": step.exit_code,
+                "stdout_bytes": step.stdout_bytes, "stdout": String::from_utf8_lossy(&output) }));
+        } else if console.streams.is_out_terminal {
+            console.out(&escape_output(&String::from_utf8_lossy(&output)))?;
+        } else {
+            console.out_bytes(&output)?;
+        }
+    }
+    if console.is_json() {
+        console.items("logs", items)?;
+    }
+    Ok(Exit::Done.code())
+}
 
 /// Prints the actions of tasks, one task after another.
 pub(super) fn print(ids: &[TaskId], args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
@@ -21,8 +44,9 @@ pub(super) fn print(ids: &[TaskId], args: &LogsArgs, app: &App, console: &mut Co
     for id in ids {
         for line in actions(app, *id)?.into_iter().filter(is_wanted) {
             if console.is_json() {
-                items.push(json!({ "task": id.to_string(), "at": json::time(line.at), "action": line.number,
-                    "name": line.name, "state": line.word(), "text": line.text() }));
+                items.push(json!({ "task": id.to_string(), "at": json::time(line.at),
+                    "action": Some(line.number).filter(|number| *number > 0),
+                    "name": Some(&line.name).filter(|name| !name.is_empty()), "state": line.word(), "text": line.text() }));
                 continue;
             }
             let task = if ids.len() > 1 { format!("{id} | ") } else { String::new() };

@@ -50,6 +50,11 @@ pub(super) fn page(app: &App, shown: &Shown, details: &Details, console: &Consol
     Ok(page.text)
 }
 
+/// How often the time of a wait that goes on has run out.
+fn times_out(count: u32) -> String {
+    if count == 1 { "once; it waits again".to_owned() } else { format!("{count} times; it waits again") }
+}
+
 struct Page<'a, 'w> {
     text: String,
     console: &'a Console<'w>,
@@ -175,7 +180,8 @@ impl Page<'_, '_> {
         if task.status() == Status::Waiting
             && let Ok(Some(open)) = open_wait(app, task.id)
         {
-            self.field("Waits for", &format!("{} {}", open.kind, open.event));
+            self.field("Waits for", &format!("{} {}, {}", open.kind, open.event, brief::until(&open, now)));
+            self.maybe("Ran out", (open.timeouts > 0).then(|| times_out(open.timeouts)).as_deref());
         }
     }
 
@@ -199,8 +205,9 @@ impl Page<'_, '_> {
                 other => format!("{name}={other}"),
             }),
         );
-        let step = |step: &crate::app::steps::Step| {
-            format!("{}: exit {}, {}", step.name, step.exit_code, format_duration(step.ran_ms))
+        let step = |(step, is_done): &(crate::app::steps::Step, bool)| {
+            let state = if *is_done { "" } else { ", not done" };
+            format!("{}: exit {}, {}{state}", step.name, step.exit_code, format_duration(step.ran_ms))
         };
         self.list("Steps", memory.steps.iter().map(step));
         self.field("Mail", &format!("{} events", memory.mail));

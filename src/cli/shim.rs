@@ -114,14 +114,12 @@ fn under_lock(
     }
     let mut tell = |line: Line| {
         if let Line::Waits(text) = line {
-            say(text);
+            say(&text.replacen("luzia: waits", &format!("luzia: {name} waits"), 1));
         }
     };
-    let under = Under { command: &argv, closes: false };
+    // A server that a build starts (sccache, gradle) would keep the lane for hours.
+    let under = Under { command: &argv, closes: true };
     let ran = lock_telling(&app, &[lane], None, under, &mut tell, &|| has_started.set(true))?;
-    for (lane, who) in &ran.kept {
-        say(&format!("luzia: {name} left {who} behind, which keeps lane \"{lane}\" until it ends"));
-    }
     Ok(Some(end_code(ran.end)))
 }
 

@@ -1,17 +1,17 @@
 //! Shims: links on PATH by which tools take turns.
 
-use crate::support::{LUZIA, Place};
+use crate::support::{LUZIA, Place, lives, until};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Instant;
 
 /// A place with programs of its own before those of the system.
-struct Tools {
-    place: Place,
+pub(super) struct Tools {
+    pub(super) place: Place,
 }
 
 impl Tools {
-    fn new(shims: &[&str]) -> Self {
+    pub(super) fn new(shims: &[&str]) -> Self {
         let place = Place::new();
         std::fs::create_dir(place.path("bin")).unwrap();
         let tools = Self { place };
@@ -22,7 +22,7 @@ impl Tools {
     }
 
     /// Writes a program.
-    fn program(&self, name: &str, script: &str) {
+    pub(super) fn program(&self, name: &str, script: &str) {
         let path = self.place.path("bin").join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -34,7 +34,7 @@ impl Tools {
     }
 
     /// A shell with the shims first on PATH.
-    fn shell(&self, script: &str) -> Command {
+    pub(super) fn shell(&self, script: &str) -> Command {
         let mut shell = self.place.shell(script);
         let path = format!("{}:{}:/usr/bin:/bin", self.folder(), self.place.text("bin"));
         shell.env("PATH", path);
@@ -149,6 +149,42 @@ fn a_shim_without_a_state_directory_starts_the_program() {
     shell.env("LUZIA_STATE_DIR", tools.place.path("file/state")).env("LUZIA_SHIM", "closed");
     let ran = tools.place.spawn(&mut shell).end().coded(77);
     assert!(ran.out.is_empty() && ran.err.contains("LUZIA_SHIM=closed"), "{}", ran.err);
+}
+
+#[test]
+fn a_server_that_a_build_leaves_behind_keeps_nobody_waiting() {
+    let tools = Tools::new(&["make"]);
+    // It inherits everything that make has, as sccache does.
+    tools.program("make", "setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > $PLACE/server; exit 3");
+    let ran = tools.run("make; echo $?").coded(0);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("3\n", ""));
+    let server: u32 = std::fs::read_to_string(tools.place.path("server")).unwrap().trim().parse().unwrap();
+    assert!(lives(server));
+    tools.place.ok(&["lock", "-l", "build", "-n", "--", "true"]);
+    // While the program works the lane is held by what it has started, too, if luzia is killed.
+    tools.place.gate("gate");
+    tools.program("make", "(echo up > $PLACE/up; read _ < $PLACE/gate) & kill -9 $PPID $$");
+    tools.run("make; true");
+    tools.place.until_file("up");
+    tools.place.luzia(&["check", "lane:build"]).coded(75);
+    tools.place.open_gate("gate");
+    until("the lane is free", || (tools.place.luzia(&["check", "lane:build"]).code == 0).then_some(()));
+}
+
+#[test]
+fn a_shim_that_waits_names_the_tool_and_the_holder() {
+    let tools = Tools::new(&["make"]);
+    tools.program("make", "echo made");
+    tools.place.gate("gate");
+    let holder =
+        tools.place.start(&["lock", "-l", "build", "--label", "Ann deploys", "--", "sh", "-c", "read _ < $PLACE/gate"]);
+    until("the lane is held", || (tools.place.luzia(&["check", "lane:build"]).code == 75).then_some(()));
+    let waiting = tools.place.spawn(&mut tools.shell("make"));
+    let told = until("it says whom it waits for", || Some(waiting.err()).filter(|told| told.contains("waits")));
+    assert!(told.starts_with("luzia: make waits: lane \"build\" is held by") && told.contains("Ann deploys"), "{told}");
+    tools.place.open_gate("gate");
+    holder.end().coded(0);
+    assert_eq!(waiting.end().coded(0).out, "made\n");
 }
 
 #[test]

@@ -131,10 +131,10 @@ pub fn lock_telling(
         started();
         grants.iter().for_each(|grant| drop(app.store.record_command(grant, pid)));
     };
-    // What inherits a file keeps its kernel lock; without, the lane ends with the command.
-    let held = if closes { Vec::new() } else { files.iter().filter_map(Hold::share).collect() };
+    // What inherits a file keeps its kernel lock, also when luzia is killed.
+    let held = files.iter().filter_map(Hold::share).collect();
     let ran = run_here(app, InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);
-    let kept = give_all(app, &holder, &grants, files, say)?;
+    let kept = give_all(app, &holder, grants.iter().zip(files), closes, say)?;
     Ok(Ran { end: ran?.into(), kept })
 }
 
@@ -187,17 +187,17 @@ fn take_for_command(
 
 /// Gives lanes back, the last one first, and gives those that a process keeps which was left behind. All are tried before an
 /// error is told.
-fn give_all(
+fn give_all<'g>(
     app: &App,
     holder: &str,
-    grants: &[Grant],
-    files: Vec<Hold>,
+    held: impl DoubleEndedIterator<Item = (&'g Grant, Hold)>,
+    closes: bool,
     say: &mut dyn FnMut(Line),
 ) -> Result<Vec<(LaneName, String)>, AppError> {
     let (mut kept, mut owed, mut failed) = (Vec::new(), Vec::new(), None);
     let until_ms = app.host.boot_ms().saturating_add(LINGER_MS);
-    for (grant, file) in grants.iter().zip(files).rev() {
-        let mut given = app.store.release_process(grant, file);
+    for (grant, file) in held.rev() {
+        let mut given = if closes { app.store.release_closing(grant) } else { app.store.release_process(grant, file) };
         while matches!(given, Ok(GivenBack::Kept)) && app.host.boot_ms() < until_ms {
             app.host.sleep(Duration::from_millis(5));
             given = app.store.release_left(grant);

@@ -135,15 +135,20 @@ impl FileStore {
     pub fn release_process(&self, grant: &Grant, file: Hold) -> Result<GivenBack> {
         let mut guards = self.enter_patiently(&grant.lane)?;
         drop(file);
-        self.release_unless_kept(&mut guards, grant)
+        self.release_unless_kept(&mut guards, grant, false)
+    }
+
+    /// Releases the lock of a `luzia lock --close` whose command has ended, whatever that left behind.
+    pub fn release_closing(&self, grant: &Grant) -> Result<GivenBack> {
+        self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant, true)
     }
 
     /// Releases the lock of a `luzia lock` whose command has ended, when no process that it left behind keeps it any more.
     pub fn release_left(&self, grant: &Grant) -> Result<GivenBack> {
-        self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant)
+        self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant, false)
     }
 
-    fn release_unless_kept(&self, guards: &mut Guards<'_>, grant: &Grant) -> Result<GivenBack> {
+    fn release_unless_kept(&self, guards: &mut Guards<'_>, grant: &Grant, closes: bool) -> Result<GivenBack> {
         let stem = grant.lane.stem();
         let path = layout::lock_file(&stem, grant.slot);
         let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
@@ -155,7 +160,7 @@ impl FileStore {
         if !is_ours {
             return Ok(GivenBack::Gone);
         }
-        if self.is_lock_file_held(&path)? {
+        if !closes && self.is_lock_file_held(&path)? {
             return Ok(GivenBack::Kept);
         }
         self.free_lock(guards, &grant.lane, grant.slot, FreedBy::Other)?;

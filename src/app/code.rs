@@ -62,6 +62,7 @@ codes! {
     KeyRuns "KEY_RUNS" "A task with the key runs, and cannot be replaced.";
     KeyTaken "KEY_TAKEN" "An unfinished task has the key.";
     LaneNotFound "LANE_NOT_FOUND" "There is no such lane.";
+    LanePaused "LANE_PAUSED" "A lane grants nothing, because somebody has paused it.";
     LockHeld "LOCK_HELD" "A lane is held by somebody else.";
     LockLost "LOCK_LOST" "A lock is not held any more.";
     NameTaken "NAME_TAKEN" "A schedule has this name already.";
@@ -152,6 +153,7 @@ impl Code {
             self,
             Self::GuardBusy
                 | Self::HostBusy
+                | Self::LanePaused
                 | Self::LockHeld
                 | Self::LockLost
                 | Self::RateLimited
@@ -187,6 +189,7 @@ mod tests {
         let wanted = [
             "GUARD_BUSY",
             "HOST_BUSY",
+            "LANE_PAUSED",
             "LOCK_HELD",
             "LOCK_LOST",
             "RATE_LIMITED",

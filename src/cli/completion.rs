@@ -4,7 +4,6 @@ use super::args::{Command, Globals};
 use super::configuration::{config_of, followed};
 use super::context::{app_of, state_dir};
 use crate::app::App;
-use crate::app::config_reload::follow_control;
 
 /// The use cases in the state directory that a half-written line names; `None` where it cannot be used.
 pub(super) fn app(globals: &Globals, places: &[(String, String)], command: &Command) -> Option<App> {
@@ -17,7 +16,5 @@ pub(super) fn app(globals: &Globals, places: &[(String, String)], command: &Comm
     }
     let loaded = config_of(&globals).ok()?;
     let found = state_dir(&globals).ok()?;
-    let app = app_of(&globals, followed(Ok(loaded), &globals), &found, command).ok()?;
-    follow_control(&app).ok()?;
-    Some(app)
+    app_of(&globals, followed(Ok(loaded), &globals), &found, command).ok()
 }

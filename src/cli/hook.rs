@@ -4,6 +4,7 @@
 use super::agent;
 use super::args::{Command, Deferred, Globals};
 use super::commands::locks::list_locks::ListLocksArgs;
+use super::commands::steps::beat::BeatArgs;
 use super::configuration::{config_of, followed};
 use super::context::{app_of, state_dir, variable};
 use super::exit::Exit;
@@ -54,8 +55,9 @@ fn run(call: &Call) -> u8 {
     // Where no alarm can be set, every wait below has an end of its own.
     let _ = real::end_with_success_after(READING_SECONDS);
     if let Err(why) = answer(call) {
-        // Without a state directory there is nobody to tell. A configuration with a mistake is a reason to tell, too.
-        let app = open(&call.globals).or_else(|_| open_with(&call.globals, Settings::fixed(Config::default())));
+        // Without a state directory there is nobody to tell. Rules with a mistake are a reason to tell, too.
+        let note = Command::Beat(Deferred(BeatArgs { note: None, task: None }));
+        let app = open(&call.globals).or_else(|_| open_by(&call.globals, Settings::fixed(Config::default()), &note));
         let _ = app.map(|app| note_failed_hook(&app, &call.agent, &why));
     }
     Exit::Done.code()
@@ -129,12 +131,12 @@ fn answer(call: &Call) -> Result<(), String> {
 
 /// The use cases in the state directory, which is not made.
 fn open(globals: &Globals) -> Result<App, AppError> {
-    open_with(globals, followed(Ok(config_of(globals)?), globals))
+    let look = Command::ListLocks(Deferred(ListLocksArgs { states: Vec::new() }));
+    open_by(globals, followed(Ok(config_of(globals)?), globals), &look)
 }
 
-fn open_with(globals: &Globals, settings: Settings) -> Result<App, AppError> {
-    let command = Command::ListLocks(Deferred(ListLocksArgs { states: Vec::new() }));
-    app_of(globals, settings, &state_dir(globals)?, &command)
+fn open_by(globals: &Globals, settings: Settings, command: &Command) -> Result<App, AppError> {
+    app_of(globals, settings, &state_dir(globals)?, command)
 }
 
 /// Appends the variables to the file that the agent reads before each command. It may call at every start and resumption of

@@ -6,7 +6,7 @@ use super::commands::operate::doctor::{DoctorArgs, Surroundings};
 use super::commands::queue::room::{Around, Terminal};
 use super::commands::{locks, look, operate, queue, steps};
 use super::configuration::{Loaded, config_of, followed};
-use super::context::{account, app_of, caller, inputs, of_state_dir, open_state, state_dir, variable};
+use super::context::{account, app_of, caller, inputs, needs_rules, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
 use super::input::{Consent, confirm, read_data, read_input};
 use super::mcp::Answered;
@@ -15,7 +15,6 @@ use super::output::messages;
 use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, daemon_ended, ended, interrupts};
-use crate::app::config_reload::follow_control;
 use crate::app::hooks::run_hooks;
 use crate::app::locks::keeper::keep_session;
 use crate::app::look::logs::Stream;
@@ -224,42 +223,11 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
                     found.rule.text()
                 ));
             }
-            if needs_rules(command) && !follows_control(command) {
-                follow_control(&app)?;
-            }
             let answer = run_in(cli, &app, console, &found);
             run_hooks(&app, &mut |text| console.say(text));
             answer
         }
     }
-}
-
-/// Whether a command needs a valid configuration. A claimed task runs by the rules of its claim, so tasks that run and
-/// locks that are held can be watched, renewed and ended without one.
-fn needs_rules(command: &Command) -> bool {
-    let is_about_a_task = matches!(
-        command,
-        Command::Supervise { .. }
-            | Command::KeepSession { .. }
-            | Command::Cancel(_)
-            | Command::Wait(_)
-            | Command::Logs(_)
-            | Command::Step(_)
-            | Command::Set(_)
-            | Command::Get(_)
-            | Command::Beat(_)
-            | Command::Finish(_)
-            | Command::Await(_)
-            | Command::Emit(_)
-            | Command::Events(_)
-    );
-    !is_about_a_task && !matches!(command, Command::Renew(_) | Command::Release(_))
-}
-
-/// Whether a command needs no rules that were set at run time, or looks at them itself: each pass does.
-fn follows_control(command: &Command) -> bool {
-    let passes = matches!(command, Command::Run(_) | Command::Dispatch(_) | Command::Daemon(_));
-    passes || matches!(command, Command::Enqueue(_) | Command::Retry(_) | Command::Attach(_))
 }
 
 /// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).

@@ -89,6 +89,7 @@ mod timeline;
 mod top;
 mod turnover;
 mod wait_warnings;
+mod ways_in;
 mod who;
 
 /// Tests that need the machine for themselves: after the others, one at a time (`support/alone.rs`). The name has to be the last

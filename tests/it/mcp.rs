@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 const MODERN: &str = "2026-07-28";
 
 /// A client of a server.
-struct Client {
+pub(super) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -18,7 +18,7 @@ struct Client {
 }
 
 impl Client {
-    fn new(place: &Place) -> Self {
+    pub(super) fn new(place: &Place) -> Self {
         let mut command = place.command(&["mcp"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
@@ -65,7 +65,7 @@ impl Client {
     }
 
     /// The document of a call of a tool, and whether it tells of an error.
-    fn call(&mut self, tool: &str, arguments: Value) -> (Value, bool) {
+    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> (Value, bool) {
         let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         let result = &answer["result"];
         assert_eq!(result["content"][0]["text"], result["structuredContent"].to_string(), "{answer}");

@@ -1,6 +1,7 @@
 //! `agent hook`: gathers what the decision needs, and says it in sentences.
 
 use super::session::{lock_owner, session_keys};
+use crate::app::capacity::bars::bars;
 use crate::app::config_reload::config;
 use crate::app::locks::session::release_session;
 use crate::app::look::list::locks;
@@ -94,8 +95,15 @@ impl Hook<'_> {
         let mut notes = Vec::new();
         for lane in &lanes {
             let holders = app.holders(lane)?;
-            let text = || format!("{}.", busy_text(app, lane, &holders));
-            match decide_on(app, Asked::Shell { gate: self.gate }, lane, &holders, call) {
+            let barred = bars(app, lane, &holders)?.texts(lane, app.host.now()).into_iter().next();
+            let decision = match decide_on(app, Asked::Shell { gate: self.gate }, lane, &holders, call) {
+                Decision::Nothing if barred.is_some() && self.gate => Decision::Deny,
+                Decision::Nothing if barred.is_some() => Decision::Note,
+                decided => decided,
+            };
+            let text =
+                || barred.map_or_else(|| format!("{}.", busy_text(app, lane, &holders)), |text| format!("{text}."));
+            match decision {
                 Decision::Nothing => {}
                 Decision::Note => notes.push(text()),
                 Decision::Deny => {

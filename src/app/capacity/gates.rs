@@ -1,5 +1,6 @@
 //! Gates: whether a lane grants anything now. A grant is never taken back for a gate.
 
+use super::bars::{Bars, pause_of_lane};
 use crate::app::App;
 use crate::app::config_reload::config;
 use crate::model::LaneName;
@@ -53,17 +54,15 @@ pub(crate) fn fresh_readings(app: &App) -> Readings {
 
 /// Why a lane that has room grants nothing now, in words.
 pub(crate) fn not_now_text(app: &App, why: &NotNow) -> String {
-    match why {
-        NotNow::Shut(lane) => {
-            let busy = shut(app, std::iter::once(lane), false).pop();
-            let text = busy.map_or_else(|| "the host was busy".to_owned(), |shut| shut.busy.text());
-            format!("lane \"{lane}\" grants nothing while the host is busy: {text}")
-        }
-        NotNow::Narrow(lane) => format!("lane \"{lane}\" has fewer slots than are wanted"),
-        NotNow::Occupied(lane, occupied) => {
-            let by = occupied.pid.map_or_else(|| "a process of another".to_owned(), |pid| format!("process {pid}"));
-            let more = if occupied.count > 1 { format!(", and {} more", occupied.count - 1) } else { String::new() };
-            format!("lane \"{lane}\" has no free value: {} is in use by {by}{more}", occupied.value)
-        }
-    }
+    let bars = match why {
+        NotNow::Narrow(lane) => return format!("lane \"{lane}\" has fewer slots than are wanted"),
+        NotNow::Occupied(_, occupied) => Bars { occupied: Some(occupied.clone()), ..Bars::default() },
+        NotNow::Shut(lane) => Bars {
+            paused: pause_of_lane(app, lane),
+            busy: shut(app, std::iter::once(lane), false).pop().map(|shut| shut.busy),
+            ..Bars::default()
+        },
+    };
+    let was = || format!("lane \"{}\" granted nothing", why.lane());
+    bars.texts(why.lane(), app.host.now()).into_iter().next().unwrap_or_else(was)
 }

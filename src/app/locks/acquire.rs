@@ -1,6 +1,7 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
 
 use super::reentrancy::reentrant;
+use crate::app::capacity::bars::{Bars, bars};
 use crate::app::config_reload::config;
 use crate::app::locks::consent;
 use crate::app::locks::release::{execution, held_error};
@@ -53,8 +54,8 @@ pub struct Checked {
     pub limit: u32,
     /// Everything that occupies it.
     pub holders: Vec<LockView>,
-    /// From when its rate allows a grant, when it does not now.
-    pub limited_until: Option<Timestamp>,
+    /// What keeps everybody from it, apart from its holders.
+    pub bars: Bars,
 }
 
 impl Checked {
@@ -65,7 +66,7 @@ impl Checked {
 
     /// Whether the next acquirer would get it.
     pub fn is_free(&self) -> bool {
-        self.has_room() && self.limited_until.is_none()
+        self.has_room() && self.bars.is_none()
     }
 
     /// Whether fewer hold it than may.
@@ -266,8 +267,8 @@ fn renew(app: &App, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
 /// Whether the next acquirer would get a lane.
 pub fn check(app: &App, lane: &LaneName) -> Result<Checked, AppError> {
     let holders = app.holders(lane)?;
-    let limited_until = limited_until(app, lane)?;
-    Ok(Checked { lane: lane.clone(), limit: config(app).limit(lane), holders, limited_until })
+    let bars = bars(app, lane, &holders)?;
+    Ok(Checked { lane: lane.clone(), limit: config(app).limit(lane), holders, bars })
 }
 
 /// The moment from which the rate of a lane allows a grant; `None` when it does now.

@@ -2,6 +2,7 @@
 
 use super::cycles::cycle_of;
 use super::shortage::standstill;
+use crate::app::capacity::bars::{Bars, bars};
 use crate::app::capacity::{gates, holders};
 use crate::app::config_reload::config;
 use crate::app::locks::acquire::limited_until;
@@ -73,6 +74,8 @@ pub struct LaneWhy {
     pub obstacles: Vec<Obstacle>,
     /// Those who wait for it with `lock` or `acquire`.
     pub waiters: Vec<LineWaiter>,
+    /// What keeps everybody from it, apart from its holders.
+    pub bars: Bars,
 }
 
 /// What stands first in the queue.
@@ -313,7 +316,8 @@ fn explain_task(app: &App, id: TaskId, reasons: &mut Reasons<'_>) -> Result<Task
 fn explain_lane(app: &App, lane: &LaneName) -> Result<LaneWhy, AppError> {
     let mut reasons = reasons(app)?;
     let now = reasons.lane_now(lane)?;
-    let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new(), waiters: Vec::new() };
+    let bars = bars(app, lane, &app.holders_in(&reasons.locks, lane)?)?;
+    let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new(), waiters: Vec::new(), bars };
     if !app.store.has_layout()? {
         return Ok(why);
     }

@@ -3,10 +3,11 @@
 mod reasons;
 
 use super::report::Report;
+use crate::app::capacity::bars::pause_text;
 use crate::app::look::cycles::ring_text;
 use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
-use crate::app::{AppError, Difference, Holder, Life, Obstacle, Pause, Room, lane_word, shell_word};
+use crate::app::{AppError, Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};
 use crate::model::evidence::Reason;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
@@ -44,7 +45,9 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             let text = format!("these wait for each other for ever: {}", ring_text(members));
             (text, members.iter().find(|id| **id != task.id).map(|id| format!("luzia explain {id}")))
         }
-        Obstacle::Paused { pause } => (pause_text(pause, task, now), Some(format!("luzia wait {}", task.id))),
+        Obstacle::Paused { pause } => {
+            (pause_text(pause, &task.id.to_string(), now), Some(format!("luzia wait {}", task.id)))
+        }
         Obstacle::Delayed { until } => {
             let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
             (format!("it is not due for {left} (until {until})"), Some(format!("luzia wait {}", task.id)))
@@ -145,37 +148,6 @@ fn parent_text(task: &Task, holder: &Holder) -> &'static str {
         (false, _) => "",
         (true, true) => "; that is its parent, from which it does not borrow (--no-inherit)",
         (true, false) => "; that is its parent, which lends its lanes to a child it waits for (use --wait)",
-    }
-}
-
-/// What is paused, since when, by whom, why, and how long yet.
-pub fn pause_text(pause: &Pause, task: &Task, now: Timestamp) -> String {
-    let what = match pause.what.as_str() {
-        "*" => "every task of the host is paused".to_owned(),
-        own if own == task.id.to_string() => "it is paused".to_owned(),
-        other => format!("\"{other}\" is paused"),
-    };
-    let ago = format_duration(u64::try_from(now.ms_since(pause.since)).unwrap_or(0));
-    let by = pause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let why = pause.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let end = match pause.until {
-        Some(until) => {
-            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
-            format!(", for {left} more")
-        }
-        None => format!(", until somebody calls luzia resume {}", resume_word(&pause.what)),
-    };
-    format!("{what} since {ago}{by}{why}{end}")
-}
-
-/// The argument of `resume` that lifts a hold.
-pub fn resume_word(what: &str) -> String {
-    let is_bare = !what.contains([':', '*']) && TaskId::parse(what).is_none();
-    match what {
-        "*" => "--all".to_owned(),
-        // A bare word would be a user.
-        lane if is_bare => shell_word(format!("lane:{lane}")),
-        other => shell_word(other),
     }
 }
 
@@ -374,7 +346,7 @@ mod tests {
         all.push(Obstacle::Cycle { members: vec![one, two] });
         for (what, until) in [("*", None), ("task_1", Some(Timestamp(9))), ("user:alice", None)] {
             let (reason, by) = (Some("release".to_owned()), Some("root".to_owned()));
-            let pause = Pause { until, reason, by, ..Pause::of(what.to_owned(), Timestamp(0)) };
+            let pause = crate::app::Pause { until, reason, by, ..crate::app::Pause::of(what.to_owned(), Timestamp(0)) };
             all.push(Obstacle::Paused { pause });
         }
         all.push(Obstacle::Delayed { until: Timestamp(9) });

@@ -19,6 +19,12 @@ pub struct Pause {
 }
 
 impl Pause {
+    /// The pause by a hold.
+    pub fn by(hold: &Hold) -> Self {
+        let Hold { held, since, until, reason, by } = hold.clone();
+        Self { what: held.text(), since, until, reason, by }
+    }
+
     /// A pause until somebody ends it, without a reason.
     pub fn of(what: String, since: Timestamp) -> Self {
         Self { what, since, until: None, reason: None, by: None }
@@ -46,9 +52,7 @@ pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
         let (reason, by) = (hold.reason.clone(), hold.by.clone());
         return Some(Pause { until: hold.until, reason, by, ..Pause::of(task.id.to_string(), hold.since) });
     }
-    let hold = holds.iter().find(|hold| hold.stands(now) && means(&hold.held, task))?;
-    let (reason, by) = (hold.reason.clone(), hold.by.clone());
-    Some(Pause { until: hold.until, reason, by, ..Pause::of(hold.held.text(), hold.since) })
+    holds.iter().find(|hold| hold.stands(now) && means(&hold.held, task)).map(Pause::by)
 }
 
 /// Whether every task of a user is held, so that the queues of the user need no look.

@@ -4,6 +4,7 @@ mod told;
 
 pub(crate) use self::told::{Full, barred_error, behind_error};
 use super::own::waits_for_own_session;
+use crate::app::capacity::bars::pause_of_lane;
 use crate::app::capacity::gates::not_now_text;
 use crate::app::config_reload::{config, control, follow_control};
 use crate::app::locks::acquire::{Granted, Waited};
@@ -40,8 +41,15 @@ pub(crate) enum Bar {
     },
     /// What is left of `global` is kept for other lanes.
     Kept,
-    /// A gate is shut, or strangers use what the slots of a lane stand for; with the words for it.
-    NotNow(NotNow, String),
+    /// A lane is paused, its gate is shut, or strangers use what its slots stand for.
+    NotNow {
+        /// Which of them.
+        why: NotNow,
+        /// Whether it is the pause.
+        is_paused: bool,
+        /// The words for it.
+        text: String,
+    },
 }
 
 /// Why somebody waits.
@@ -102,6 +110,7 @@ pub(crate) fn acquire_waiting(
 
 fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<String>) -> Result<Waited, AppError> {
     let (mut request, mut is_first) = (request.clone(), true);
+    shut_paused(app, &mut request);
     loop {
         if stands_behind(app, &request, wait) {
             continue;
@@ -136,7 +145,8 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
             Acquired::Kept => Seen::Barred(Bar::Kept),
             Acquired::NotNow(why) => {
                 let text = not_now_text(app, &why);
-                Seen::Barred(Bar::NotNow(why, text))
+                let is_paused = matches!(&why, NotNow::Shut(lane) if pause_of_lane(app, lane).is_some());
+                Seen::Barred(Bar::NotNow { why, is_paused, text })
             }
             Acquired::NeedsRecovery(task) => {
                 recover_for(app, task, wait)?;
@@ -167,12 +177,20 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
 fn follow_limits(app: &App, request: &mut Request) -> Result<(), AppError> {
     let before = control(app);
     follow_control(app)?;
-    let has_gate = |need: &LaneNeed| config(app).hold_while(&need.lane).is_some();
-    if before != control(app) || request.needs.iter().any(has_gate) {
+    let may_change = |need: &LaneNeed| need.is_shut || config(app).hold_while(&need.lane).is_some();
+    if before != control(app) || request.needs.iter().any(may_change) {
         let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
         request.needs = app.needs(&lanes);
+        shut_paused(app, request);
     }
     Ok(())
+}
+
+/// Shuts the lanes of a request that are paused: a holder may refresh its lease, and nothing new is granted.
+fn shut_paused(app: &App, request: &mut Request) {
+    for need in &mut request.needs {
+        need.is_shut |= pause_of_lane(app, &need.lane).is_some();
+    }
 }
 
 /// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
@@ -248,7 +266,7 @@ fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
     };
     let longest = match wait.in_line.position() {
         // Nobody calls when a host is idle or a stranger gives a port back.
-        _ if matches!(seen, Seen::Barred(Bar::NotNow(..))) => NO_LOCK_LOOK,
+        _ if matches!(seen, Seen::Barred(Bar::NotNow { .. })) => NO_LOCK_LOOK,
         // Of several holders only one is looked at.
         Some(0) if is_held && wait.in_line.sees_life() && request.needs.iter().all(|n| n.limit == 1) => LONGEST_TRUST,
         Some(0) => NO_LOCK_LOOK,

@@ -1,6 +1,7 @@
 //! What a waiter says: for whom it waits, that it has waited for long, and by which error it ends.
 
 use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
+use crate::app::capacity::bars::Bars;
 use crate::app::config_reload::config;
 use crate::app::foresee::{about, expected_lock};
 use crate::app::hooks::run_hooks;
@@ -9,7 +10,6 @@ use crate::app::locks::waiting;
 use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
 use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
 use crate::model::lock::loan;
-use crate::model::time::format_duration;
 use crate::model::{LaneName, Timestamp};
 use crate::policy::wait_warning::rule_of;
 use crate::store::{Event, LaneNeed, LockView, NotNow, Request};
@@ -165,10 +165,10 @@ pub(super) fn tell_wait(app: &App, request: &Request, seen: &Seen, wait: &mut Wa
 pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
     match bar {
         Bar::Rate { lane, until } => {
-            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
-            format!("lane \"{lane}\" is free, but its rate is used up for {left} (until {until})")
+            let bars = Bars { limited_until: Some(*until), ..Bars::default() };
+            bars.texts(lane, now).concat()
         }
-        Bar::NotNow(_, text) => text.clone(),
+        Bar::NotNow { text, .. } => text.clone(),
         Bar::Kept => "the slots of \"global\" that are left are kept for other lanes".to_owned(),
     }
 }
@@ -178,10 +178,21 @@ pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
     let (code, lane) = match bar {
         Bar::Rate { lane, .. } => (Code::RateLimited, lane.clone()),
         Bar::Kept => (Code::Reserved, LaneName::global()),
-        Bar::NotNow(why @ NotNow::Shut(_), _) => (Code::HostBusy, why.lane().clone()),
-        Bar::NotNow(why @ NotNow::Narrow(_), _) => (Code::TooFewSlots, why.lane().clone()),
-        Bar::NotNow(why @ NotNow::Occupied(..), _) => (Code::SlotOccupied, why.lane().clone()),
+        Bar::NotNow { why, is_paused, .. } => {
+            let code = match why {
+                NotNow::Shut(_) if *is_paused => Code::LanePaused,
+                NotNow::Shut(_) => Code::HostBusy,
+                NotNow::Narrow(_) => Code::TooFewSlots,
+                NotNow::Occupied(..) => Code::SlotOccupied,
+            };
+            (code, why.lane().clone())
+        }
     };
+    if code == Code::LanePaused {
+        return AppError::new(Kind::Busy, code, barred_text(bar, now))
+            .hint("wait until the pause is over")
+            .next(format!("luzia explain {}", lane_word(&lane)));
+    }
     AppError::new(Kind::Busy, code, barred_text(bar, now))
         .hint("wait for it, or look at its rule with luzia lanes show")
         .next(format!("luzia lanes show {}", shell_word(lane.to_string())))
@@ -205,11 +216,13 @@ mod tests {
     #[test]
     fn what_keeps_a_lane_is_told_as_a_busy_lane() {
         let lane = LaneName::global();
+        let not_now = |why, is_paused| Bar::NotNow { why, is_paused, text: String::new() };
         let bars = [
             Bar::Rate { lane: lane.clone(), until: Timestamp(0) },
             Bar::Kept,
-            Bar::NotNow(NotNow::Shut(lane.clone()), String::new()),
-            Bar::NotNow(NotNow::Narrow(lane.clone()), String::new()),
+            not_now(NotNow::Shut(lane.clone()), false),
+            not_now(NotNow::Shut(lane.clone()), true),
+            not_now(NotNow::Narrow(lane.clone()), false),
         ];
         let errors = bars.iter().map(|bar| barred_error(bar, Timestamp(0))).chain([behind_error(&lane)]);
         errors.for_each(|error| assert!(error.is_of_busy_lane(), "{error:?}"));

@@ -6,6 +6,7 @@ use crate::app::look::list;
 use crate::app::{App, LockView};
 use crate::cli::args::Target;
 use crate::cli::exit::Exit;
+use crate::cli::output::capacity::bars_members;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::lock::{execution_id, lock_seen_json, waiter_json, waiters_text};
 use crate::cli::output::{json, messages};
@@ -29,7 +30,7 @@ Examples:
 Exit codes:
   0    free or stale: the next acquire would get it
   2    usage
-  75   held, or its rate allows no grant now
+  75   held, paused, or kept by its gate, its rate or strangers now
   others as in luzia-exit-codes(7)";
 
 /// `luzia check`.
@@ -40,16 +41,19 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
     if console.is_json() {
         let record = first.and_then(LockView::record);
         let execution = first.and_then(LockView::holder).map(execution_id);
-        let value = json!({
+        let mut value = json!({
             "lane": checked.lane.to_string(),
             "free": is_free,
-            "limited_until": checked.limited_until.map(|until| until.to_string()),
             "limit": if checked.limit == u32::MAX { Value::Null } else { checked.limit.into() },
             "activeExecutionId": execution,
             "executionLockedAt": record.and_then(|record| record.refreshed_at.or(record.acquired_at)).map(|at| at.to_string()),
             "waiters": waiters.iter().map(waiter_json).collect::<Vec<_>>(),
             "locks": checked.holders.iter().map(|view| lock_seen_json(app, view, &waiters)).collect::<Vec<_>>(),
         });
+        value
+            .as_object_mut()
+            .into_iter()
+            .for_each(|members| members.extend(bars_members(&checked.lane, &checked.bars)));
         console.document(&json::single("check", value))?;
     } else {
         let held = format!(": {} of {} slots held", checked.living().count(), checked.limit);
@@ -61,9 +65,7 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
             }
             (false, _) => {}
         }
-        if let Some(until) = checked.limited_until.filter(|_| checked.has_room()) {
-            console.say(&format!("lane \"{}\" is free, but its rate is used up until {until}", checked.lane));
-        }
+        checked.bars.texts(&checked.lane, console.now).iter().for_each(|text| console.say(text));
         for view in checked.living().filter(|_| !checked.has_room()) {
             let holder = holder_of(app, view);
             console.say(&format!(

@@ -12,6 +12,7 @@ use crate::app::{App, AppError, lane_word, shell_word};
 use crate::cli::args::named;
 use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::Exit;
+use crate::cli::output::capacity::bars_members;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::escape::escape_lines;
 use crate::cli::output::lock::{waiter_json, waiters_text};
@@ -316,6 +317,7 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
         let mut value = lane_json(&why.lane);
         if let Value::Object(members) = &mut value {
             members.insert("path".into(), json!(path));
+            members.extend(bars_members(&why.lane.lane, &why.bars));
             members.insert("pending".into(), why.pending.into());
             members.insert("waiters".into(), why.waiters.iter().map(waiter_json).collect());
             members.insert("first".into(), json!(why.first.map(|id| id.to_string())));
@@ -329,9 +331,10 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
     }
     let lane = &why.lane.lane;
     let mut text = path.map(|path| format!("lane \"{lane}\" is of {}\n", shell_word(path))).unwrap_or_default();
-    if why.lane.holders.is_empty() {
+    if why.lane.holders.is_empty() && why.bars.is_none() {
         text += &format!("lane \"{lane}\" is free\n");
     }
+    why.bars.texts(lane, now).iter().for_each(|bar| text += &format!("{bar}\n"));
     for holder in &why.lane.holders {
         text += &format!("lane \"{lane}\" is held by {}\n", messages::holder_text(holder, now));
         if let Some(expires) = messages::lease_end(holder).filter(|at| *at > now) {

@@ -1,5 +1,6 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
+use crate::app::capacity::bars::pause_text;
 use crate::app::look::list::all_waiters;
 use crate::app::look::status::{Capacity, Overview, Recent};
 use crate::app::look::{shortage, status};
@@ -9,7 +10,6 @@ use crate::app::{App, AppError, LineWaiter, LockView, Obstacle, config_reload};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
-use crate::cli::output::messages::pause_text;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
@@ -207,7 +207,7 @@ fn hold_json(hold: &Hold) -> Value {
 /// Why a task that was claimed does nothing, for the line about it.
 fn standstill(app: &App, task: &Task, console: &Console) -> Result<String, AppError> {
     Ok(shortage::standstill(app, task)?.map_or_else(String::new, |why| match why {
-        Obstacle::Paused { pause } => format!(" ({})", pause_text(&pause, task, console.now)),
+        Obstacle::Paused { pause } => format!(" ({})", pause_text(&pause, &task.id.to_string(), console.now)),
         shortage => format!(" ({})", shortage.word()),
     }))
 }

@@ -1,6 +1,7 @@
 //! `luzia pause` and `luzia resume`: keep tasks from starting or from going on, and lift that again.
 
 use super::each::chosen_of;
+use crate::app::capacity::bars::resume_word;
 use crate::app::cron::local_zone;
 use crate::app::locks::consent::{Question, foreign_question};
 use crate::app::names::lane_option;
@@ -15,7 +16,6 @@ use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::messages;
-use crate::cli::output::messages::resume_word;
 use crate::cli::task_request;
 use crate::model::calendar::spoken_duration;
 use crate::model::control::Held;
@@ -46,7 +46,8 @@ pub struct Whom {
                   else is asked for on a terminal, and refused elsewhere without --yes.\n\n\
                   One of -u, -l and --all by itself is a pause of the user, the lane or the host. Several of them, or \
                   --state, --label or --key, choose tasks, and each of those is paused by itself.\n\n\
-                  A pause is about tasks: `luzia lock` and `luzia acquire` do not look at it.",
+                  A paused lane grants nothing to anybody: `luzia lock`, `luzia acquire` and shims wait, too. What a holder \
+                  has goes on.",
     after_help = PAUSE_HELP
 )]
 pub struct PauseArgs {

@@ -1,9 +1,32 @@
 //! A lane that has room and grants nothing all the same: the host is busy, or strangers use what its slots stand for.
 
-use crate::app::{Narrow, Shut, lane_word};
+use crate::app::capacity::bars::Bars;
+use crate::app::{Narrow, Pause, Shut, lane_word};
 use crate::model::LaneName;
 use crate::model::capacity::Occupied;
 use serde_json::{Value, json};
+
+/// What keeps everybody from a lane, as members of a document.
+pub fn bars_members(lane: &LaneName, bars: &Bars) -> [(String, Value); 4] {
+    let busy = bars.busy.clone().map(|busy| busy_json(&Shut { lane: lane.clone(), busy }));
+    [
+        ("paused".into(), json!(bars.paused.as_ref().map(pause_json))),
+        ("gate".into(), json!(busy)),
+        ("limited_until".into(), json!(bars.limited_until.map(|until| until.to_string()))),
+        ("occupied".into(), json!(bars.occupied.as_ref().map(|occupied| occupied_json(lane, occupied)))),
+    ]
+}
+
+/// A pause as JSON.
+pub fn pause_json(pause: &Pause) -> Value {
+    json!({
+        "what": pause.what,
+        "since": pause.since.to_string(),
+        "until": pause.until.map(|until| until.to_string()),
+        "why": pause.reason,
+        "by": pause.by,
+    })
+}
 
 /// A shut gate as a sentence, and the command that looks closer.
 pub fn busy_text(shut: &Shut) -> (String, Option<String>) {

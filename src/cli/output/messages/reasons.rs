@@ -86,15 +86,7 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::Cycle { members } => {
             json!({ "members": members.iter().map(ToString::to_string).collect::<Vec<_>>() })
         }
-        Obstacle::Paused { pause } => {
-            json!({
-                "what": pause.what,
-                "since": pause.since.to_string(),
-                "until": pause.until.map(|until| until.to_string()),
-                "why": pause.reason,
-                "by": pause.by,
-            })
-        }
+        Obstacle::Paused { pause } => capacity::pause_json(pause),
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Obstacle::OtherContext { differences, life, is_own } => other_context_json(differences, *life, *is_own, task),

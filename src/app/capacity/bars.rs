@@ -1,0 +1,94 @@
+//! What keeps everybody from a lane apart from its holders: pauses, gates, rates, and strangers that use its values.
+
+use super::gates::shut;
+use super::holders::occupied;
+use crate::app::config_reload::control;
+use crate::app::locks::acquire::limited_until;
+use crate::app::{App, AppError, Busy, Pause, shell_word};
+use crate::model::capacity::Occupied;
+use crate::model::time::format_duration;
+use crate::model::{LaneName, TaskId, Timestamp};
+use crate::store::LockView;
+
+/// What keeps everybody from a lane now.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Bars {
+    /// Its pause, that of a pattern that means it, or that of the host.
+    pub paused: Option<Pause>,
+    /// Why its gate is shut.
+    pub busy: Option<Busy>,
+    /// From when its rate allows a grant.
+    pub limited_until: Option<Timestamp>,
+    /// Who uses all its values that no holder has.
+    pub occupied: Option<Occupied>,
+}
+
+impl Bars {
+    /// Whether nothing but its holders keeps anybody from the lane.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A sentence for each.
+    pub fn texts(&self, lane: &LaneName, now: Timestamp) -> Vec<String> {
+        let paused = self.paused.as_ref().map(|pause| format!("grants nothing: {}", pause_text(pause, "", now)));
+        let busy = self.busy.as_ref().map(|busy| format!("grants nothing while the host is busy: {}", busy.text()));
+        let limited = self.limited_until.map(|until| {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            format!("is free, but its rate is used up for {left} (until {until})")
+        });
+        let occupied = self.occupied.as_ref().map(|occupied| {
+            let by = occupied.pid.map_or_else(|| "a process of another".to_owned(), |pid| format!("process {pid}"));
+            let more = if occupied.count > 1 { format!(", and {} more", occupied.count - 1) } else { String::new() };
+            format!("has no free value: {} is in use by {by}{more}", occupied.value)
+        });
+        let texts = [paused, busy, limited, occupied].into_iter().flatten();
+        texts.map(|text| format!("lane \"{lane}\" {text}")).collect()
+    }
+}
+
+/// What keeps everybody from a lane with these holders.
+pub(crate) fn bars(app: &App, lane: &LaneName, holders: &[LockView]) -> Result<Bars, AppError> {
+    Ok(Bars {
+        paused: pause_of_lane(app, lane),
+        busy: shut(app, std::iter::once(lane), false).pop().map(|shut| shut.busy),
+        limited_until: limited_until(app, lane)?,
+        occupied: occupied(app, lane, holders),
+    })
+}
+
+/// The pause that keeps everybody from a lane.
+pub(crate) fn pause_of_lane(app: &App, lane: &LaneName) -> Option<Pause> {
+    control(app).standing(app.host.now()).find(|hold| hold.held.is_of(lane)).map(Pause::by)
+}
+
+/// What is paused, since when, by whom, why, and how long yet.
+pub fn pause_text(pause: &Pause, task: &str, now: Timestamp) -> String {
+    let what = match pause.what.as_str() {
+        "*" => "every task of the host is paused".to_owned(),
+        own if own == task => "it is paused".to_owned(),
+        other => format!("\"{other}\" is paused"),
+    };
+    let ago = format_duration(u64::try_from(now.ms_since(pause.since)).unwrap_or(0));
+    let by = pause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let why = pause.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let end = match pause.until {
+        Some(until) => {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            format!(", for {left} more")
+        }
+        None => format!(", until somebody calls luzia resume {}", resume_word(&pause.what)),
+    };
+    format!("{what} since {ago}{by}{why}{end}")
+}
+
+/// The argument of `resume` that lifts a hold.
+pub fn resume_word(what: &str) -> String {
+    let is_bare = !what.contains([':', '*']) && TaskId::parse(what).is_none();
+    match what {
+        "*" => "--all".to_owned(),
+        // A bare word would be a user.
+        lane if is_bare => shell_word(format!("lane:{lane}")),
+        other => shell_word(other),
+    }
+}

@@ -1,5 +1,6 @@
 //! `cron`: schedules make one task a slot, whichever process looks, whenever, and whatever is killed.
 
+mod clock_changes;
 mod commands;
 
 use crate::support::Place;

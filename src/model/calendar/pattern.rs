@@ -1,6 +1,8 @@
 //! Cron lines: which moments of a zone one means.
+//!
+//! croner reads the line and finds dates and times of day. What a change of the clock does to them is decided here.
 
-use super::zone::Zone;
+use super::zone::{WallTime, Zone};
 use crate::model::Timestamp;
 use croner::Cron;
 use croner::errors::CronError;
@@ -14,6 +16,8 @@ const LONGEST: usize = 200;
 pub struct Pattern {
     cron: Cron,
     zone: Zone,
+    /// Whether the line goes by the time that passes, and not by the clock on the wall: its minute or its hour begins with `*`.
+    is_passing: bool,
 }
 
 /// Why a cron line was refused.
@@ -45,9 +49,14 @@ impl Pattern {
         if !word.starts_with('@') && !(5..=7).contains(&fields) {
             return Err(unread(format!("it has {fields} fields, and 5 are usual, as in '30 9 * * mon-fri'")));
         }
+        // croner does not know this word.
+        let word = if word.eq_ignore_ascii_case("@midnight") { "@daily" } else { word };
         let cron =
             CronParser::new().parse(word).map_err(|error| unread(wrong_field(word).unwrap_or_else(|| why(&error))))?;
-        Ok(Self { cron, zone })
+        let minute = usize::from(fields > 5);
+        let mut minute_and_hour = word.split_ascii_whitespace().skip(minute).take(2);
+        let is_passing = word.eq_ignore_ascii_case("@hourly") || minute_and_hour.any(|field| field.starts_with('*'));
+        Ok(Self { cron, zone, is_passing })
     }
 
     /// Like `parse`, but refused where no moment after `now` is meant.
@@ -66,20 +75,42 @@ impl Pattern {
 
     /// The first moment after another one that it means; `None` where none comes.
     pub fn after(&self, at: Timestamp) -> Option<Timestamp> {
-        // A search begins at a whole second.
-        let from = Timestamp(at.0.div_euclid(1000).saturating_mul(1000));
-        let mut from = self.zone.at(from);
+        let found = if self.is_passing { self.passing_after(at) } else { self.fixed_after(at) };
+        found.filter(|next| *next <= Timestamp::LAST)
+    }
+
+    /// Each moment at which the clock on the wall shows a time of the line.
+    fn passing_after(&self, at: Timestamp) -> Option<Timestamp> {
+        let mut shown = self.wall_after(self.zone.wall_time(at), false)?;
+        let mut begin = at;
         loop {
-            let found = self.cron.find_next_occurrence(&from, false).ok()?;
-            let next = Timestamp(found.timestamp().as_millisecond());
-            if next > at {
-                return (next <= Timestamp::LAST).then_some(next);
+            let next = self.zone.moment_by_offset_at(begin, shown)?;
+            match self.zone.change_after(begin) {
+                Some(change) if change <= next => {
+                    shown = self.wall_after(self.zone.wall_time(change), true)?;
+                    begin = change;
+                }
+                _ => return Some(next),
             }
-            if found <= from {
-                return None;
-            }
-            from = found;
         }
+    }
+
+    /// Each time of the line once: the first of two moments that show it, or the moment at which the clock is put over it.
+    fn fixed_after(&self, at: Timestamp) -> Option<Timestamp> {
+        let mut shown = self.zone.wall_time(at);
+        loop {
+            shown = self.wall_after(shown, false)?;
+            let (next, _) = self.zone.moments_of(shown)?;
+            if next > at {
+                return Some(next);
+            }
+        }
+    }
+
+    /// The first date and time of the line after another one, or at it.
+    fn wall_after(&self, from: WallTime, or_at: bool) -> Option<WallTime> {
+        let found = self.cron.find_next_occurrence(&from.as_utc(), or_at).ok()?;
+        Some(WallTime::of_utc(&found))
     }
 }
 

@@ -22,6 +22,10 @@ pub struct Zone {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Day(Date);
 
+/// A date and time of day by the clock on the wall, in whole seconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct WallTime(DateTime);
+
 /// A time of day by the clock on the wall.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeOfDay(Time);
@@ -50,6 +54,18 @@ impl Day {
     /// Days since Monday.
     pub fn weekday(self) -> i64 {
         i64::from(self.0.weekday().to_monday_zero_offset())
+    }
+}
+
+impl WallTime {
+    /// As if the zone were UTC, where each date and time comes exactly once.
+    pub(super) fn as_utc(self) -> Zoned {
+        self.0.to_zoned(TimeZone::UTC).unwrap_or_default()
+    }
+
+    /// What [`WallTime::as_utc`] made.
+    pub(super) fn of_utc(zoned: &Zoned) -> Self {
+        Self(zoned.datetime())
     }
 }
 
@@ -94,24 +110,38 @@ impl Zone {
     /// The moments at which the clock on the wall shows a time: two where it is put back over it, the second one later. A time
     /// over which the clock is put forward is the moment at which that happens.
     pub fn moments(&self, day: Day, time: TimeOfDay) -> Option<(Timestamp, Option<Timestamp>)> {
-        let ambiguous = self.zone.to_ambiguous_zoned(DateTime::from_parts(day.0, time.0));
-        let offset = ambiguous.offset();
-        let earlier = ambiguous.clone().earlier().ok()?;
+        self.moments_of(WallTime(DateTime::from_parts(day.0, time.0)))
+    }
+
+    pub(super) fn moments_of(&self, shown: WallTime) -> Option<(Timestamp, Option<Timestamp>)> {
+        let ambiguous = self.zone.to_ambiguous_timestamp(shown.0);
+        let earlier = ambiguous.earlier().ok()?;
         let later = ambiguous.later().ok()?;
-        let of = |zoned: &Zoned| {
-            let at = Timestamp(zoned.timestamp().as_millisecond());
-            (Timestamp::FIRST..=Timestamp::LAST).contains(&at).then_some(at)
-        };
-        match offset {
-            AmbiguousOffset::Unambiguous { .. } => Some((of(&earlier)?, None)),
-            AmbiguousOffset::Fold { .. } => Some((of(&earlier)?, of(&later))),
+        match ambiguous.offset() {
+            AmbiguousOffset::Unambiguous { .. } => Some((moment(earlier)?, None)),
+            AmbiguousOffset::Fold { .. } => Some((moment(earlier)?, moment(later))),
             AmbiguousOffset::Gap { .. } => {
                 // The change itself counts as well.
-                let after = later.timestamp().checked_add(1.second()).ok()?;
-                let change = self.zone.preceding(after).next()?.timestamp();
-                Some((of(&change.to_zoned(self.zone.clone()))?, None))
+                let after = later.checked_add(1.second()).ok()?;
+                Some((moment(self.zone.preceding(after).next()?.timestamp())?, None))
             }
         }
+    }
+
+    /// What the clock on the wall shows at a moment.
+    pub(super) fn wall_time(&self, at: Timestamp) -> WallTime {
+        let second = Timestamp(at.0.div_euclid(1000).saturating_mul(1000));
+        WallTime(self.at(second).datetime())
+    }
+
+    /// The moment at which the clock on the wall would show a time, if it went on from another moment without a change.
+    pub(super) fn moment_by_offset_at(&self, from: Timestamp, shown: WallTime) -> Option<Timestamp> {
+        moment(self.at(from).offset().to_timestamp(shown.0).ok()?)
+    }
+
+    /// The first moment after another one at which the clock may change.
+    pub(super) fn change_after(&self, at: Timestamp) -> Option<Timestamp> {
+        self.zone.following(self.at(at).timestamp()).next().and_then(|change| moment(change.timestamp()))
     }
 
     /// A moment for people, as `2026-11-25 08:00 +01:00 (Europe/Berlin)`.
@@ -123,11 +153,16 @@ impl Zone {
     }
 
     /// A moment as a date and time of this zone.
-    pub(super) fn at(&self, at: Timestamp) -> Zoned {
+    fn at(&self, at: Timestamp) -> Zoned {
         let (first, last) = (jiff::Timestamp::MIN.as_millisecond(), jiff::Timestamp::MAX.as_millisecond());
         let at = jiff::Timestamp::from_millisecond(at.0.clamp(first, last)).unwrap_or_default();
         at.to_zoned(self.zone.clone())
     }
+}
+
+fn moment(at: jiff::Timestamp) -> Option<Timestamp> {
+    let at = Timestamp(at.as_millisecond());
+    (Timestamp::FIRST..=Timestamp::LAST).contains(&at).then_some(at)
 }
 
 /// The names of zones that look like a wrong one, the most similar first: by the whole name or by the place alone.

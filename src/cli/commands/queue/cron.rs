@@ -151,13 +151,15 @@ Examples:
 Lines:
   minute hour day month weekday, with * , - / and names such as mon and jan. L
   is the last day of a month, fri#2 the second Friday. Six fields begin with
-  seconds. @hourly, @daily, @weekly, @monthly and @yearly are words for lines.
+  seconds. @hourly, @daily (or @midnight), @weekly, @monthly and @yearly are
+  words for lines.
   Where both the day and the weekday are set, either is enough.
 
 Changes of the clock:
   A slot in the hour that is left out comes once, at the moment after it. One
-  in the hour that comes twice comes once, at the first. A line that means
-  every hour or every few minutes goes by the time that passes.
+  in the hour that comes twice comes once, at the first. A line whose minute
+  or hour begins with * goes by the time that passes instead: */30 2 * * * has
+  no slot on a day without that hour, and 0,30 2 * * * has one.
 
 Notes:
   The task is that of `luzia enqueue` with these options, in the environment

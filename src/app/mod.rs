@@ -49,6 +49,7 @@ use crate::os::Host;
 use crate::policy::staleness::judge;
 use crate::store::{FileStore, LaneNeed, LockIndex, RunDir, Site};
 use capacity::gates::shut;
+use cron::refuse_schedule;
 use look::logs::last_task;
 use names::at_lane;
 use std::cell::RefCell;
@@ -160,6 +161,7 @@ impl App {
         if let Some(lane) = at_lane(self, text, None)? {
             return Ok(lane);
         }
+        refuse_schedule(text)?;
         let lane = Target::lane(text, |word| config_reload::config(self).names_lane(word)).map_err(|error| {
             AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
                 .hint("write a user's name, or a lane as kind:key, such as thread:7")
@@ -190,6 +192,7 @@ impl App {
         if let Some(lane) = at_lane(self, text, None)? {
             return Ok(Target::Lane(lane));
         }
+        refuse_schedule(text)?;
         let target = Target::any(text, |word| config_reload::config(self).names_lane(word))
             .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))?;
         if let Target::Lane(lane) = &target {

@@ -28,6 +28,9 @@ pub enum LaneError {
 }
 
 impl LaneName {
+    /// What stands before the name of a schedule where a lane could stand, as in `pause cron:NAME`. It is no kind of lanes.
+    pub const SCHEDULE: &'static str = "cron";
+
     /// A lane of a given kind.
     pub fn new(kind: &str, key: Name) -> Result<Self, LaneError> {
         let head = kind.bytes().next().is_some_and(|b| b.is_ascii_lowercase());

@@ -4,13 +4,17 @@ pub mod slots;
 
 use crate::app::queue::accepted::although;
 use crate::app::queue::enqueue::{Caller, NewTask, name, task_of};
+use crate::app::queue::pause::{What, resume};
 use crate::app::queue::terms::moments::{duration, positive};
-use crate::app::{App, AppError, Code, shell_word};
+use crate::app::{App, AppError, Code, config_reload, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
+use crate::model::control::{Held, Hold};
 use crate::model::record::{Extra, Version};
 use crate::model::time::format_duration;
-use crate::model::{Name, ScheduleKey, Task, TaskId, Timer, Timestamp};
-use crate::policy::cron::{LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many};
+use crate::model::{LaneName, Name, ScheduleKey, Task, TaskId, Timer, Timestamp};
+use crate::policy::cron::{
+    Fill, LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many, is_rarer_than_daily, pause_at,
+};
 use crate::policy::naming::mistakes::nearest;
 use crate::store::{Event, StoreError};
 use serde_json::json;
@@ -36,7 +40,7 @@ pub struct NewSchedule {
     pub zone: Option<String>,
     /// `--overlap`.
     pub overlap: Option<Overlap>,
-    /// `--fill`.
+    /// `--fill`: a time, or `once`.
     pub fill: Option<String>,
     /// `--replace`.
     pub replace: bool,
@@ -53,6 +57,8 @@ pub struct ScheduleRow {
     pub zone: Zone,
     /// Its last task, if that is still known.
     pub last: Option<Task>,
+    /// The pause because of which it makes no tasks now.
+    pub pause: Option<Hold>,
 }
 
 /// The schedules there are, and what is wrong with those that do not read.
@@ -81,7 +87,8 @@ pub fn cron_add(app: &App, new: &NewSchedule, caller: &Caller) -> Result<Schedul
     let zone = zone_of(app, new.zone.as_deref())?;
     let now = app.host.now();
     let pattern = Pattern::to_come(&new.expression, zone.clone(), now).map_err(|error| bad_line(&error))?;
-    let fill_ms = positive("fill", new.fill.as_deref())?;
+    let fill = fill_of(new.fill.as_deref(), &pattern, now)?;
+    let fill_ms = if let Fill::Within(ms) = fill { Some(ms) } else { None };
     if contradicts(new.overlap, fill_ms) {
         return Err(AppError::usage("--fill makes every missed slot, and --overlap skip passes slots over")
             .hint("leave one of the two out; nothing was added"));
@@ -96,12 +103,15 @@ pub fn cron_add(app: &App, new: &NewSchedule, caller: &Caller) -> Result<Schedul
         zone: zone.name().to_owned(),
         overlap: new.overlap.unwrap_or(default),
         fill_ms,
+        fill_once: fill == Fill::Once,
         start_within_ms: duration("start-within", new.task.start_within.as_deref())?,
         hold: new.task.hold,
         created_at: now,
         next: pattern.after(now),
         last: None,
         skipped: None,
+        missed: None,
+        missed_count: 0,
         task: template,
         extra: Extra::default(),
     };
@@ -244,6 +254,8 @@ pub fn cron_rm(app: &App, name: &str) -> Result<Schedule, AppError> {
     let Some(schedule) = app.store.schedule_at(&key)? else { return Err(unknown_schedule(app, name)?) };
     book.remove(&schedule)?;
     note_schedule(app, "schedule_removed", &schedule);
+    // Another schedule of that name is not paused.
+    resume(app, &schedule_pause(&schedule))?;
     Ok(schedule)
 }
 
@@ -258,7 +270,35 @@ fn row_of(app: &App, schedule: Schedule) -> ScheduleRow {
     let zone = Zone::parse(&schedule.zone).unwrap_or_else(|_| Zone::utc());
     // A record that does not read is told elsewhere.
     let last = schedule.last.and_then(|made| app.store.find(made.task).ok().flatten()).map(|(_, task)| task);
-    ScheduleRow { schedule, zone, last }
+    let pause = pause_at(&schedule.name, &config_reload::control(app).holds, app.host.now()).cloned();
+    ScheduleRow { schedule, zone, last, pause }
+}
+
+/// What `cron:NAME` means for `pause` and `resume`; `None` for another text.
+pub fn pausable_schedule(app: &App, text: &str) -> Result<Option<What>, AppError> {
+    name_of_schedule(text).map(|name| Ok(schedule_pause(&existing_schedule(app, name)?))).transpose()
+}
+
+/// Refuses `cron:NAME` where a lane is meant.
+pub fn refuse_schedule(text: &str) -> Result<(), AppError> {
+    let Some(name) = name_of_schedule(text) else { return Ok(()) };
+    let shown: String = name.chars().take(80).collect();
+    Err(AppError::usage(format!(
+        "\"cron:{}\" names a schedule, and a user or a lane is meant here",
+        shown.escape_debug()
+    ))
+    .hint("`luzia pause` and `luzia resume` take a schedule; `cron` is no kind of lanes")
+    .next("luzia cron list"))
+}
+
+fn name_of_schedule(text: &str) -> Option<&str> {
+    text.split_once(':')
+        .filter(|(kind, name)| *kind == LaneName::SCHEDULE && !name.ends_with('*'))
+        .map(|(_, name)| name)
+}
+
+fn schedule_pause(schedule: &Schedule) -> What {
+    What::Lanes(Held::Lane(Schedule::pause_name(&schedule.name)))
 }
 
 fn existing_schedule(app: &App, text: &str) -> Result<Schedule, AppError> {
@@ -327,6 +367,15 @@ fn new_name(text: &str) -> Result<Name, AppError> {
     Ok(found)
 }
 
+/// Which missed slots are made up for. A line that is rarer than daily is made up for once.
+fn fill_of(given: Option<&str>, pattern: &Pattern, now: Timestamp) -> Result<Fill, AppError> {
+    match given {
+        Some("once") => Ok(Fill::Once),
+        None if is_rarer_than_daily(pattern, now) => Ok(Fill::Once),
+        other => Ok(positive("fill", other)?.map_or(Fill::Last, Fill::Within)),
+    }
+}
+
 /// Refuses to make up for more than a dispatcher that comes back should queue at once.
 fn check_fill(pattern: &Pattern, fill_ms: Option<u64>, now: Timestamp) -> Result<(), AppError> {
     let Some(fill_ms) = fill_ms else { return Ok(()) };
@@ -334,7 +383,7 @@ fn check_fill(pattern: &Pattern, fill_ms: Option<u64>, now: Timestamp) -> Result
     if fill_ms > LONGEST_FILL_MS {
         let longest = format_duration(LONGEST_FILL_MS);
         return Err(AppError::usage(format!("--fill is {longest} at most, and {asked} was asked for"))
-            .hint("nothing was added"));
+            .hint("--fill once makes the last missed slot, however long ago it was; nothing was added"));
     }
     if fills_too_many(pattern, fill_ms, now) {
         let message = format!("--fill makes {MOST_FILLED} tasks at most, and this line has more slots within {asked}");

@@ -2,10 +2,10 @@
 
 use crate::app::cron::{enqueued, pattern_of};
 use crate::app::pass::Pass;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, config_reload};
 use crate::model::calendar::{Made, Schedule};
 use crate::model::{ScheduleKey, Timer, Timestamp};
-use crate::policy::cron::{SlotPlan, due, plan};
+use crate::policy::cron::{MOST_AT_ONCE, SlotPlan, due, plan};
 use crate::store::{Event, ScheduleBook, StoreError};
 use serde_json::json;
 
@@ -65,7 +65,8 @@ fn look_at_schedule(
         return Ok(None);
     };
     let pattern = pattern_of(&schedule)?;
-    let due = due(&schedule, &pattern, now);
+    let due = due(&schedule, &config_reload::control(app).holds, &pattern, now);
+    note_missed(app, &mut schedule, &due.missed);
     for (place, slot) in due.slots.iter().enumerate() {
         let next = due.slots.get(place + 1).copied().or(due.next);
         schedule = take_slot(app, book, Schedule { next, ..schedule }, *slot, now)?;
@@ -103,6 +104,23 @@ fn take_slot(
         }
     }
     Ok(schedule)
+}
+
+/// Tells of the slots that were missed: each by itself where they are few.
+fn note_missed(app: &App, schedule: &mut Schedule, missed: &[Timestamp]) {
+    let Some(last) = missed.last() else { return };
+    schedule.missed = Some(*last);
+    schedule.missed_count = schedule.missed_count.saturating_add(u64::try_from(missed.len()).unwrap_or(u64::MAX));
+    let tell = |slot: Timestamp, first: Timestamp, count: usize| {
+        let data = json!({
+            "schedule": schedule.name.as_str(), "slot": slot.to_string(), "first": first.to_string(), "count": count,
+        });
+        app.store.note(&Event::new("slot_missed").with(data));
+    };
+    match missed.len() {
+        0..=MOST_AT_ONCE => missed.iter().for_each(|slot| tell(*slot, *slot, 1)),
+        many => tell(*last, missed[0], many),
+    }
 }
 
 /// Makes a task of a schedule and notes it there.

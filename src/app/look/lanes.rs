@@ -3,6 +3,7 @@
 
 use crate::app::capacity::gates;
 use crate::app::config_reload::follow_control;
+use crate::app::cron::refuse_schedule;
 use crate::app::locks::acquire;
 use crate::app::look::list;
 use crate::app::{App, AppError, config_reload};
@@ -103,6 +104,7 @@ impl Named {
 
 /// Reads a lane or a pattern. A bare word is a lane here, and never a user: `user:alice` is alice's.
 pub fn lane_pattern(text: &str) -> Result<Named, AppError> {
+    refuse_schedule(text)?;
     lane_or_pattern(text).map(Named).map_err(|why| {
         AppError::usage(why).hint("write a lane such as build or user:alice, or a pattern such as session:*")
     })
@@ -141,6 +143,7 @@ pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
     let mut names: Vec<String> = BUILT_IN.iter().map(|name| (*name).to_owned()).collect();
     names.extend(config.lanes.keys().chain(active.keys()).chain(queue.keys()).cloned());
     names.extend(control.standing(app.host.now()).filter_map(|hold| match &hold.held {
+        Held::Lane(lane) if lane.kind() == LaneName::SCHEDULE => None,
         Held::Lane(lane) => Some(lane.to_string()),
         Held::All | Held::Pattern(_) => None,
     }));

@@ -6,6 +6,7 @@ use super::idempotency::enqueue_keyed;
 use super::terms::dependencies::{all_before, check_dependencies};
 use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
 use crate::app::config_reload::config;
+use crate::app::cron::refuse_schedule;
 use crate::app::locks::consent;
 use crate::app::names::named_lanes;
 use crate::app::pass::reach::own_context;
@@ -420,6 +421,7 @@ fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<Lan
 
 /// Reads the value of `--lane`.
 pub fn lane_option(text: &str) -> Result<LaneName, AppError> {
+    refuse_schedule(text)?;
     LaneName::parse(text).map_err(|error| {
         let shown: String = text.chars().take(80).collect();
         AppError::usage(format!("\"--lane {}\" is refused: {error}", shown.escape_default()))

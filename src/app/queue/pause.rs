@@ -4,6 +4,7 @@
 
 mod running;
 
+use crate::app::cron::pausable_schedule;
 use crate::app::queue::accepted::although;
 use crate::app::{App, AppError, Code, Kind, config_reload};
 use crate::model::control::{Held, Hold, TaskHold};
@@ -72,6 +73,9 @@ impl Changed {
 pub fn pausable(app: &App, text: &str) -> Result<What, AppError> {
     if text == "*" {
         return Err(AppError::usage("\"*\" stands for nothing by itself").hint("--all means every task of the host"));
+    }
+    if let Some(schedule) = pausable_schedule(app, text)? {
+        return Ok(schedule);
     }
     if text.ends_with('*') {
         let pattern = crate::store::config::lane_or_pattern(text).map_err(|why| {

@@ -2,7 +2,7 @@
 
 use crate::model::control::TaskHold;
 use crate::model::record::{Extra, Version, as_word};
-use crate::model::{Name, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Name, Task, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// What becomes of a slot while the former task of its schedule is not over.
@@ -97,6 +97,9 @@ pub struct Schedule {
     /// Within which time every missed slot is made; without it, the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill_ms: Option<u64>,
+    /// Whether the last missed slot is made however long ago it was. `fill_ms` is `None` then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fill_once: bool,
     /// `--start-within` of each task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_within_ms: Option<u64>,
@@ -114,6 +117,12 @@ pub struct Schedule {
     /// The last slot that made no task, because the former one was not over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Timestamp>,
+    /// The last slot that was missed: nobody looked in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Timestamp>,
+    /// How many slots were missed so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_count: u64,
     /// The task that each slot makes, but for its number, its moments and its slot.
     pub task: Task,
     /// Members of the record that this version does not know.
@@ -121,7 +130,16 @@ pub struct Schedule {
     pub extra: Extra,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Schedule {
+    /// The name under which it is paused and resumed. A hold has that of a lane, and `cron` is no kind of lanes.
+    pub fn pause_name(name: &Name) -> LaneName {
+        LaneName::new(LaneName::SCHEDULE, name.clone()).expect("the kind is a word")
+    }
+
     /// The task of a slot.
     pub fn task_for(&self, id: TaskId, slot: Timestamp, now: Timestamp) -> Task {
         let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);

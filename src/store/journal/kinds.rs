@@ -67,6 +67,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("sidecar_rebuilt", "a holder wrote a lost sidecar of its lock anew"),
     ("spawned", "a task has asked for another one"),
     ("start_waits", "the start of a task waits for space, memory or processes"),
+    ("slot_missed", "a moment of a schedule passed while nobody looked; its task is late, or is not made"),
     ("started", "the command of a task runs"),
     ("state_updated", "what a task waited for has been recorded"),
     ("step", "a step of a task ended"),

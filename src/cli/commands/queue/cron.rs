@@ -93,15 +93,16 @@ pub struct AddArgs {
     #[arg(long = "tz", value_name = "TZ")]
     pub zone: Option<String>,
 
-    /// What becomes of a slot while the former task is not over; skip when not given, with --fill queue
+    /// What becomes of a slot while the former task is not over; skip when not given, with --fill DUR queue
     #[arg(long, value_name = "WHAT")]
     pub overlap: Option<Overlap>,
 
-    /// Make every slot that was missed within this time, e.g. `6h`; without it the last one within a day
+    /// Make every slot that was missed within this time, e.g. `6h`; or `once`: the last one, however long ago it was
     ///
-    /// The time is 31 days at most, and the line may have 5000 slots within it at most. A look makes twenty of them, and the
-    /// next look goes on. Refused together with `--overlap skip`.
-    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    /// A line that is rarer than daily means `once` when this is not given, and any other line the last slot within a day. A time
+    /// is 31 days at most, and the line may have 5000 slots within it at most. A look makes twenty of them, and the next look
+    /// goes on. A time is refused together with `--overlap skip`.
+    #[arg(long, value_name = "once|DUR", allow_hyphen_values = true)]
     pub fill: Option<String>,
 
     /// Put it in the place of a schedule of that name
@@ -133,6 +134,7 @@ Examples:
   luzia cron list
   luzia cron next standup -n 3
   luzia cron run standup
+  luzia pause cron:standup
   luzia cron rm standup
 
 Exit codes:
@@ -180,6 +182,10 @@ Examples:
   luzia cron list --json
 
 Notes:
+  MISSED counts the slots that came while nobody looked: those that made no
+  task, and those that made one more than a day late. Each is an event
+  slot_missed. `luzia pause cron:NAME` pauses a schedule: its slots make no
+  tasks, and are not made up for.
   health is built in: each pass looks for tasks whose supervisor died, and
   proves that before it does anything. -o name leaves it out.
 
@@ -315,8 +321,14 @@ fn json_of(row: &ScheduleRow) -> Value {
         "last_task": schedule.last.map(|made| made.task.to_string()),
         "last_status": row.last.as_ref().map(|task| task.status().word()),
         "last_skipped": json::maybe_time(schedule.skipped),
+        "last_missed": json::maybe_time(schedule.missed),
+        "missed": schedule.missed_count,
+        "paused": row.pause.is_some(),
+        "paused_until": json::maybe_time(row.pause.as_ref().and_then(|pause| pause.until)),
+        "pause_reason": row.pause.as_ref().and_then(|pause| pause.reason.clone()),
         "overlap": schedule.overlap.word(),
         "fill_ms": schedule.fill_ms,
+        "fill_once": schedule.fill_once,
         "created_at": json::time(schedule.created_at),
         "user": schedule.task.user.as_str(),
         "project": schedule.task.project.as_ref().map(|name| name.as_str()),
@@ -357,6 +369,7 @@ fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
         Column::new("LAST SLOT"),
         Column::new("LAST TASK"),
         Column::new("STATUS"),
+        Column::new("MISSED"),
         Column::new("LINE"),
         Column::wide("OVERLAP"),
         Column::wide("USER"),
@@ -365,12 +378,18 @@ fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
     for row in &found.rows {
         let schedule = &row.schedule;
         let local = |at: Option<Timestamp>, none: &str| at.map_or_else(|| none.to_owned(), |at| row.zone.text(at));
+        let paused = row.pause.as_ref().map(|pause| match pause.until {
+            Some(until) => format!("paused until {}", row.zone.text(until)),
+            None => "paused".to_owned(),
+        });
+        let missed = schedule.missed.map(|last| format!("{}, last {}", schedule.missed_count, row.zone.text(last)));
         table.row([
             schedule.name.to_string(),
-            local(schedule.next, "never"),
+            paused.unwrap_or_else(|| local(schedule.next, "never")),
             local(schedule.last.map(|made| made.slot), ""),
             schedule.last.map(|made| made.task.to_string()).unwrap_or_default(),
             row.last.as_ref().map(|task| task.status().word().to_owned()).unwrap_or_default(),
+            missed.unwrap_or_default(),
             schedule.expression.clone(),
             schedule.overlap.word().to_owned(),
             schedule.task.user.to_string(),
@@ -386,7 +405,7 @@ fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
             Ok(false) => "with the next pass; no daemon makes one".to_owned(),
             Ok(true) | Err(_) => format!("with each pass, every {often}"),
         };
-        let row = [HEALTH, &next, "", "", "", "built in", "", "", "look for tasks that died"];
+        let row = [HEALTH, &next, "", "", "", "", "built in", "", "", "look for tasks that died"];
         table.row(row.map(str::to_owned));
     }
     Ok(console.table(&table)?)

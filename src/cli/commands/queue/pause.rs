@@ -26,8 +26,12 @@ use serde_json::{Value, json};
 /// Whom `pause` and `resume` are about.
 #[derive(Args, Clone, Debug)]
 pub struct Whom {
-    /// Users, lanes, tasks, or patterns such as `session:*`
-    #[arg(value_name = "USER|LANE|TASK", required_unless_present = "selection", conflicts_with = "selection")]
+    /// Users, lanes, tasks, schedules such as `cron:backup`, or patterns such as `session:*`
+    #[arg(
+        value_name = "USER|LANE|TASK|cron:NAME",
+        required_unless_present = "selection",
+        conflicts_with = "selection"
+    )]
     pub targets: Vec<String>,
 
     /// A user, a lane or the host by itself; with more than one of these, the tasks that have all of it.
@@ -47,7 +51,8 @@ pub struct Whom {
                   One of -u, -l and --all by itself is a pause of the user, the lane or the host. Several of them, or \
                   --state, --label or --key, choose tasks, and each of those is paused by itself.\n\n\
                   A paused lane grants nothing to anybody: `luzia lock`, `luzia acquire` and shims wait, too. What a holder \
-                  has goes on.",
+                  has goes on.\n\n\
+                  A schedule that is paused makes no tasks, and what it leaves out is not made up for.",
     after_help = PAUSE_HELP
 )]
 pub struct PauseArgs {
@@ -73,6 +78,7 @@ Examples:
   luzia pause alice --reason 'release in progress'
   luzia pause lane:build --for 10m
   luzia pause task_12
+  luzia pause cron:backup --until fri
   luzia pause --all --until 'tomorrow 8:00'
   luzia pause -u alice --state running --for 5m
 
@@ -80,7 +86,7 @@ Exit codes:
   0    paused; again with other words changes the end and the reason
   1    a task is over; it is unchanged
   2    usage, a moment that has passed, or somebody else's work without --yes; nothing was changed
-  66   no such task, or none that is chosen
+  66   no such task or schedule, or no task that is chosen
   75   a task does not stand still yet; the request stays
   others as in luzia-exit-codes(7)";
 
@@ -109,7 +115,7 @@ Examples:
 Exit codes:
   0    not paused any more, or it was not
   2    usage; nothing was changed
-  66   no such task, none that is chosen, or a pattern that means nothing that is paused
+  66   no such task or schedule, no task that is chosen, or a pattern that means nothing that is paused
   75   a running task does not go on yet; the request stays
   others as in luzia-exit-codes(7)";
 

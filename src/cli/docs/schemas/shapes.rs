@@ -263,8 +263,14 @@ last_slot? time~ The last slot.
 last_task? text~ The task of the last slot.
 last_status? text~ The state of that task.
 last_skipped? any What was skipped last.
+last_missed? time~ The last slot that came while nobody looked.
+missed? int How many slots came so.
+paused? bool Whether it is paused.
+paused_until? time~ Until when.
+pause_reason? text~ Why.
 overlap? text skip or queue.
 fill_ms? int~ How far back missed slots are made up.
+fill_once? bool Whether the last missed slot is made however long ago it was.
 created_at? time When it was added.
 user? text The user of its tasks.
 project? text~ The project of its tasks.

@@ -79,12 +79,15 @@ pub(crate) mod tests {
             zone: "Europe/Berlin".into(),
             overlap: Overlap::Queue,
             fill_ms: Some(5000),
+            fill_once: false,
             start_within_ms: Some(60_000),
             hold: true,
             created_at: Timestamp(1000),
             next: Some(Timestamp(9000)),
             last: Some(Made { slot: Timestamp(8000), task: TaskId(7) }),
             skipped: Some(Timestamp(7000)),
+            missed: Some(Timestamp(6000)),
+            missed_count: 3,
             task,
             extra: serde_json::from_str("{\"later\":[1]}").expect("members"),
         }
@@ -93,8 +96,17 @@ pub(crate) mod tests {
     #[test]
     fn a_schedule_reads_back_with_what_this_version_does_not_know() {
         let full = schedule("stand.up/ä");
-        let bare =
-            Schedule { next: None, last: None, skipped: None, fill_ms: None, extra: Extra::default(), ..full.clone() };
+        let bare = Schedule {
+            next: None,
+            last: None,
+            skipped: None,
+            fill_ms: None,
+            fill_once: true,
+            missed: None,
+            missed_count: 0,
+            extra: Extra::default(),
+            ..full.clone()
+        };
         for schedule in [full, bare] {
             let bytes = encode_schedule(&schedule).expect("text");
             assert_eq!(decode_schedule("s", &bytes).expect("it reads"), schedule);

@@ -1,10 +1,10 @@
-//! The help texts: the commands in groups, and the global options in `luzia --help` only.
+//! The help texts: the first page, all verbs in groups, and the options of one.
 
 use super::{Globals, command, usage};
 use clap::builder::StyledStr;
-use clap::{Args, Command};
+use clap::{Arg, Args, Command};
 
-/// The groups of `luzia --help`.
+/// The groups of verbs.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Queue", &["enqueue", "run", "attach", "wait", "cancel", "pause", "resume", "edit", "move", "retry", "cron"]),
     ("Inside a task", &["step", "set", "get", "beat", "await", "emit", "finish"]),
@@ -39,40 +39,92 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
+/// The verbs of the first hour.
+const FIRST: [&str; 6] = ["run", "lock", "list", "explain", "logs", "cancel"];
+
+const FIRST_EXAMPLES: &str = "\
+Examples:
+  luzia run -l build -- make test    one build at a time; the others wait
+  luzia explain last                 why the newest task waits
+  luzia lock -l @tree -- git pull    no other agent is in this work tree";
+
+/// The options of `luzia run -h` and `luzia enqueue -h`.
+const EVERYDAY: [&str; 12] =
+    ["user", "lane", "repo", "priority", "in", "at", "after", "timeout", "retries", "key", "shell", "yield-after"];
+
 /// The help that the command line asks for. `rendered` is the help as clap has written it.
 pub(super) fn help(args: &[String], rendered: &str) -> StyledStr {
     let (words, mut own) = usage::meant(args);
     if words == "luzia" {
-        return of_root(rendered);
+        return first_page();
     }
     // clap has decided between the short and the long form.
     let is_short = own.render_help().to_string() == rendered;
     for global in Globals::augment_args(Command::new("luzia")).get_arguments() {
         own = own.mut_arg(global.get_id(), |argument| argument.hide(true));
     }
-    let after = own.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let mut own = own.after_help(format!("{after}\n\nGlobal options: luzia --help"));
+    let mut after = own.get_after_help().map(ToString::to_string).unwrap_or_default();
+    if is_short && matches!(own.get_name(), "run" | "enqueue") {
+        let is_rare = |argument: &Arg| {
+            let long = argument.get_long().filter(|long| !EVERYDAY.contains(long));
+            long.is_some_and(|long| long != "help") && !argument.is_hide_set()
+        };
+        let rare: Vec<_> = own.get_arguments().filter(|argument| is_rare(argument)).map(Arg::get_id).cloned().collect();
+        after = format!("{} more options, and examples: {words} --help", rare.len());
+        for id in rare {
+            own = own.mut_arg(id, |argument| argument.hide(true));
+        }
+    }
+    let mut own = own.after_help(format!("{after}\n\nGlobal options: luzia help all"));
     if is_short { own.render_help() } else { own.render_long_help() }
 }
 
-fn of_root(rendered: &str) -> StyledStr {
-    let mut plain = command();
-    let is_short = plain.render_help().to_string() == rendered;
-    let mut grouped = command().help_template(template(&plain));
-    if is_short { grouped.render_help() } else { grouped.render_long_help() }
+/// The line of a verb: its name and what it does.
+fn line(root: &Command, name: &str, width: usize) -> String {
+    let Some(one) = root.find_subcommand(name) else { return String::new() };
+    let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+    let aliases: Vec<&str> = one.get_visible_aliases().collect();
+    let also = if aliases.is_empty() { String::new() } else { format!(" (also: {})", aliases.join(", ")) };
+    format!("  {:width$}  {about}{also}\n", one.get_name())
 }
 
-fn template(root: &Command) -> String {
+/// What `luzia --help` says.
+fn first_page() -> StyledStr {
+    let root = command();
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n\nStart here:\n");
+    for name in FIRST {
+        text += &line(&root, name, 7);
+    }
+    text += &format!("\n{FIRST_EXAMPLES}\n\nAll verbs:\n");
+    for (group, names) in GROUPS {
+        text += &wrapped(&format!("  {group:13}  "), names);
+    }
+    text += "\n`luzia help all` has a line for each, and the global options; `luzia VERB --help` explains one.\n";
+    command().help_template(text).render_help()
+}
+
+/// Names in lines of at most 100 characters, the first after a heading.
+fn wrapped(heading: &str, names: &[&str]) -> String {
+    let (mut text, mut width) = (heading.to_owned(), heading.len());
+    for name in names {
+        if width + name.len() >= 100 {
+            text += &format!("\n{:indent$}", "", indent = heading.len());
+            width = heading.len();
+        }
+        text += &format!("{name} ");
+        width += name.len() + 1;
+    }
+    format!("{}\n", text.trim_end())
+}
+
+/// What `luzia help all` says: each verb in its group, and the global options.
+pub(super) fn all() -> StyledStr {
+    let root = command();
     let width = root.get_subcommands().map(|one| one.get_name().len()).max().unwrap_or(0);
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     for (group, names) in GROUPS {
         text += &format!("\n{group}:\n");
-        for one in names.iter().filter_map(|name| root.find_subcommand(name)) {
-            let about = one.get_about().map(ToString::to_string).unwrap_or_default();
-            let aliases: Vec<&str> = one.get_visible_aliases().collect();
-            let also = if aliases.is_empty() { String::new() } else { format!(" (also: {})", aliases.join(", ")) };
-            text += &format!("  {:width$}  {about}{also}\n", one.get_name());
-        }
+        names.iter().for_each(|name| text += &line(&root, name, width));
     }
-    text + "\nGlobal options:\n{options}{after-help}\n"
+    command().help_template(text + "\nGlobal options:\n{options}{after-help}\n").render_long_help()
 }

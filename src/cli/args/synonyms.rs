@@ -7,9 +7,9 @@ pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["history", "past", "archive", "sacct"], "luzia list -a"),
     (&["log", "cat", "output", "print"], "luzia logs TASK"),
     (&["tail", "follow"], "luzia logs -f TASK"),
-    (&["info", "overview", "summary"], "luzia status"),
+    (&["overview", "summary"], "luzia status"),
     (&["watch", "monitor", "htop"], "luzia top"),
-    (&["describe", "inspect", "details"], "luzia show TASK"),
+    (&["describe", "inspect", "details", "info"], "luzia show TASK"),
     (&["why", "reason", "blocked"], "luzia explain TASK"),
     (&["submit", "push", "sbatch", "qsub", "batch", "at", "schedule"], "luzia enqueue -- CMD"),
     (&["exec", "start", "do", "execute", "launch", "srun"], "luzia run -- CMD"),
@@ -45,10 +45,14 @@ pub(super) const SEVERAL: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// The command line that does what a word of another tool means.
+pub(super) fn synonym_line(word: &str) -> Option<&'static str> {
+    SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, line)| *line)
+}
+
 /// What to type for a word of another tool.
 pub(super) fn synonym(word: &str) -> Option<String> {
-    let one =
-        SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, line)| format!("luzia calls it `{line}`"));
+    let one = synonym_line(word).map(|line| format!("luzia calls it `{line}`"));
     one.or_else(|| SEVERAL.iter().find(|(words, _)| words.contains(&word)).map(|(_, hint)| (*hint).to_owned()))
 }
 

@@ -199,7 +199,7 @@ fn verbs_are_not_abbreviated() {
     let stop = usage(&["enq", "-u", "a", "x"]);
     assert_eq!(stop.message, "there is no verb \"enq\"");
     assert_eq!(stop.hint.as_deref(), Some("did you mean \"enqueue\"? verbs are not abbreviated"));
-    assert_eq!(stop.next, ["luzia --help"]);
+    assert_eq!(stop.next, ["luzia enqueue -u a x"]);
     let hint = usage(&["c"]).hint.expect("a hint");
     assert_eq!(
         hint,
@@ -352,15 +352,16 @@ fn help_and_version_are_answers() {
     assert_eq!(answer(&["--version"]), VERSION_LINE);
     assert_eq!(answer(&["-V"]), VERSION_LINE);
     assert_eq!(answer(&["--json", "-V"]), VERSION_LINE);
-    let help = answer(&["--help"]);
+    let page = answer(&["--help"]);
     let renamed = parse(vec!["/usr/bin/other".into(), "--help".into()]);
     assert!(
-        matches!(renamed, Err(ParseStop::Answer { plain, .. }) if plain == help),
+        matches!(renamed, Err(ParseStop::Answer { plain, .. }) if plain == page),
         "help calls luzia by its own name"
     );
+    assert!(page.starts_with("Let AI agents and scripts"), "{page}");
+    assert_eq!((answer(&["-h"]), answer(&["help"]), answer(&["help", "--help"])), (page.clone(), page.clone(), page));
+    let help = answer(&["help", "all"]);
     assert!(help.starts_with("luzia lets AI agents"), "{help}");
-    assert!(answer(&["-h"]).starts_with("Let AI agents and scripts"));
-    assert_eq!(answer(&["help", "--help"]), help);
     assert!(!help.contains("supervise") && !help.contains("exec-task"), "{help}");
     let grouped: Vec<&str> = help::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     let names = command().get_subcommands().map(|one| one.get_name().to_owned()).collect::<Vec<_>>();
@@ -375,12 +376,59 @@ fn help_and_version_are_answers() {
         let own = answer(&[name, "--help"]);
         assert!(own.contains("\nExamples:\n  luzia ") && own.contains("\nExit codes:\n"), "{own}");
         assert!(own.contains(&format!("Usage: luzia {name}")), "{own}");
-        assert!(own.ends_with("\nGlobal options: luzia --help\n") && !own.contains("--state-dir"), "{own}");
+        assert!(own.ends_with("\nGlobal options: luzia help all\n") && !own.contains("--state-dir"), "{own}");
         assert_eq!(own, answer(&["help", name]), "{name}");
         assert!(!answer(&[name, "-h"]).contains("--state-dir"), "{name}");
     }
     assert!(help.contains("\nGlobal options:\n") && help.contains("--state-dir"), "{help}");
     assert!(answer(&["config", "show", "--help"]).contains("Exit codes:"));
+}
+
+#[test]
+fn the_first_page_has_six_verbs_and_the_names_of_all() {
+    let page = answer(&["--help"]);
+    assert!(page.lines().count() <= 40 && page.lines().all(|line| line.chars().count() <= 100), "{page}");
+    let start = page.split("Start here:\n").nth(1).unwrap();
+    let first: Vec<&str> = start.lines().take(6).map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(first, ["run", "lock", "list", "explain", "logs", "cancel"]);
+    let words: Vec<&str> = page.split("All verbs:").nth(1).unwrap().split_whitespace().collect();
+    let all = help::GROUPS.iter().flat_map(|(_, names)| names.iter());
+    assert!(all.clone().all(|name| words.contains(name)), "{page}");
+}
+
+#[test]
+fn the_short_help_of_a_new_task_is_one_screen() {
+    for verb in ["run", "enqueue"] {
+        let short = answer(&[verb, "-h"]);
+        assert!(short.lines().count() <= 40, "{} lines: {short}", short.lines().count());
+        assert!(short.contains("--lane") && short.contains("--retries") && !short.contains("--preempt"), "{short}");
+        assert!(short.contains(&format!(" more options, and examples: luzia {verb} --help")), "{short}");
+        let long = answer(&[verb, "--help"]);
+        let own = long.split("\nOptions:\n").nth(1).unwrap().split("\nSteps:\n").next().unwrap();
+        assert!(own.contains("      --from ") && !own.contains("      --preempt "), "each option is below its own heading: {own}");
+    }
+}
+
+#[test]
+fn the_next_command_is_the_corrected_one_unless_it_harms_what_lives() {
+    for (line, next) in [
+        (&["runn", "-l", "a b", "--", "true"][..], "luzia run -l 'a b' -- true"),
+        (&["output", "task_26"], "luzia logs task_26"),
+        (&["tail", "26"], "luzia logs -f 26"),
+        (&["rerun", "task_26"], "luzia retry task_26"),
+        (&["info", "3"], "luzia show 3"),
+        (&["ps"], "luzia list"),
+        (&["-o", "json", "ps", "-a"], "luzia list -a"),
+        (&["describe"], "luzia --help"),
+        (&["submit"], "luzia --help"),
+        (&["kill", "task_26"], "luzia show task_26"),
+        (&["kill", "-9", "--", "x"], "luzia cancel --help"),
+        (&["freeze", "alice"], "luzia pause --help"),
+        (&["zzzzqqq", "1"], "luzia --help"),
+        (&["shim", "remove", "make"], "luzia shim --help"),
+    ] {
+        assert_eq!(usage(line).next, [next], "{line:?}");
+    }
 }
 
 #[test]

@@ -7,9 +7,10 @@ mod line;
 
 pub(super) use line::meant;
 
-use super::synonyms::{closest, synonym};
+use super::synonyms::{closest, synonym, synonym_line};
 use super::{Cli, command, help};
 use clap::Command;
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use line::{has_trailing_command, known_verb, verb_of, wants_json};
 use std::ffi::OsString;
@@ -111,14 +112,24 @@ pub(super) fn explain(error: &clap::Error, args: &[String]) -> ParseStop {
         ErrorKind::DisplayVersion => return ParseStop::answer(&rendered),
         ErrorKind::DisplayHelp => return helped(args, &rendered),
         ErrorKind::InvalidSubcommand if asks_help_for_help(args) => return helped(args, ""),
+        ErrorKind::InvalidSubcommand
+            if verb_of(args) == Some("help") && args.last().is_some_and(|word| word == "all") =>
+        {
+            return answered(&help::all());
+        }
         _ => {}
     }
     let (message, hint) = words(error, args);
-    ParseStop::Usage(Usage { message, hint, next: vec![help_of(args)], json: wants_json(args) })
+    let corrected = if error.kind() == ErrorKind::InvalidSubcommand { corrected(error, args) } else { None };
+    let next = vec![corrected.unwrap_or_else(|| help_of(args))];
+    ParseStop::Usage(Usage { message, hint, next, json: wants_json(args) })
 }
 
 fn helped(args: &[String], rendered: &str) -> ParseStop {
-    let text = help::help(args, rendered);
+    answered(&help::help(args, rendered))
+}
+
+fn answered(text: &StyledStr) -> ParseStop {
     ParseStop::Answer { plain: text.to_string(), styled: text.ansi().to_string() }
 }
 
@@ -194,6 +205,47 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
     (message, hint)
 }
 
+/// Verbs that end, give back or hold up what lives. None of them is proposed as the next command (P10).
+const CAREFUL: [&str; 6] = ["cancel", "release", "pause", "move", "cleanup-stale", "lanes"];
+
+/// The command line with the verb that was meant. Of a verb that harms what lives: the one that shows the task, or its help.
+fn corrected(error: &clap::Error, args: &[String]) -> Option<String> {
+    let word = context(error, ContextKind::InvalidSubcommand).first().copied()?;
+    if known_verb(args).is_some() {
+        return None;
+    }
+    let at = args.iter().position(|arg| arg == word)?;
+    let whole = command();
+    let line = match synonym_line(word) {
+        Some(line) => line.to_owned(),
+        None => {
+            let names = || whole.get_subcommands().map(Command::get_name);
+            let mut beginning = names().filter(|name| !word.is_empty() && name.starts_with(word));
+            let name = match (beginning.next(), beginning.next()) {
+                (Some(one), None) => one,
+                (None, _) => closest(word, names())?,
+                (Some(_), Some(_)) => return None,
+            };
+            format!("luzia {name}")
+        }
+    };
+    let is_own =
+        |part: &&str| part.starts_with(|first: char| first.is_ascii_lowercase() || first == '-') && *part != "--";
+    let own: Vec<&str> = line.split(' ').take_while(is_own).collect();
+    let rest = &args[at + 1..];
+    if CAREFUL.contains(own.get(1)?) {
+        let task = rest.iter().find_map(|arg| crate::model::TaskId::parse(arg));
+        return Some(task.map_or_else(|| format!("luzia {} --help", own[1]), |task| format!("luzia show {task}")));
+    }
+    let is_plain = |arg: &String| arg.len() <= 200 && !arg.chars().any(char::is_control);
+    let is_whole =
+        rest.len() <= 20 && rest.iter().all(is_plain) && (!rest.is_empty() || own.len() == line.split(' ').count());
+    is_whole.then(|| {
+        let words = own.into_iter().map(str::to_owned).chain(rest.iter().map(crate::app::shell_word));
+        words.collect::<Vec<String>>().join(" ")
+    })
+}
+
 fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     let verb = known_verb(args);
     let (line, definition) = meant(args);
@@ -259,7 +311,8 @@ fn no_verb(args: &[String]) -> (String, Option<String>) {
     match known_verb(args) {
         Some(verb) => (format!("luzia {verb} needs a verb of its own"), None),
         None => {
-            ("no verb given".into(), Some("`luzia demo` shows what luzia does, `luzia --help` lists the verbs".into()))
+            let hint = "begin with run, lock, list, explain, logs or cancel; `luzia demo` shows what luzia does";
+            ("no verb given".into(), Some(hint.into()))
         }
     }
 }

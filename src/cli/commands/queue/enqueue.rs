@@ -48,14 +48,6 @@ pub struct EnqueueArgs {
     #[command(flatten)]
     pub task: TaskOptions,
 
-    /// Its steps.
-    #[command(flatten)]
-    pub steps: StepOptions,
-
-    /// Whether it makes room for itself.
-    #[command(flatten)]
-    pub preempt: PreemptOptions,
-
     /// Who asks for it.
     #[command(flatten)]
     pub identity: Identity,
@@ -76,6 +68,14 @@ pub struct EnqueueArgs {
     /// Check the task and say what it would wait for; nothing is queued
     #[arg(long, conflicts_with_all = ["wait", "from", "preempt"])]
     pub dry_run: bool,
+
+    /// Its steps.
+    #[command(flatten)]
+    pub steps: StepOptions,
+
+    /// Whether it makes room for itself.
+    #[command(flatten)]
+    pub preempt: PreemptOptions,
 
     /// The command and its arguments
     #[arg(

@@ -63,14 +63,6 @@ pub struct RunArgs {
     #[command(flatten)]
     pub task: TaskOptions,
 
-    /// Its steps.
-    #[command(flatten)]
-    pub steps: StepOptions,
-
-    /// Whether it makes room for itself.
-    #[command(flatten)]
-    pub preempt: PreemptOptions,
-
     /// Who asks for it.
     #[command(flatten)]
     pub identity: Identity,
@@ -125,6 +117,14 @@ pub struct RunArgs {
     /// Print the output in one piece when the task has finished
     #[arg(long)]
     pub group_output: bool,
+
+    /// Its steps.
+    #[command(flatten)]
+    pub steps: StepOptions,
+
+    /// Whether it makes room for itself.
+    #[command(flatten)]
+    pub preempt: PreemptOptions,
 
     /// The command and its arguments
     #[arg(

@@ -11,6 +11,7 @@ pub(crate) mod mend;
 pub(crate) use checks_aside::aside_hint;
 pub use mend::Mended;
 
+use super::agents::found::Named;
 use super::queue::doors::no_exclusion;
 use super::{App, AppError};
 
@@ -95,6 +96,8 @@ pub struct Around<'a> {
     pub config: Result<ConfigSeen<'a>, &'a AppError>,
     /// Whether a file system that is not local was declared good by its owner.
     pub forces_file_system: bool,
+    /// The programs that hooks and servers of agents name.
+    pub agents: &'a [Named],
 }
 
 /// Looks at everything. Never fails: what cannot be looked at is a finding.
@@ -103,6 +106,7 @@ pub fn look(around: &Around) -> Vec<Finding> {
     checks_host::state_dir(around, &mut findings);
     checks_host::second(around, &mut findings);
     checks_host::config(around, &mut findings);
+    checks_host::agents(around, &mut findings);
     let Ok(app) = around.app else { return findings };
     if let Some(warning) = no_exclusion(app) {
         findings.push(Finding::warn("config", warning, "set it to true, or remove it, for tasks that must take turns"));

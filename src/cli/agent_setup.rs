@@ -1,10 +1,13 @@
 //! Where the files of agents are, for `luzia agent setup`.
 
-use super::args::Globals;
-use super::commands::operate::agent::{AgentVerb, Setup, SetupArgs, no_home, run};
-use super::context::{state_dir, surroundings, variable};
+use super::args::{Command, Deferred, Globals};
+use super::commands::locks::lock::LockArgs;
+use super::commands::operate::agent::{AgentVerb, Setup, no_home, run};
+use super::configuration::{config_of, followed};
+use super::context::{app_of, state_dir, surroundings, variable};
 use super::output::console::{Answer, Console};
-use crate::app::agents::plan::Folders;
+use crate::app::agents::found::{Named, named_programs};
+use crate::app::agents::plan::{Folders, SERVER};
 use crate::app::agents::setup::{Change, carry_out, changes};
 use crate::app::{AppError, Kind};
 use crate::model::{AgentKind, ThingKind};
@@ -22,17 +25,49 @@ pub(super) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut Console) 
         AgentVerb::Hook(args) => return Ok(super::hook::answered(args.agent, args.gate, globals)),
     };
     let kind = args.agent;
-    let folders = folders(kind, args, globals)?;
+    let folders = folders(kind, args.project, globals)?;
+    let loaded = config_of(globals);
+    let carry_out = |changes: &[Change]| {
+        carry_out(&RealUserFiles, changes)?;
+        if folders.is_project || args.remove { Ok(()) } else { make_state(globals) }
+    };
     let setup = Setup {
         changes: changes(&RealUserFiles, kind, &folders, args.aim())?,
-        carry_out: &|changes: &[Change]| carry_out(&RealUserFiles, changes),
+        carry_out: &carry_out,
         is_on_path: !RealShims.on_path("luzia").is_empty(),
+        may_run: loaded.is_ok_and(|loaded| !loaded.config.mcp_allow.is_empty()),
     };
     run(args, &setup, console)
 }
 
-fn folders(agent: AgentKind, args: &SetupArgs, globals: &Globals) -> Result<Folders, AppError> {
-    if args.project {
+/// Makes the state directory, so that a sandbox finds the folder that it may write.
+fn make_state(globals: &Globals) -> Result<(), AppError> {
+    let lock = Command::Lock(Deferred(LockArgs::of("build")));
+    let app = app_of(globals, followed(config_of(globals), globals), &state_dir(globals)?, &lock)?;
+    Ok(app.store.prepare()?)
+}
+
+/// The program as agents start it: by its place on PATH, where an update finds it, else as it runs now.
+fn program() -> String {
+    let first = RealShims.on_path("luzia").into_iter().next();
+    first.filter(|one| one.is_own && one.path.starts_with('/')).map_or_else(term::own_program, |one| one.path)
+}
+
+/// The programs that the files of all agents of this account name. Without a home there are none.
+pub(super) fn named(globals: &Globals) -> Vec<Named> {
+    let is_there = |program: &str| match program.starts_with('/') {
+        true => real::can_start(program),
+        false => !RealShims.on_path(program).is_empty(),
+    };
+    let of = |agent: &AgentKind| {
+        let folders = folders(*agent, false, globals).ok()?;
+        Some(named_programs(&RealUserFiles, *agent, &folders, &is_there))
+    };
+    AgentKind::ALL.iter().filter_map(of).flatten().collect()
+}
+
+fn folders(agent: AgentKind, is_project: bool, globals: &Globals) -> Result<Folders, AppError> {
+    if is_project {
         let cwd = term::working_directory()
             .map_err(|error| AppError::usage(format!("there is no working directory: {error}")))?;
         let root = match surroundings().name(ThingKind::Tree, None, None) {
@@ -40,7 +75,7 @@ fn folders(agent: AgentKind, args: &SetupArgs, globals: &Globals) -> Result<Fold
             Err(error) if error.0.kind == Kind::NotFound => cwd,
             Err(error) => return Err(error),
         };
-        return Ok(Folders { root, own: None, is_project: true, locks: None });
+        return Ok(Folders { root, own: None, is_project, locks: None, program: SERVER.to_owned() });
     }
     let own = match agent {
         AgentKind::ClaudeCode => variable("CLAUDE_CONFIG_DIR")?,
@@ -51,7 +86,7 @@ fn folders(agent: AgentKind, args: &SetupArgs, globals: &Globals) -> Result<Fold
     };
     let own = own.filter(|path| path.starts_with('/'));
     let locks = format!("{}/locks", state_dir(globals)?.path);
-    Ok(Folders { root: home()?, own, is_project: false, locks: Some(locks) })
+    Ok(Folders { root: home()?, own, is_project, locks: Some(locks), program: program() })
 }
 
 /// Writes a manual page or a completion script, where it is not there yet.

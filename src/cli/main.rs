@@ -20,7 +20,7 @@ use crate::app::locks::keeper::keep_session;
 use crate::app::look::logs::Stream;
 use crate::app::pass::supervise::supervise;
 use crate::app::pass::timers::fire_timers;
-use crate::app::{App, AppError, Code, Kind, Settings};
+use crate::app::{App, AppError, Code, Kind, Settings, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, StartError};
@@ -223,11 +223,34 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
                     found.rule.text()
                 ));
             }
-            let answer = run_in(cli, &app, console, &found);
+            let answer = run_in(cli, &app, console, &found).map_err(|error| with_lock_instead(error, command));
             run_hooks(&app, &mut |text| console.say(text));
             answer
         }
     }
+}
+
+/// Names the command that runs here what a caller cannot queue, because it may write to the folder `locks` only.
+fn with_lock_instead(mut error: anyhow::Error, command: &Command) -> anyhow::Error {
+    let (task, argv) = match command {
+        Command::Run(args) => (&args.task, &args.command),
+        Command::Enqueue(args) => (&args.task, &args.command),
+        _ => return error,
+    };
+    if let Some(refusal) = error.downcast_mut::<AppError>()
+        && matches!(refusal.0.code, Code::ReadOnly | Code::NoPermission)
+        && !argv.is_empty()
+    {
+        let threads = task.threads.iter().map(|thread| format!("thread:{thread}"));
+        let lanes = task.lanes.iter().cloned().chain(threads).map(|lane| format!("-l {} ", shell_word(lane)));
+        let user = task.user.iter().map(|user| format!("-u {} ", shell_word(user)));
+        let repo = task.repo.iter().map(|dir| format!("--repo={} ", shell_word(dir)));
+        let tree = task.tree.iter().map(|dir| format!("--tree={} ", shell_word(dir)));
+        let options: String = user.chain(lanes).chain(repo).chain(tree).collect();
+        let words: Vec<String> = argv.iter().map(shell_word).collect();
+        refusal.0.next.insert(0, format!("luzia lock {options}--wait 90s -- {}", words.join(" ")));
+    }
+    error
 }
 
 /// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).
@@ -386,6 +409,7 @@ fn surroundings(globals: &Globals) -> Surroundings {
         others,
         config: loaded,
         forces_file_system: matches!(variable("LUZIA_FORCE_FILE_SYSTEM"), Ok(Some(_))),
+        agents: super::agent_setup::named(globals),
     }
 }
 

@@ -73,8 +73,13 @@ pub fn hook(bytes: &[u8]) {
 /// Settings of users: what setup puts in reads, stays as it is when put in again, and can be taken out again.
 pub fn settings(bytes: &[u8]) {
     let input = text(bytes);
-    let folders =
-        Folders { root: "/home/a".to_owned(), own: None, is_project: false, locks: Some("/s/locks".to_owned()) };
+    let folders = Folders {
+        root: "/home/a".to_owned(),
+        own: None,
+        is_project: false,
+        locks: Some("/s/locks".to_owned()),
+        program: "/usr/bin/luzia".to_owned(),
+    };
     // One file of each form: every other one takes a part of these ways.
     for (kind, form) in [(AgentKind::ClaudeCode, 0), (AgentKind::Codex, 1), (AgentKind::Codex, 3)] {
         if let Some(target) = targets(kind, &folders).into_iter().nth(form) {

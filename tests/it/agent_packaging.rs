@@ -21,13 +21,16 @@ fn text(name: &str) -> String {
 
 #[test]
 fn the_files_of_the_plugin_are_made_from_the_source() {
-    for (name, value) in [
-        (".claude-plugin/plugin.json", plan::claude_plugin_manifest()),
-        ("hooks/hooks.json", plan::claude_plugin_hooks()),
-        (".mcp.json", plan::claude_plugin_servers()),
-        ("monitors/monitors.json", plan::claude_plugin_monitors()),
+    let json = |value: Value| format!("{value:#}\n");
+    for (name, wanted) in [
+        (".claude-plugin/plugin.json", json(plan::claude_plugin_manifest())),
+        ("hooks/hooks.json", json(plan::claude_plugin_hooks())),
+        (".mcp.json", json(plan::claude_plugin_servers())),
+        ("monitors/monitors.json", json(plan::claude_plugin_monitors())),
+        ("skills/luzia/SKILL.md", texts::skill()),
+        ("AGENTS.md", texts::instructions()),
+        ("../../examples/agent-prompt.md", texts::prompt()),
     ] {
-        let wanted = format!("{value:#}\n");
         if std::env::var_os("UPDATE_GENERATED").is_some() {
             std::fs::write(packaged(name), &wanted).unwrap();
         }
@@ -42,12 +45,17 @@ fn setup_writes_what_is_packaged() {
     let written = |name: &str| std::fs::read_to_string(place.path("home").join(name)).unwrap();
     assert_eq!(written(".claude/skills/luzia/SKILL.md"), text("skills/luzia/SKILL.md"));
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    assert_eq!(json(&written(".claude/settings.json"))["hooks"], json(&text("hooks/hooks.json"))["hooks"]);
-    assert_eq!(json(&written(".claude.json"))["mcpServers"], json(&text(".mcp.json"))["mcpServers"]);
+    // What is packaged goes to other hosts, so it has the program by its name.
+    let named = |name: &str| {
+        assert!(written(name).contains(crate::support::LUZIA), "{}", written(name));
+        json(&written(name).replace(crate::support::LUZIA, "luzia"))
+    };
+    assert_eq!(named(".claude/settings.json")["hooks"], json(&text("hooks/hooks.json"))["hooks"]);
+    assert_eq!(named(".claude.json")["mcpServers"], json(&text(".mcp.json"))["mcpServers"]);
     let (lines, instructions) = (written(".claude/CLAUDE.md"), text("AGENTS.md"));
     assert_eq!(lines.lines().count(), 3);
     for line in texts::LINES {
-        assert!(lines.contains(line) && instructions.lines().any(|one| one == line), "{line}");
+        assert!(lines.contains(line) && instructions.contains(line), "{line}");
     }
     assert!(instructions.lines().count() <= 25);
 }
@@ -108,7 +116,7 @@ fn texts_for_agents_name_commands_that_exist() {
         }
         checked += 1;
     }
-    assert!(checked > 15, "{checked}");
+    assert!(checked >= 15, "{checked}");
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn setup_keeps_what_others_wrote_and_remove_gives_the_bytes_back() {
         let home = Home::new(agent);
         let before = home.all();
         let shown = home.setup(&[agent, "--dry-run"]).coded(0);
-        assert!(shown.out.contains("+++ ") && shown.out.contains("luzia agent hook"), "{agent}: {}", shown.out);
+        assert!(shown.out.contains("+++ ") && shown.out.contains(" agent hook "), "{agent}: {}", shown.out);
         let drift = home.setup(&[agent, "--check"]).coded(1);
         assert_eq!(drift.out, shown.out);
         assert_eq!(home.all(), before, "{agent}: a look writes nothing");
@@ -184,14 +184,19 @@ fn every_hook_that_is_written_is_one_that_luzia_answers_and_never_fails() {
         let call = json!({ "hook_event_name": "SessionStart", "session_id": "s", "cwd": "/" });
         std::fs::write(home.0.path("call.json"), call.to_string()).unwrap();
         for command in commands {
-            assert!(command.contains(&format!("luzia agent hook {agent} ")), "{command}");
-            // With luzia on PATH, and without.
-            for folder in [Path::new(crate::support::LUZIA).parent().unwrap(), Path::new("/nowhere")] {
+            assert!(command.starts_with(&format!("{} agent hook {agent} ", crate::support::LUZIA)), "{command}");
+            // With luzia on PATH, and without, as for an editor that is started from a desktop; also once it is gone.
+            for (folder, command) in [
+                (Path::new(crate::support::LUZIA).parent().unwrap(), command.clone()),
+                (Path::new("/nowhere"), command.clone()),
+                (Path::new("/nowhere"), command.replace(crate::support::LUZIA, "/nowhere/luzia")),
+            ] {
                 let mut shell = home.0.shell(&command);
                 let path = format!("{}:/usr/bin:/bin", folder.to_str().unwrap());
                 shell.env("PATH", path).stdin(std::fs::File::open(home.0.path("call.json")).unwrap());
                 let ran = home.0.spawn(&mut shell).end().coded(0);
                 assert!(ran.err.is_empty(), "{command}: {}", ran.err);
+                assert_eq!(ran.out.is_empty(), command.starts_with("/nowhere"), "{command}: {}", ran.out);
             }
         }
     }
@@ -202,13 +207,104 @@ fn commands_in(value: &Value, found: &mut Vec<String>) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str().filter(|_| name == "command" || name == "bash") {
-                    Some(text) if text != "luzia" => found.push(text.to_owned()),
+                    Some(text) if text.contains(' ') => found.push(text.to_owned()),
                     _ => commands_in(value, found),
                 }
             }
         }
         Value::Array(items) => items.iter().for_each(|item| commands_in(item, found)),
         _ => {}
+    }
+}
+
+#[test]
+fn after_remove_no_copy_stays_also_where_somebody_has_changed_the_file_since() {
+    for agent in AGENTS {
+        let home = Home::new(agent);
+        home.setup(&[agent]).coded(0);
+        for (name, _) in files(agent).iter().filter(|(name, _)| name.ends_with(".json")) {
+            let text = home.read(name);
+            home.write(name, &format!("// mine, later\n{text}"));
+        }
+        home.setup(&[agent, "--remove"]).coded(0);
+        let left: Vec<String> = home.all().into_keys().filter(|path| path.ends_with(".luzia.bak")).collect();
+        assert_eq!(left, Vec::<String>::new(), "{agent}");
+        for (name, _) in files(agent).iter().filter(|(name, _)| name.ends_with(".json")) {
+            let text = home.read(name);
+            assert!(text.starts_with("// mine, later\n") && !text.contains("agent hook"), "{agent} {name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn setup_makes_the_state_directory_and_a_project_does_not() {
+    let home = Home(Place::new());
+    home.setup(&["claude-code", "--dry-run"]).coded(0);
+    home.setup(&["claude-code", "--check"]).coded(1);
+    home.setup(&["claude-code", "--project"]).coded(0);
+    home.setup(&["claude-code", "--remove"]).coded(0);
+    assert!(!home.0.state().exists());
+    let ran = home.setup(&["claude-code"]).coded(0);
+    assert!(home.0.state().join("locks").exists());
+    assert!(ran.err.contains("\"mcp\": {\"allow\"") && ran.err.contains("luzia config path"), "{}", ran.err);
+    home.0.configure(&json!({ "mcp": { "allow": ["make"] } }));
+    assert_eq!(home.setup(&["claude-code"]).coded(0).err, "");
+}
+
+#[test]
+fn a_hook_or_server_whose_program_is_gone_is_told_by_doctor_and_mended_by_setup() {
+    let told = |home: &Home| {
+        let items = home.0.luzia(&["--json", "doctor"]).json()["items"].clone();
+        let mine = items.as_array().unwrap().iter().filter(|item| item["check"] == "agents");
+        mine.map(|item| format!("{} {} {}", item["level"], item["message"], item["hint"])).collect::<Vec<_>>()
+    };
+    for agent in AGENTS {
+        let home = Home::new(agent);
+        home.0.ok(&["lock", "-l", "x", "--", "true"]);
+        assert_eq!(told(&home), Vec::<String>::new(), "{agent}: nothing was set up");
+        home.setup(&[agent]).coded(0);
+        assert_eq!(told(&home).len(), 1);
+        assert!(told(&home)[0].starts_with("\"ok\""), "{agent}: {:?}", told(&home));
+        let set_up = home.all();
+        // An update has put the program somewhere else.
+        let mut files = 0;
+        for (path, bytes) in &set_up {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            if text.contains(crate::support::LUZIA) {
+                std::fs::write(path, text.replace(crate::support::LUZIA, "/opt/old/luzia")).unwrap();
+                files += 1;
+            }
+        }
+        assert_eq!(told(&home).len(), files, "{agent}: {:?}", told(&home));
+        for line in told(&home) {
+            assert!(line.contains("/opt/old/luzia") && line.contains(&format!("luzia agent setup {agent}")), "{line}");
+        }
+        home.setup(&[agent]).coded(0);
+        assert_eq!(told(&home).len(), 1, "{agent}: {:?}", told(&home));
+        assert_eq!(home.setup(&[agent, "--check"]).coded(0).out, "");
+    }
+}
+
+#[test]
+fn what_an_earlier_version_wrote_makes_room_and_is_removed() {
+    for agent in AGENTS {
+        let home = Home::new(agent);
+        let before = home.all();
+        home.setup(&[agent]).coded(0);
+        for (path, bytes) in home.all() {
+            let text = String::from_utf8(bytes).unwrap();
+            std::fs::write(path, text.replace(crate::support::LUZIA, "luzia")).unwrap();
+        }
+        home.setup(&[agent, "--check"]).coded(1);
+        home.setup(&[agent]).coded(0);
+        assert_eq!(home.setup(&[agent, "--check"]).coded(0).out, "");
+        home.setup(&[agent, "--remove"]).coded(0);
+        for (path, bytes) in home.all() {
+            assert!(
+                before.contains_key(&path) && !String::from_utf8_lossy(&bytes).contains("luzia"),
+                "{agent}: {path}"
+            );
+        }
     }
 }
 
@@ -257,8 +353,8 @@ fn a_link_stays_and_permissions_stay() {
     home.setup(&["claude-code"]).coded(0);
     assert!(link.is_symlink() && home.0.path("home/.claude/CLAUDE.md").is_symlink());
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert!(std::fs::read_to_string(&real).unwrap().contains("luzia agent hook"));
-    assert!(std::fs::read_to_string(home.0.path("dotfiles/claude.md")).unwrap().contains("luzia run"));
+    assert!(std::fs::read_to_string(&real).unwrap().contains(" agent hook "));
+    assert!(std::fs::read_to_string(home.0.path("dotfiles/claude.md")).unwrap().contains("luzia lock"));
     for (name, wanted) in [(".claude.json", 0o600), (".claude.json.luzia.bak", 0o600), (".claude/settings.json", 0o640)]
     {
         assert_eq!(mode(&home.0.path("home").join(name)), wanted, "{name}");

@@ -139,7 +139,7 @@ fn an_edit_is_refused_while_another_session_holds_the_work_tree_of_the_file() {
         for name in ["two/src/x.rs", "two/new/folder/y.rs", "one/link.rs"] {
             let ran = trees.hook(&[agent], &trees.edit(agent, &file(name)));
             let reason = refusal(agent, &ran.out).unwrap_or_else(|| panic!("{agent} {name}: {}", ran.out));
-            for words in [&lane[..], "is held by", "since", "is alive", "luzia lock -l", "--wait 90s -- true"] {
+            for words in [&lane[..], "is held by", " for ", "is alive", "luzia lock -l", "--wait 90s -- true"] {
                 assert!(reason.contains(words), "{agent} {words}: {reason}");
             }
             assert!(!reason.contains("--force") && !reason.contains("release"), "{reason}");
@@ -170,7 +170,7 @@ fn a_task_that_holds_the_work_tree_is_named_with_the_command_that_waits_for_it()
     let ran = trees.hook(&["claude-code"], &trees.edit("claude-code", "src/x.rs"));
     let reason = refusal("claude-code", &ran.out).unwrap();
     assert!(
-        reason.contains("is held by task_1 \"echo up\" since") && reason.contains("luzia wait task_1 --timeout 90s"),
+        reason.contains("is held by task_1 \"echo up\" for ") && reason.contains("luzia wait task_1 --timeout 90s"),
         "{reason}"
     );
     trees.0.open_gate("gate");
@@ -197,7 +197,7 @@ fn whose_lease_it_is_decides() {
     let mut command = trees.0.command(&["acquire", &lane, "--session=theirs"]);
     trees.0.spawn(command.env("LUZIA_AGENT", "codex")).end().coded(0);
     let reason = refusal("claude-code", &ask()).unwrap();
-    assert!(reason.contains("is held by codex (session theirs) since"), "{reason}");
+    assert!(reason.contains("is held by codex (session theirs) for "), "{reason}");
     assert!(reason.contains("is alive") && reason.contains("--wait 90s -- true"), "{reason}");
 }
 
@@ -292,8 +292,7 @@ fn a_session_begins_with_facts_and_variables() {
             };
             let context = context.as_str().unwrap_or_else(|| panic!("{agent}: {answer}"));
             assert!(context.lines().count() <= 20);
-            for words in
-                ["session is mine", "cargo (build)", "build: 1 of 1 slots busy, by b since", &trees.tree("one")]
+            for words in ["session is mine", "cargo (build)", "build: 1 of 1 slots busy, by b for ", &trees.tree("one")]
             {
                 assert!(context.contains(words), "{agent} {words}: {context}");
             }
@@ -370,7 +369,7 @@ fn surroundings_that_cannot_be_used_never_stop_an_agent() {
         ] {
             let ran = trees.hook_with(&[agent], &trees.edit(agent, "src/x.rs"), &env);
             assert!(ran.err.is_empty() && refusal(agent, &ran.out).is_none(), "{env:?}");
-            assert!(trees.hook_with(&[agent], &start, &env).out.contains("luzia run"), "{env:?}");
+            assert!(trees.hook_with(&[agent], &start, &env).out.contains("luzia lock"), "{env:?}");
         }
     }
     assert!(!trees.0.path("absent").exists(), "a hook makes no state directory");

@@ -4,6 +4,7 @@
 
 mod agent_packaging;
 mod agent_setup;
+mod agent_text;
 mod agents;
 mod backfill;
 mod bad_input;

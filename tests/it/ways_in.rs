@@ -244,6 +244,7 @@ fn there_is_one_entry_for_all() {
     found.sort();
     // main: commands, and the look of doctor, which tells of rules that do not read; App::new is the demo's own directory.
     let known = [
+        "agent_setup.rs: app_of(1",
         "completion.rs: app_of(1",
         "context.rs: App::new(1",
         "hook.rs: app_of(1",

@@ -1,13 +1,14 @@
 //! `agent hook`: gathers what the decision needs, and says it in sentences.
 
 use super::session::{lock_owner, session_keys};
+use super::texts::LINES;
 use crate::app::capacity::bars::bars;
 use crate::app::config_reload::config;
 use crate::app::locks::session::release_session;
 use crate::app::look::list::locks;
 use crate::app::names::lane_option;
 use crate::app::names::shims::{DEFAULT_LANE, Folder};
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::time::format_duration;
 use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockRecord, ThingKind};
 use crate::policy::hook::{Asked, Decision, decide, heavy_tools, is_living};
@@ -56,13 +57,7 @@ impl Hook<'_> {
 
     fn start(&self, app: Option<&App>, call: &HookCall) -> Result<HookAnswer, AppError> {
         let mut variables = Vec::new();
-        let mut lines = vec![
-            "luzia is installed on this host: commands in one lane (a user, a repository, a build slot) take turns."
-                .to_owned(),
-            "`luzia run -l build -- COMMAND` waits for the lane build, runs the command and exits with its code."
-                .to_owned(),
-            "`luzia status` shows the queue, `luzia explain lane:build` says why the lane build is busy.".to_owned(),
-        ];
+        let mut lines: Vec<String> = LINES.map(str::to_owned).to_vec();
         if let Some(session) = &call.session {
             variables.push(("LUZIA_SESSION".to_owned(), session.clone()));
             lines.push(format!("This session is {session} (LUZIA_SESSION)."));
@@ -201,34 +196,29 @@ fn busy_lines(app: &App) -> Result<Vec<String>, AppError> {
     Ok(full.take(MOST_BUSY).map(|(lane, views)| format!("{}.", busy_text(app, &lane, &views))).collect())
 }
 
-/// `build: 2 of 2 slots busy, by task_7 since 3m12s`.
+/// `Lane build: 2 of 2 slots busy, by task_7 for 3m12s`.
 fn busy_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
     let living: Vec<&LockView> = holders.iter().filter(|view| is_living(&view.verdict)).collect();
     let first = living.first().map(|view| holder_text(app, view)).unwrap_or_default();
-    format!("Lane {}: {} of {} slots busy, {first}", whole(lane), living.len(), config(app).limit(lane))
+    format!("Lane {lane}: {} of {} slots busy, {first}", living.len(), config(app).limit(lane))
 }
 
 /// Who holds a lane, since when, and how that is known.
 fn held_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
     let Some(view) = holders.iter().find(|view| is_living(&view.verdict)) else {
-        return format!("Lane {} is free.", whole(lane));
+        return format!("Lane {lane} is free.");
     };
     let why = view.verdict.why().text();
-    format!("Lane {} is held {}: {why}.", whole(lane), holder_text(app, view))
+    format!("Lane {lane} is held {}: {why}.", holder_text(app, view))
 }
 
-/// `by task_7 "cargo test" of codex since 3m12s`.
+/// `by task_7 "cargo test" of codex for 3m12s`.
 fn holder_text(app: &App, view: &LockView) -> String {
     let record = view.record();
     let name = record.and_then(LockRecord::shown).unwrap_or_else(|| "an unknown holder".to_owned());
     let since = record.and_then(|record| record.acquired_at);
     let age = since.map_or(view.age_ms, |at| u64::try_from(app.host.now().ms_since(at)).unwrap_or(0));
-    format!("by {name} since {}", format_duration(age))
-}
-
-/// A lane with its kind: without it, `luzia explain` would take the name for a user.
-fn whole(lane: &LaneName) -> String {
-    format!("{}:{}", lane.kind(), lane.key())
+    format!("by {name} for {}", format_duration(age))
 }
 
 /// The command that waits until a lane is free. It ends nobody's work (P10).
@@ -236,7 +226,7 @@ fn way_on(lane: &LaneName, holders: &[LockView]) -> String {
     let living = holders.iter().find(|view| is_living(&view.verdict));
     let command = match living.and_then(LockView::task) {
         Some(task) => format!("luzia wait {task} --timeout {WAIT}"),
-        None => format!("luzia lock -l {} --wait {WAIT} -- true", shell_word(whole(lane))),
+        None => format!("luzia lock -l {} --wait {WAIT} -- true", lane_word(lane)),
     };
     format!("This command waits for it: {command}")
 }

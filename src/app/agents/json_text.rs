@@ -84,7 +84,6 @@ pub fn elements(text: &str, path: &[&str]) -> Result<Vec<Value>, Broken> {
 }
 
 /// The value at a path.
-#[cfg(test)]
 pub(super) fn value_at(text: &str, path: &[&str]) -> Result<Option<Value>, Broken> {
     root(text, |root| walk(root, path).map(plain))
 }

@@ -1,5 +1,6 @@
 //! Agents: what their hooks are answered, and the files that `luzia agent setup` writes for them.
 
+pub mod found;
 pub mod hook;
 pub mod json_text;
 pub mod plan;

@@ -1,6 +1,7 @@
 //! Which files `agent setup` changes for each agent, and what it puts into them. Pure.
 
 use super::texts;
+use crate::app::shell_word;
 use crate::model::AgentKind;
 use serde_json::{Value, json};
 
@@ -15,6 +16,8 @@ pub struct Folders {
     pub is_project: bool,
     /// The folder that a sandbox must let luzia write to; not for a project, whose files other accounts read.
     pub locks: Option<String>,
+    /// The program as hooks and clients of the server start it: its absolute path, or for a project its name.
+    pub program: String,
 }
 
 /// One file, and what belongs into it.
@@ -33,6 +36,8 @@ pub enum Content {
     Json(Vec<Piece>),
     /// A server, and a root of the sandbox, in a file of TOML.
     Toml {
+        /// The program of the server.
+        program: String,
         /// The folder that may be written.
         root: Option<String>,
     },
@@ -40,6 +45,8 @@ pub enum Content {
     Block,
     /// The whole file is luzia's.
     Whole(String),
+    /// The whole file is luzia's as long as all hooks in it are.
+    Hooks(String),
 }
 
 /// A part of an object of JSON.
@@ -59,8 +66,8 @@ pub enum Piece {
 pub const SERVER: &str = "luzia";
 /// The program and the arguments of the server.
 pub const SERVER_ARGUMENTS: [&str; 1] = ["mcp"];
-/// What every command of a hook of luzia begins with.
-const HOOK: &str = "luzia agent hook ";
+/// What follows the program in every command of a hook of luzia.
+const HOOK: &str = " agent hook ";
 
 /// How long a hook may take, in seconds.
 const SECONDS: u32 = 10;
@@ -102,7 +109,7 @@ fn json_file(path: String, pieces: Vec<Piece>) -> Target {
 }
 
 fn skill(path: String) -> Target {
-    Target { path, content: Content::Whole(texts::SKILL.to_owned()) }
+    Target { path, content: Content::Whole(texts::skill()) }
 }
 
 fn block(path: String) -> Target {
@@ -110,7 +117,7 @@ fn block(path: String) -> Target {
 }
 
 fn claude_targets(folders: &Folders) -> Vec<Target> {
-    let mut settings = claude_hooks();
+    let mut settings = claude_hooks(&folders.program);
     // `//` begins an absolute path in every version.
     settings.extend(folders.grant(&["sandbox", "filesystem", "allowWrite"], "/"));
     let (servers, instructions) = match (folders.is_project, &folders.own) {
@@ -118,7 +125,7 @@ fn claude_targets(folders: &Folders) -> Vec<Target> {
         (false, Some(_)) => (folders.in_own("", ".claude.json"), folders.in_own("", "CLAUDE.md")),
         (false, None) => (folders.in_root(".claude.json"), folders.in_root(".claude/CLAUDE.md")),
     };
-    let server = Piece::Server("mcpServers", server(&[("type", json!("stdio"))]));
+    let server = Piece::Server("mcpServers", server(&folders.program, &[("type", json!("stdio"))]));
     vec![
         json_file(folders.in_own(".claude", "settings.json"), settings),
         json_file(servers, vec![server]),
@@ -130,9 +137,9 @@ fn claude_targets(folders: &Folders) -> Vec<Target> {
 fn codex_targets(folders: &Folders) -> Vec<Target> {
     let instructions =
         if folders.is_project { folders.in_root("AGENTS.md") } else { folders.in_own(".codex", "AGENTS.md") };
-    let config = Content::Toml { root: folders.locks.clone() };
+    let config = Content::Toml { program: folders.program.clone(), root: folders.locks.clone() };
     vec![
-        json_file(folders.in_own(".codex", "hooks.json"), codex_hooks()),
+        json_file(folders.in_own(".codex", "hooks.json"), codex_hooks(&folders.program)),
         Target { path: folders.in_own(".codex", "config.toml"), content: config },
         skill(folders.in_root(".agents/skills/luzia/SKILL.md")),
         block(instructions),
@@ -142,9 +149,9 @@ fn codex_targets(folders: &Folders) -> Vec<Target> {
 fn gemini_targets(folders: &Folders) -> Vec<Target> {
     let instructions =
         if folders.is_project { folders.in_root("GEMINI.md") } else { folders.in_own(".gemini", "GEMINI.md") };
-    let mut settings = gemini_hooks();
+    let mut settings = gemini_hooks(&folders.program);
     settings.extend(folders.grant(&["tools", "sandboxAllowedPaths"], ""));
-    settings.push(Piece::Server("mcpServers", server(&[])));
+    settings.push(Piece::Server("mcpServers", server(&folders.program, &[])));
     vec![
         json_file(folders.in_own(".gemini", "settings.json"), settings),
         skill(folders.in_own(".gemini", "skills/luzia/SKILL.md")),
@@ -154,8 +161,11 @@ fn gemini_targets(folders: &Folders) -> Vec<Target> {
 
 fn cursor_targets(folders: &Folders) -> Vec<Target> {
     let mut found = vec![
-        json_file(folders.in_own(".cursor", "hooks.json"), cursor_hooks()),
-        json_file(folders.in_own(".cursor", "mcp.json"), vec![Piece::Server("mcpServers", server(&[]))]),
+        json_file(folders.in_own(".cursor", "hooks.json"), cursor_hooks(&folders.program)),
+        json_file(
+            folders.in_own(".cursor", "mcp.json"),
+            vec![Piece::Server("mcpServers", server(&folders.program, &[]))],
+        ),
         skill(folders.in_own(".cursor", "skills/luzia/SKILL.md")),
     ];
     if let Some(piece) = folders.grant(&["additionalReadwritePaths"], "") {
@@ -173,9 +183,13 @@ fn copilot_targets(folders: &Folders) -> Vec<Target> {
         let own = |name: &str| folders.in_own(".copilot", name);
         (".copilot", own("mcp-config.json"), own("copilot-instructions.md"))
     };
-    let server = Piece::Server("mcpServers", server(&[("type", json!("local")), ("tools", json!(["*"]))]));
+    let server =
+        Piece::Server("mcpServers", server(&folders.program, &[("type", json!("local")), ("tools", json!(["*"]))]));
     let mut found = vec![
-        Target { path: folders.in_own(folder, "hooks/luzia.json"), content: Content::Whole(copilot_hooks()) },
+        Target {
+            path: folders.in_own(folder, "hooks/luzia.json"),
+            content: Content::Hooks(copilot_hooks(&folders.program)),
+        },
         json_file(servers, vec![server]),
         skill(folders.in_own(folder, "skills/luzia/SKILL.md")),
         block(instructions),
@@ -188,14 +202,33 @@ fn copilot_targets(folders: &Folders) -> Vec<Target> {
 
 /// Whether an element of a list of hooks is luzia's: it has commands, and all of them are.
 pub fn is_our_hook(value: &Value) -> bool {
+    let commands = commands_of(value);
+    !commands.is_empty() && commands.iter().all(|command| program_of_hook(command).is_some())
+}
+
+/// The program of a command of a hook of luzia, as a word of the shell.
+pub fn program_of_hook(command: &str) -> Option<&str> {
+    let (program, _) = command.split_once(HOOK)?;
+    is_luzia(program.trim_matches('\'')).then_some(program)
+}
+
+/// Whether setup writes a program so: as an absolute path, or by its name.
+pub fn is_luzia(program: &str) -> bool {
+    program == SERVER || program.starts_with('/')
+}
+
+/// All commands in a value.
+pub fn commands_of(value: &Value) -> Vec<String> {
     let mut commands = Vec::new();
     collect_commands(value, &mut commands);
-    !commands.is_empty() && commands.iter().all(|command| command.starts_with(HOOK))
+    commands.into_iter().map(str::to_owned).collect()
 }
 
 /// Whether a server is the one that setup writes.
 pub fn is_our_server(value: &Value) -> bool {
-    value["command"] == SERVER && value["args"] == json!(SERVER_ARGUMENTS) && value.get("env").is_none()
+    value["command"].as_str().is_some_and(is_luzia)
+        && value["args"] == json!(SERVER_ARGUMENTS)
+        && value.get("env").is_none()
 }
 
 fn collect_commands<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
@@ -218,12 +251,12 @@ fn collect_commands<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 }
 
 /// The command of a hook. Some agents refuse a call whose hook fails, so a host without luzia must not fail.
-fn command(agent: AgentKind) -> String {
-    format!("{HOOK}{agent} 2>/dev/null || true")
+fn command(program: &str, agent: AgentKind) -> String {
+    format!("{}{HOOK}{agent} 2>/dev/null || true", shell_word(program))
 }
 
-fn server(more: &[(&str, Value)]) -> Value {
-    let mut server = json!({ "command": SERVER, "args": SERVER_ARGUMENTS });
+fn server(program: &str, more: &[(&str, Value)]) -> Value {
+    let mut server = json!({ "command": program, "args": SERVER_ARGUMENTS });
     for (name, value) in more {
         server[*name] = value.clone();
     }
@@ -238,9 +271,8 @@ fn group(matcher: Option<&str>, hook: Value) -> Value {
     }
 }
 
-fn claude_hooks() -> Vec<Piece> {
-    let hook =
-        |seconds: u32| json!({ "type": "command", "command": command(AgentKind::ClaudeCode), "timeout": seconds });
+fn claude_hooks(program: &str) -> Vec<Piece> {
+    let hook = |seconds: u32| json!({ "type": "command", "command": command(program, AgentKind::ClaudeCode), "timeout": seconds });
     vec![
         Piece::Hook("SessionStart", group(None, hook(SECONDS))),
         Piece::Hook("PreToolUse", group(Some("Edit|Write|MultiEdit|NotebookEdit|Bash"), hook(SECONDS))),
@@ -251,7 +283,7 @@ fn claude_hooks() -> Vec<Piece> {
 /// The hooks of Claude Code as a file of their own, for its plugin.
 pub fn claude_plugin_hooks() -> Value {
     let mut hooks = json!({});
-    for piece in claude_hooks() {
+    for piece in claude_hooks(SERVER) {
         if let Piece::Hook(event, value) = piece {
             hooks[event] = json!([value]);
         }
@@ -261,7 +293,7 @@ pub fn claude_plugin_hooks() -> Value {
 
 /// The servers of Claude Code as a file of their own, for its plugin.
 pub fn claude_plugin_servers() -> Value {
-    json!({ "mcpServers": { SERVER: server(&[("type", json!("stdio"))]) } })
+    json!({ "mcpServers": { SERVER: server(SERVER, &[("type", json!("stdio"))]) } })
 }
 
 /// The manifest of the plugin of Claude Code.
@@ -288,17 +320,19 @@ pub fn claude_plugin_monitors() -> Value {
     }])
 }
 
-fn codex_hooks() -> Vec<Piece> {
-    let hook = || json!({ "type": "command", "command": command(AgentKind::Codex), "timeout": SECONDS });
+fn codex_hooks(program: &str) -> Vec<Piece> {
+    let hook =
+        |seconds: u32| json!({ "type": "command", "command": command(program, AgentKind::Codex), "timeout": seconds });
     vec![
-        Piece::Hook("SessionStart", group(None, hook())),
-        Piece::Hook("PreToolUse", group(Some("Bash|apply_patch|Edit|Write"), hook())),
+        Piece::Hook("SessionStart", group(None, hook(SECONDS))),
+        Piece::Hook("PreToolUse", group(Some("Bash|apply_patch|Edit|Write"), hook(SECONDS))),
+        Piece::Hook("SessionEnd", group(None, hook(END_SECONDS))),
     ]
 }
 
-fn gemini_hooks() -> Vec<Piece> {
+fn gemini_hooks(program: &str) -> Vec<Piece> {
     let hook = |seconds: u32| {
-        let command = command(AgentKind::Gemini);
+        let command = command(program, AgentKind::Gemini);
         json!({ "name": "luzia", "type": "command", "command": command, "timeout": seconds * 1000 })
     };
     vec![
@@ -308,8 +342,8 @@ fn gemini_hooks() -> Vec<Piece> {
     ]
 }
 
-fn cursor_hooks() -> Vec<Piece> {
-    let hook = |seconds: u32| json!({ "command": command(AgentKind::Cursor), "timeout": seconds });
+fn cursor_hooks(program: &str) -> Vec<Piece> {
+    let hook = |seconds: u32| json!({ "command": command(program, AgentKind::Cursor), "timeout": seconds });
     let mut tool = hook(SECONDS);
     tool["matcher"] = json!("Write|StrReplace|Edit|MultiEdit|Delete|EditNotebook|Shell");
     vec![
@@ -321,8 +355,8 @@ fn cursor_hooks() -> Vec<Piece> {
 }
 
 /// The spelling of the events decides that documents name them.
-fn copilot_hooks() -> String {
-    let hook = |seconds: u32| json!({ "type": "command", "bash": command(AgentKind::Copilot), "timeoutSec": seconds });
+fn copilot_hooks(program: &str) -> String {
+    let hook = |seconds: u32| json!({ "type": "command", "bash": command(program, AgentKind::Copilot), "timeoutSec": seconds });
     let mut tool = hook(SECONDS);
     tool["matcher"] = json!("Edit|Write|Bash");
     let hooks = json!({ "SessionStart": [hook(SECONDS)], "PreToolUse": [tool], "SessionEnd": [hook(END_SECONDS)] });

@@ -9,7 +9,7 @@ use crate::os::user_files::UserFiles;
 use std::io;
 
 /// The longest file of settings that is read, in bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
+pub(super) const LONGEST: u64 = 16 * 1024 * 1024;
 /// The ending of the copy that is kept of a file of the user.
 const BACKUP: &str = ".luzia.bak";
 
@@ -35,6 +35,8 @@ pub struct Change {
     pub backup: Backup,
     /// Set where setup leaves the file alone because the user has changed luzia's own text in it.
     pub is_left: bool,
+    /// Whether it gets its old bytes back.
+    pub is_restored: bool,
 }
 
 /// What becomes of the copy of a file.
@@ -103,6 +105,7 @@ fn change(files: &dyn UserFiles, target: &Target, aim: Aim) -> Result<Change, Ap
         after: before.clone(),
         backup: Backup::Stay,
         is_left: false,
+        is_restored: false,
     };
     match aim {
         Aim::Write => {
@@ -115,23 +118,23 @@ fn change(files: &dyn UserFiles, target: &Target, aim: Aim) -> Result<Change, Ap
             }
         }
         Aim::Remove => {
+            if copy.is_some() {
+                change.backup = Backup::Drop(copy_path);
+            }
             let Some(text) = &before else { return Ok(change) };
             // A removal that was cut short has given the old bytes back already.
-            let is_served = copy.as_ref() == Some(text);
-            if is_served {
-                change.backup = Backup::Drop(copy_path);
+            if copy.as_ref() == Some(text) {
                 return Ok(change);
             }
             let original = copy.filter(|copy| content.made(copy, text));
+            change.is_restored = original.is_some();
             change.after = match original {
-                Some(original) => {
-                    change.backup = Backup::Drop(copy_path);
-                    Some(original)
-                }
+                Some(original) => Some(original),
                 None if content.put_into("").map_err(broken)? == *text => None,
                 None => content.take_out_of(text).map_err(broken)?,
             };
-            change.is_left = matches!(content, Content::Whole(_)) && change.after.is_some() && !change.is_real();
+            change.is_left =
+                matches!(content, Content::Whole(_) | Content::Hooks(_)) && change.after.is_some() && !change.is_real();
         }
     }
     Ok(change)
@@ -141,10 +144,11 @@ impl Content {
     /// The text with what belongs into it.
     pub(crate) fn put_into(&self, text: &str) -> Result<String, Broken> {
         match self {
-            Self::Whole(whole) => Ok(whole.clone()),
+            Self::Whole(whole) | Self::Hooks(whole) => Ok(whole.clone()),
             Self::Block => Ok(with_block(text, &texts::block(), texts::BEGIN, texts::END)),
-            Self::Toml { root } => {
-                let text = toml_text::add_server(text, SERVER, SERVER, &SERVER_ARGUMENTS)?;
+            Self::Toml { program, root } => {
+                let bare = toml_text::remove_server(text, SERVER, &|found| found != program, &SERVER_ARGUMENTS)?;
+                let text = toml_text::add_server(&bare, SERVER, program, &SERVER_ARGUMENTS)?;
                 root.as_ref().map_or(Ok(text.clone()), |root| toml_text::add_root(&text, root))
             }
             Self::Json(pieces) => {
@@ -164,8 +168,12 @@ impl Content {
         Ok(match self {
             Self::Whole(whole) => (text != whole).then(|| text.to_owned()),
             Self::Block => Some(without_block(text, texts::BEGIN, texts::END)),
-            Self::Toml { root } => {
-                let mut rest = toml_text::remove_server(text, SERVER, SERVER, &SERVER_ARGUMENTS)?;
+            Self::Hooks(whole) => {
+                let is_ours = |text: &str| serde_json::from_str(text).is_ok_and(|value| is_our_hook(&value));
+                (text != whole && !is_ours(text)).then(|| text.to_owned())
+            }
+            Self::Toml { root, .. } => {
+                let mut rest = toml_text::remove_server(text, SERVER, &|_| true, &SERVER_ARGUMENTS)?;
                 if let Some(root) = root {
                     rest = toml_text::remove_root(&rest, root)?;
                 }
@@ -190,7 +198,15 @@ impl Piece {
     fn put_into(&self, text: &str) -> Result<String, Broken> {
         match self {
             Self::Default(name, value) => json_text::set_member(text, &[], name, value),
-            Self::Server(name, value) => json_text::set_member(text, &[name], SERVER, value),
+            Self::Server(name, value) => {
+                let is_old = |found: &serde_json::Value| is_our_server(found) && found != value;
+                json_text::set_member(
+                    &json_text::remove_member(text, &[name], SERVER, &is_old)?,
+                    &[name],
+                    SERVER,
+                    value,
+                )
+            }
             Self::Text(path, value) => json_text::add_element(text, path, &value.as_str().into()),
             Self::Hook(event, value) => {
                 let path = ["hooks", event];

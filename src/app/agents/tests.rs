@@ -57,7 +57,13 @@ impl Memory {
 }
 
 fn folders() -> Folders {
-    Folders { root: "/home/a".to_owned(), own: None, is_project: false, locks: Some("/s/locks".to_owned()) }
+    Folders {
+        root: "/home/a".to_owned(),
+        own: None,
+        is_project: false,
+        locks: Some("/s/locks".to_owned()),
+        program: "/usr/bin/luzia".to_owned(),
+    }
 }
 
 /// Texts of JSON with comments, other people's entries, odd blanks, and lists and objects that setup needs.
@@ -99,7 +105,7 @@ proptest! {
             match target.content {
                 Content::Json(_) => drop(files.0.borrow_mut().insert(target.path, text.clone().into_bytes())),
                 Content::Block => drop(files.0.borrow_mut().insert(target.path, lines.clone().into_bytes())),
-                Content::Toml { .. } | Content::Whole(_) => {}
+                Content::Toml { .. } | Content::Whole(_) | Content::Hooks(_) => {}
             }
         }
         let before = files.0.borrow().clone();
@@ -158,7 +164,7 @@ fn toml_of_others_stays() {
     for mask in 0..64_u32 {
         let text: String =
             parts.iter().enumerate().filter(|(at, _)| mask & (1 << at) != 0).map(|(_, part)| *part).collect();
-        let content = Content::Toml { root: Some("/s/locks".to_owned()) };
+        let content = Content::Toml { program: "/usr/bin/luzia".to_owned(), root: Some("/s/locks".to_owned()) };
         let put = content.put_into(&text).expect("it reads");
         let mut lines = put.lines();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -194,7 +200,8 @@ fn what_is_of_another_kind_is_refused_with_its_place() {
         ("mcp_servers = 5\n", 1, 15),
         ("\n[sandbox_workspace_write]\nwritable_roots = \"/a\"\n", 3, 18),
     ] {
-        let broken = Content::Toml { root: Some("/r".to_owned()) }.put_into(text).expect_err(text);
+        let broken =
+            Content::Toml { program: "luzia".to_owned(), root: Some("/r".to_owned()) }.put_into(text).expect_err(text);
         assert_eq!((broken.line, broken.column), (line, column), "{text}: {}", broken.message);
     }
 }
@@ -206,7 +213,7 @@ fn a_broken_file_stops_setup_before_anything_is_written() {
             let broken = match target.content {
                 Content::Json(_) => "{",
                 Content::Toml { .. } => "= 1",
-                Content::Block | Content::Whole(_) => continue,
+                Content::Block | Content::Whole(_) | Content::Hooks(_) => continue,
             };
             let files = Memory::default();
             files.0.borrow_mut().insert(target.path.clone(), broken.into());

@@ -1,22 +1,131 @@
-//! The texts that agents read. They are packaged as files, and `agent setup` writes the same ones.
-
-/// The skill.
-pub const SKILL: &str = include_str!("../../../packaging/agents/skills/luzia/SKILL.md");
+//! What agents read, in one place: the lines that `agent setup` writes into files of instructions, the skill, the lines at the
+//! start of a session, and the same in `packaging/agents`, `examples/agent-prompt.md` and luzia-agents(7), which are made from
+//! here. Each command in it works where only the folder `locks` of the state directory can be written, as setup grants it, and
+//! each works in a sandbox of its own (`docs/decisions/417-one-text-for-agents.md`).
 
 /// The first mark of the lines in a file of instructions.
 pub const BEGIN: &str = "<!-- luzia: begin -->";
 /// The last mark.
 pub const END: &str = "<!-- luzia: end -->";
 
-/// The three lines, as they also stand in `packaging/agents/AGENTS.md`.
+/// The three lines that every agent gets.
 pub const LINES: [&str; 3] = [
     "Other agents may build, test and write on this host at the same time; luzia makes heavy commands take turns in lanes.",
-    "Run a build, a test suite or a deploy as `luzia run -l build -- COMMAND`: it waits for its turn and exits with the command's code.",
-    "If luzia says that a lane is busy (exit code 75), `luzia explain lane:build` names the holder; waiting is normal, so try again later.",
+    "Run a build, a test suite or a deploy as `luzia lock -l build --wait 90s -- COMMAND`, and a commit as `luzia lock -l @tree --wait 90s -- git commit -m TEXT`: it waits for its turn, runs the command here and exits with its code.",
+    "Exit code 75 means that the lane was busy for all that time: the command has not run and nothing is queued, so call it again. `luzia explain lane:build` names the holder. Waiting is normal: never end or release what belongs to others.",
+];
+
+/// A part of the longer texts: its title and its points.
+pub struct Part {
+    /// The title.
+    pub title: &'static str,
+    /// The points, with commands between backquotes.
+    pub points: &'static [&'static str],
+}
+
+/// The longer text.
+pub const PARTS: [Part; 4] = [
+    Part {
+        title: "Run a command in its turn",
+        points: &[
+            LINES[1],
+            LINES[2],
+            "`luzia lock -l @git-ref --wait 90s -- git push` holds the lane of the branch meanwhile.",
+            "A command that a shim on PATH starts (`luzia shim list`) takes its turn by itself. Do not put a lock around it.",
+        ],
+    },
+    Part {
+        title: "Hold a lane for a while",
+        points: &[
+            "`luzia acquire @tree --task NAME --ttl 30m` holds this work tree for 30 minutes under a name of your own. The same call again begins the 30 minutes anew.",
+            "`luzia release @tree NAME` gives it back.",
+            "While it is held, edits of other sessions in this work tree are refused, or get a note, with your name in it.",
+        ],
+    },
+    Part {
+        title: "Look",
+        points: &[
+            "`luzia list-locks` shows who holds what and who waits for it, `luzia status` the queue and the slots as well.",
+            "`luzia explain lane:build` says who holds the lane build, since when, and whether the holder lives.",
+            "`luzia explain last` says why the newest task waits, `luzia logs last` shows its output; task_7 stands for any other.",
+        ],
+    },
+    Part {
+        title: "Facts",
+        points: &[
+            "The first command that luzia proposes never ends, releases or re-routes the work of others.",
+            "Another state directory is another queue and excludes nobody here: LUZIA_STATE_DIR stays as it is.",
+            "A durable task, e.g. one for the night, is queued by the tools `run` and `enqueue` of the MCP server `luzia mcp`, which runs outside the sandbox. The tool `wait` goes on with a task; queue none a second time.",
+        ],
+    },
 ];
 
 /// The three lines with their marks.
 pub fn block() -> String {
     let [first, second, third] = LINES;
     format!("{BEGIN} {first}\n{second}\n{third} {END}")
+}
+
+const HEAD: &str = "\
+---
+name: luzia
+description: Take turns with other agents and people on this host. Use it before a build, a test run, a deploy or a push that another session may run at the same time, before work in a work tree that another session may write to, and when a command waits, says \"busy\", exits with 75, or was refused because a lane is held.
+license: MIT OR Apache-2.0
+compatibility: Linux, with the program luzia
+metadata:
+  source: luzia
+allowed-tools: Bash(luzia:*)
+---
+
+# luzia
+
+A lane is a name such as `build`, `gpu:0` or `@tree`. Commands in one lane run one at a time, or as many at a time as its limit
+says. All agents of one account on one host share the lanes.
+";
+
+/// The skill.
+pub fn skill() -> String {
+    let part = |part: &Part| format!("\n## {}\n\n{}", part.title, list(part.points));
+    format!("{HEAD}{}", PARTS.iter().map(part).collect::<String>())
+}
+
+/// The instructions for a file of one's own.
+pub fn instructions() -> String {
+    let points: String = PARTS.iter().map(|part| list(part.points)).collect();
+    format!("# Taking turns on this host\n\n{}\n\n{points}", LINES[0])
+}
+
+/// The example of a system prompt.
+pub fn prompt() -> String {
+    let points = PARTS[0].points.iter().chain(PARTS[3].points).map(|point| format!("> - {point}\n"));
+    format!(
+        "# Text for the instructions of a coding agent\n\n\
+         Copy it into `AGENTS.md`, `CLAUDE.md` or a system prompt. `luzia agent setup AGENT` writes a shorter one, with hooks, an \
+         MCP server and a skill beside it. luzia-agents(7) has the same text.\n\n> {}\n>\n{}",
+        LINES[0],
+        points.collect::<String>()
+    )
+}
+
+/// The text as a section of a manual page.
+pub fn page() -> String {
+    let point = |point: &&str| format!(".IP \\(bu 2\n{}\n", roff(point));
+    let part = |part: &Part| format!(".SS {}\n{}", part.title, part.points.iter().map(point).collect::<String>());
+    format!("{}\n{}", roff(LINES[0]), PARTS.iter().map(part).collect::<String>())
+}
+
+/// A point as a line of roff, with its commands in bold.
+fn roff(text: &str) -> String {
+    let escaped = text.replace('\\', "\\e").replace('-', "\\-");
+    let parts = escaped.split('`').enumerate();
+    parts.map(|(at, part)| if at % 2 == 1 { format!("\\fB{part}\\fR") } else { part.to_owned() }).collect()
+}
+
+fn list(points: &[&str]) -> String {
+    points.iter().map(|point| format!("- {point}\n")).collect()
+}
+
+/// The commands between backquotes.
+pub fn commands(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2).filter(|span| span.starts_with("luzia "))
 }

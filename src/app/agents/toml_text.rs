@@ -1,5 +1,6 @@
 //! Changes in a text of TOML. Comments, order and everything else of the user stay.
 
+use super::plan::is_luzia;
 use super::text::{Broken, at};
 use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike, Value};
 
@@ -17,8 +18,20 @@ pub fn add_server(text: &str, name: &str, command: &str, arguments: &[&str]) -> 
     Ok(document.to_string())
 }
 
-/// Takes the server out of `mcp_servers`, where it is as [`add_server`] makes it.
-pub fn remove_server(text: &str, name: &str, command: &str, arguments: &[&str]) -> Result<String, Broken> {
+/// The program of a server in `mcp_servers`.
+pub fn server_program(text: &str, name: &str) -> Option<String> {
+    let document = parse(text).ok()?;
+    let server = document.get("mcp_servers")?.as_table_like()?.get(name)?.as_table_like()?;
+    Some(server.get("command")?.as_str()?.to_owned())
+}
+
+/// Takes the server out of `mcp_servers`, where it is as [`add_server`] makes it with a program that is meant.
+pub fn remove_server(
+    text: &str,
+    name: &str,
+    is_meant: &dyn Fn(&str) -> bool,
+    arguments: &[&str],
+) -> Result<String, Broken> {
     let mut document = parse(text)?;
     let Some(servers) = document.get_mut("mcp_servers").and_then(Item::as_table_like_mut) else {
         return Ok(text.to_owned());
@@ -29,7 +42,8 @@ pub fn remove_server(text: &str, name: &str, command: &str, arguments: &[&str]) 
             words.len() == arguments.len()
                 && words.iter().zip(arguments).all(|(word, argument)| word.as_str() == Some(argument))
         });
-        server.get("command").and_then(Item::as_str) == Some(command) && is_same && server.len() == 2
+        let command = server.get("command").and_then(Item::as_str);
+        command.is_some_and(|command| is_luzia(command) && is_meant(command)) && is_same && server.len() == 2
     });
     if !is_ours {
         return Ok(text.to_owned());

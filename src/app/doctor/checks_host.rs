@@ -1,5 +1,6 @@
 //! The place: state directory, configuration, file system, format and modes.
 
+use crate::app::agents::found::Named;
 use crate::app::config_reload::follow_control;
 use crate::app::doctor::{Around, Finding, Level, MOST_TOLD, add};
 use crate::app::{App, AppError, config_reload};
@@ -71,6 +72,21 @@ pub(super) fn second(around: &Around, findings: &mut Vec<Finding>) {
         Finding::warn("second-state-dir", message, "let every caller use the same one, and remove the other when empty")
     };
     add("second-state-dir", "no other one was found", Ok(around.others.iter().map(tell).collect()), findings);
+}
+
+/// Whether the hooks and servers in the files of agents find luzia; nothing is said where there are none.
+pub(super) fn agents(around: &Around, findings: &mut Vec<Finding>) {
+    const CHECK: &str = "agents";
+    if around.agents.is_empty() {
+        return;
+    }
+    let tell = |named: &Named| {
+        let Named { agent, path, program, .. } = named;
+        let message = format!("\"{path}\" names the program \"{program}\", which is not there: its hooks do nothing");
+        Finding::warn(CHECK, message, format!("luzia agent setup {agent}"))
+    };
+    let lost = around.agents.iter().filter(|named| !named.is_there).map(tell).collect();
+    add(CHECK, "hooks and servers of agents name a program that is there", Ok(lost), findings);
 }
 
 pub(super) fn config(around: &Around, findings: &mut Vec<Finding>) {

@@ -1,5 +1,4 @@
-//! Codex: <https://developers.openai.com/codex/hooks> and the schemas in its repository, as of 2026-11. It has no event for
-//! the end of a session. A patch stands in `tool_input.command`, as a line of shell does.
+//! Codex: <https://developers.openai.com/codex/hooks> and the schemas in its repository, as of 2026-11. A patch stands in `tool_input.command`, as a line of shell does.
 
 use super::{Document, arguments, claude_form, cwd, edit, files, patched_files, session, shell, text};
 use crate::model::{HookAnswer, HookCall, HookEvent};

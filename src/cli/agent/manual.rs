@@ -1,12 +1,14 @@
 //! The manual page `luzia-agents(7)`.
 
-use crate::app::agents::plan::{Folders, targets};
+use crate::app::agents::plan::{Folders, SERVER, targets};
+use crate::app::agents::texts;
 use crate::model::AgentKind;
 use std::fmt::Write as _;
 
 /// The manual page, as roff.
 pub fn manual_page() -> String {
-    let mut page = format!("'\\\" t\n{}{HEAD}", crate::cli::docs::title("luzia-agents", 7));
+    let title = crate::cli::docs::title("luzia-agents", 7);
+    let mut page = format!("'\\\" t\n{title}{HEAD}.SH WHAT AGENTS READ\n{}{BODY}", texts::page());
     for (agent, note) in AgentKind::ALL.into_iter().zip(NOTES) {
         // Writing to a String cannot fail.
         let _ = write!(page, ".SS {}\n{note}\n.TS\ntab(|);\nl l.\n", roff(agent.word()));
@@ -26,6 +28,7 @@ fn files(agent: AgentKind) -> Vec<(String, String)> {
         own: None,
         is_project,
         locks: (!is_project).then(|| "/locks".to_owned()),
+        program: SERVER.to_owned(),
     };
     let show =
         |folders: &Folders| -> Vec<String> { targets(agent, folders).into_iter().map(|target| target.path).collect() };
@@ -47,7 +50,7 @@ const NOTES: [&str; 5] = [
     "It blocks only on a refusal in JSON or on exit code 2. Commands read the variables of\n.BR $CLAUDE_ENV_FILE .\n\
      CLAUDE_CONFIG_DIR names another folder than \\fI~/.claude\\fR.\nThe folder \\fIpackaging/agents\\fR is also a plugin, \
      with the same hooks, server and skill, and a monitor.",
-    "It runs new hooks only after they were trusted once with\n.BR /hooks .\nIt has no event for the end of a session. \
+    "It runs new hooks only after they were trusted once with\n.BR /hooks .\n\
      CODEX_HOME names another folder than \\fI~/.codex\\fR.",
     "It reads no note at the call of a tool. GEMINI_CLI_HOME names another home.",
     "It reads no note at the call of a tool. The instructions of an account do not stand in a file.",
@@ -74,7 +77,9 @@ A skill and three lines of instructions tell the model which commands there are.
 .PP
 .BR luzia\-agent\-setup (1)
 writes all of this but the shims.
-.SH HOOKS
+"#;
+
+const BODY: &str = r#".SH HOOKS
 .SS Begin of a session
 The session is noted as the event
 .BR session_started .
@@ -144,10 +149,11 @@ and
 .BR luzia\-acquire (1)
 a sandbox needs to write to the folder
 .I locks
-of the state directory, which setup grants. Another state directory is another queue and excludes nobody.
+of the state directory, which setup makes and grants, and every command of the text above works with that grant alone. A task
+needs the whole state directory, or the server outside the sandbox. Another state directory is another queue and excludes nobody.
 .SH TOOLS
 .BR luzia\-mcp (1)
-serves explain, list, status, wait, acquire, release and cancel to every client. It runs outside the sandbox and the rules
+serves explain, list, status, logs, wait, acquire, release and cancel to every client. It runs outside the sandbox and the rules
 of the agent, so run and enqueue are offered only where the configuration admits commands:
 .IP
 .EX
@@ -177,7 +183,7 @@ const TAIL: &str = r#".PP
 A file that existed is kept beside itself with the ending
 .BR .luzia.bak .
 .B \-\-remove
-gives a file that nobody has changed since its old bytes back, and takes luzia's own parts out of every other.
+gives a file that nobody has changed since its old bytes back, and takes luzia's own parts out of every other. The copy goes with them.
 .SH ENVIRONMENT
 .TP
 .B LUZIA_SESSION

@@ -35,5 +35,5 @@ pub use process::launch::output;
 pub use process::passwd::{account_home, account_name};
 pub use process::pty::{RawInput, become_on_terminal, end_as, run_on_terminal};
 pub use process::signals::{Caught, catch, prepare_process, take};
-pub use shims::{RealShims, become_program, begin_anew};
+pub use shims::{RealShims, become_program, begin_anew, can_start};
 pub use user_files::RealUserFiles;

@@ -94,6 +94,11 @@ fn is_own(file: &Path) -> bool {
     matches!((ident(file), ident(Path::new("/proc/self/exe"))), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Whether a file is a program that this account may start.
+pub fn can_start(file: &str) -> bool {
+    can_execute(Path::new(file)).is_ok()
+}
+
 /// Becomes another program, with the arguments behind the program's own name; returns only when that fails.
 pub fn become_program(path: &str, name: &OsString, arguments: &[OsString]) -> StartError {
     let error = Command::new(path).arg0(name).args(arguments).exec();

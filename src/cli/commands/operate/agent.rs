@@ -85,11 +85,13 @@ Exit codes:
 
 const SETUP_ABOUT: &str = "\
 Write what an agent needs to take turns: its hooks, the right of its sandbox to write to the folder `locks` of the \
-state directory, the MCP server `luzia mcp`, the skill `luzia`, and three lines in its file of instructions.
+state directory, the MCP server `luzia mcp`, the skill `luzia`, and three lines in its file of instructions. The state \
+directory is made where it is missing. Hooks and server name this program by its absolute path, with --project by its name; \
+`luzia doctor` says when it is not there any more.
 
 Comments, order and everything that others wrote stay as they are. A file that existed is kept beside itself with the \
 ending .luzia.bak. A second call changes nothing. --remove takes out what setup put in: a file that nobody has changed \
-since gets its old bytes back.
+since gets its old bytes back, and no copy stays.
 
 With --project the files stand in the git work tree of the working directory. The grant of the sandbox names a \
 directory of your account, so it is left out there.";
@@ -137,6 +139,8 @@ pub struct Setup<'a> {
     pub carry_out: &'a dyn Fn(&[Change]) -> Result<(), AppError>,
     /// Whether agents find luzia on PATH.
     pub is_on_path: bool,
+    /// Whether the configuration lets the MCP server run commands.
+    pub may_run: bool,
 }
 
 impl SetupArgs {
@@ -169,8 +173,14 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
         return Ok(Exit::No.code());
     }
     if !is_dry && !args.remove {
-        if !setup.is_on_path {
+        if args.project && !setup.is_on_path {
             console.hint("luzia is not on PATH here; the hooks do nothing where the agent does not find it");
+        }
+        if !setup.may_run {
+            console.hint(
+                "the MCP server runs no command yet; what it may run stands in the configuration, e.g. \
+                 {\"mcp\": {\"allow\": [\"cargo *\", \"make\"]}} (see `luzia config path` and luzia-mcp(1))",
+            );
         }
         if args.agent == AgentKind::Codex {
             console.hint("Codex runs new hooks only after they were trusted once: type /hooks in it");
@@ -199,7 +209,7 @@ fn action(change: &Change) -> &'static str {
         (before, after) if before == after => "unchanged",
         (None, _) => "made",
         (Some(_), None) => "removed",
-        (Some(_), Some(_)) if matches!(change.backup, Backup::Drop(_)) => "restored",
+        (Some(_), Some(_)) if change.is_restored => "restored",
         (Some(_), Some(_)) => "changed",
     }
 }

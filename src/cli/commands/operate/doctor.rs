@@ -1,5 +1,6 @@
 //! `luzia doctor`: looks for problems, and repairs what is safe to repair.
 
+use crate::app::agents::found::Named;
 use crate::app::doctor::mend::mend;
 use crate::app::doctor::{Around, ConfigSeen, Finding, Level, Mended, is_well, look};
 use crate::app::{App, AppError};
@@ -74,6 +75,8 @@ pub struct Surroundings {
     pub config: Result<Loaded, AppError>,
     /// Whether a file system that is not local was declared good by its owner.
     pub forces_file_system: bool,
+    /// The programs that hooks and servers of agents name.
+    pub agents: Vec<Named>,
 }
 
 impl Surroundings {
@@ -88,6 +91,7 @@ impl Surroundings {
                 warnings: &loaded.warnings,
             }),
             forces_file_system: self.forces_file_system,
+            agents: &self.agents,
         }
     }
 }

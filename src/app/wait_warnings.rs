@@ -4,6 +4,7 @@
 
 use super::config_reload::{config, control};
 use super::pass::reach::is_near;
+use crate::app::look::explain::position;
 use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};
@@ -56,7 +57,8 @@ pub(super) fn warn_of_waits(app: &App, pass: &mut Pass) -> Result<(), AppError> 
     Ok(())
 }
 
-fn warn_of_task(app: &App, task: &Task, pass: &mut Pass) -> Result<(), AppError> {
+/// Tells of a task that has waited for as long as it says itself, or as a written rule of its lanes says.
+pub(crate) fn warn_of_task(app: &App, task: &Task, pass: &mut Pass) -> Result<(), AppError> {
     let now = app.host.now();
     let Some(rule) = wait_rule(app, task).filter(|rule| rule.is_explicit) else { return Ok(()) };
     let Some(from) = told_from(task, &rule) else { return Ok(()) };
@@ -71,7 +73,10 @@ fn warn_of_task(app: &App, task: &Task, pass: &mut Pass) -> Result<(), AppError>
         let views = app.holders(&rule.lane).unwrap_or_default();
         let is_living = |view: &&LockView| !view.verdict.is_stale();
         let held_by = views.iter().find(is_living).and_then(LockView::holder);
-        let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: 1, held_by };
+        // Without a time of its own it is the first of its queue.
+        let ahead = if task.warns_at().is_some() { position(app, task)? } else { 0 };
+        let ahead = usize::try_from(ahead).unwrap_or(usize::MAX);
+        let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: ahead.saturating_add(1), held_by };
         app.store.note(&wait.event(Event::of(WAIT_WARNING, task)));
     }
     Ok(())
@@ -88,22 +93,31 @@ pub(super) fn warn_at_claim(app: &App, task: &Task) {
     app.store.note(&wait.event(Event::of(WAIT_WARNING, task)));
 }
 
+/// The rule by which a task is told: what it says itself comes before the rules of its lanes.
 fn wait_rule(app: &App, task: &Task) -> Option<WaitRule> {
-    rule_of(&config(app), &task.all_lanes())
+    let of_lanes = rule_of(&config(app), &task.all_lanes())?;
+    let own = task.warns_at().map(|at| u64::try_from(at.ms_since(task.due_since())).unwrap_or(0));
+    Some(match own {
+        Some(after_ms) => WaitRule { after_ms, is_explicit: true, ..of_lanes },
+        None => of_lanes,
+    })
 }
 
-/// `on_wait` of the lane of an event that tells of a long wait, as a hook of its own.
+/// `on_wait` of the task or the lane of an event that tells of a long wait, as a hook of its own.
 pub(super) fn wait_command(app: &App, record: &Record) -> Option<Hook> {
     let lane = LaneName::parse(record.text("rule").filter(|_| record.kind == WAIT_WARNING)?).ok()?;
-    let command = config(app).on_wait(&lane)?;
+    let task = record.task.and_then(|id| app.store.find(id).ok().flatten()).map(|(_, task)| task);
+    let own = task.and_then(|task| Some((format!("on-wait-{}", task.id), task.terms.on_wait?, task.cwd)));
+    let of_lane = || Some((format!("on-wait-{lane}"), config(app).on_wait(&lane)?, "/".to_owned()));
+    let (name, command, cwd) = own.or_else(of_lane)?;
     Some(Hook {
-        name: format!("on-wait-{lane}"),
+        name,
         event: "wait.warning".to_owned(),
         action: Action::Command(vec!["/bin/sh".to_owned(), "-c".to_owned(), command]),
         user: None,
         lane: None,
         timeout_ms: HOOK_TIMEOUT_MS,
-        cwd: "/".to_owned(),
+        cwd,
         added_at: record.at,
         by: None,
     })

@@ -126,6 +126,8 @@ fn task_line(line: &str) -> Result<NewTask, String> {
             "max_backoff" => task.terms.most_backoff = Some(amount(&key, value)?),
             "on_interrupt" => task.terms.on_interrupt = Some(interruption(&text(&key, value)?)?),
             "on_finish" => task.terms.on_finish = Some(text(&key, value)?),
+            "warn_after" => task.terms.warn_after = Some(amount(&key, value)?),
+            "on_wait" => task.terms.on_wait = Some(text(&key, value)?),
             "log_sample" => task.terms.log_sample = Some(amount(&key, value)?),
             "slots" => task.terms.slots = Some(number(&key, &value)?),
             "reuse" => task.terms.reuse = Some(text(&key, value)?),
@@ -152,6 +154,8 @@ fn option_of(key: &str) -> &str {
         "max-backoff" => "max_backoff",
         "on-interrupt" => "on_interrupt",
         "on-finish" => "on_finish",
+        "warn-after" => "warn_after",
+        "on-wait" => "on_wait",
         "log-sample" => "log_sample",
         other => other,
     }

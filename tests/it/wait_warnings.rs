@@ -140,3 +140,39 @@ fn an_overdue_task_is_ended_only_where_the_rule_of_its_lane_says_so() {
     place.until_status(&second, "completed");
     assert!(place.json(&["show", &first]).to_string().contains("past its limit"));
 }
+
+#[test]
+fn a_task_with_a_warning_of_its_own_is_told_once_wherever_it_stands_in_its_queue() {
+    let place = Place::new();
+    let first = holder(&place);
+    place.enqueue(&["-u", "bob", "-l", "build", "--", "true"]);
+    let command = "echo $LUZIA_TASK_ID $LUZIA_EVENT >>$PLACE/told";
+    let own = ["-u", "bob", "-l", "build", "--warn-after", "300ms", "--on-wait", command, "--", "true"];
+    let third = place.enqueue(&own);
+    let by_default = place.enqueue(&["-u", "bob", "-l", "build", "--on-wait", "true", "--", "true"]);
+    until("the wait is told", || {
+        place.ok(&["dispatch", "--once"]);
+        (!warnings(&place).is_empty()).then_some(())
+    });
+    let told = warnings(&place);
+    let data = &told[0]["data"];
+    assert_eq!((told.len(), &told[0]["task"], &data["after_ms"]), (1, &json!(third), &json!(300)), "{told:?}");
+    assert_eq!((&data["position"], &data["waited_ms"].as_u64().is_some_and(|ms| ms >= 300)), (&json!(2), &true));
+    until("the command has run", || place.path("told").exists().then_some(()));
+    until("the other one is told", || {
+        place.ok(&["list"]);
+        warnings(&place).iter().any(|event| event["task"] == json!(by_default)).then_some(())
+    });
+    place.open_gate("go");
+    place.drain();
+    let of_third = warnings(&place).iter().filter(|event| event["task"] == json!(third)).count();
+    assert_eq!(
+        (of_third, std::fs::read_to_string(place.path("told")).unwrap()),
+        (1, format!("{third} wait.warning\n"))
+    );
+    let shown = place.show(&third);
+    assert_eq!((&shown["warn_after_ms"], &shown["on_wait"]), (&json!(300), &json!(command)));
+    assert_eq!(place.status(&first), "completed");
+    place.luzia(&["enqueue", "--on-wait", "echo {{x}}", "--", "true"]).coded(2);
+    place.luzia(&["enqueue", "--warn-after", "soon", "--", "true"]).coded(2);
+}

@@ -277,6 +277,8 @@ fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
         ("--max-backoff", new.terms.most_backoff.is_some()),
         ("--on-interrupt", new.terms.on_interrupt.is_some()),
         ("--on-finish", new.terms.on_finish.is_some()),
+        ("--warn-after", new.terms.warn_after.is_some()),
+        ("--on-wait", new.terms.on_wait.is_some()),
         ("--log-sample", new.terms.log_sample.is_some()),
         ("--slots", new.terms.slots.is_some()),
         ("--reuse", new.terms.reuse.is_some()),

@@ -6,6 +6,7 @@ use crate::app::cron::slots::make_due_slots;
 use crate::app::pass::Pass;
 use crate::app::queue::accepted::{although, not_recorded};
 use crate::app::queue::cancel::request_end;
+use crate::app::wait_warnings::warn_of_task;
 use crate::app::{App, AppError, config_reload};
 use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::policy::hold::{pause_of, start_limit};
@@ -34,6 +35,10 @@ pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp
                 if !is_over && place == Place::Parked {
                     unpark_if_free(app, &task, now, pass)?;
                 }
+            }
+            Some((Place::Pending, task)) if task.warns_at() == Some(at) => {
+                warn_of_task(app, &task, pass)?;
+                app.store.clear_timer(&Timer::of(id, at))?;
             }
             Some((Place::Parked, task)) => {
                 let is_settled = unpark_if_free(app, &task, now, pass)?;

@@ -11,7 +11,8 @@ pub(crate) fn check_places(task: &Task) -> Result<(), AppError> {
     let actions = task.stepwise.iter().flat_map(|stepwise| &stepwise.actions);
     let wrong = std::iter::once(&task.command).chain(actions).find_map(|command| misplaced(command));
     wrong.map_or(Ok(()), |Misplaced { fault, hint, .. }| Err(AppError::usage(fault).hint(hint)))?;
-    task.terms.on_finish.as_deref().map_or(Ok(()), |line| check_line("on-finish", line))
+    let lines = [("on-finish", &task.terms.on_finish), ("on-wait", &task.terms.on_wait)];
+    lines.iter().try_for_each(|(option, line)| line.as_deref().map_or(Ok(()), |line| check_line(option, line)))
 }
 
 /// Refuses a line for the shell, the value of an option, that has the place of a variable.

@@ -60,6 +60,14 @@ pub struct TermOptions {
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub on_finish: Option<String>,
 
+    /// Tell the event wait_warning once when the task has waited this long for its lanes
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    pub warn_after: Option<String>,
+
+    /// Run this shell line once then, or after 2s without --warn-after; it gets what a hook gets
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub on_wait: Option<String>,
+
     /// Log the prompt and the end of the output of this share of the starts, from 0 to 1, as events
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub log_sample: Option<String>,
@@ -90,6 +98,8 @@ impl TermOptions {
             most_backoff: self.max_backoff.clone(),
             on_interrupt: self.on_interrupt,
             on_finish: self.on_finish.clone(),
+            warn_after: self.warn_after.clone(),
+            on_wait: self.on_wait.clone(),
             log_sample: self.log_sample.clone(),
             reuse: self.reuse.clone(),
             slots: self.slots,

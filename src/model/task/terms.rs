@@ -1,8 +1,9 @@
 //! What few tasks ask for. A record that has none of it has no member for it.
 
 use super::{Task, TaskId};
+use crate::model::config::WARN_AFTER_MS;
 use crate::model::record::{as_word, note};
-use crate::model::{LaneName, Name};
+use crate::model::{LaneName, Name, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The first pause between two attempts of a task that names none, in milliseconds (S2.20).
@@ -118,6 +119,12 @@ pub struct Terms {
     /// A shell command that is run once when the task is over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_finish: Option<String>,
+    /// After how long its wait for its lanes is told, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warn_after_ms: Option<u64>,
+    /// A shell command that is run once when its wait is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_wait: Option<String>,
     /// Of how many of a million starts the prompt and the answer are logged.
     #[serde(rename = "log_sample_ppm", skip_serializing_if = "Option::is_none")]
     pub log_sample: Option<u32>,
@@ -130,6 +137,13 @@ pub struct Terms {
 }
 
 impl Task {
+    /// The moment at which its wait is told, where it has a time of its own for that.
+    pub fn warns_at(&self) -> Option<Timestamp> {
+        let Terms { warn_after_ms, on_wait, .. } = &self.terms;
+        let after = warn_after_ms.or(on_wait.as_ref().map(|_| WARN_AFTER_MS))?;
+        Some(self.due_since().plus_ms(i64::try_from(after).unwrap_or(i64::MAX)))
+    }
+
     /// How many slots of one of its lanes the task takes: all of them, or none.
     pub fn slots_of(&self, lane: &LaneName) -> u32 {
         self.terms.slot_count.filter(|_| lane.is_capacity_lane()).unwrap_or(1)

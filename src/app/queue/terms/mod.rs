@@ -44,6 +44,10 @@ pub struct NewTerms {
     pub on_interrupt: Option<OnInterrupt>,
     /// `--on-finish`.
     pub on_finish: Option<String>,
+    /// `--warn-after`.
+    pub warn_after: Option<String>,
+    /// `--on-wait`.
+    pub on_wait: Option<String>,
     /// `--log-sample`.
     pub log_sample: Option<String>,
     /// `--reuse`.
@@ -101,12 +105,16 @@ pub(crate) fn terms_of(
         ),
         on_interrupt: asked.on_interrupt.unwrap_or(on_interrupt),
         on_finish: asked.on_finish.clone(),
+        warn_after_ms: positive("warn-after", asked.warn_after.as_deref())?,
+        on_wait: asked.on_wait.clone(),
         slot_count: slots::count_of(asked.slots)?,
         log_sample: asked.log_sample.as_deref().map(sample).transpose()?,
         ..Terms::default()
     };
-    if terms.on_finish.as_deref().is_some_and(|line| line.contains('\0') || line.len() > MOST_COMMAND_BYTES) {
-        return Err(AppError::usage(format!("a command of --on-finish has at most {MOST_COMMAND_BYTES} bytes")));
+    for (option, line) in [("on-finish", &terms.on_finish), ("on-wait", &terms.on_wait)] {
+        if line.as_deref().is_some_and(|line| line.contains('\0') || line.len() > MOST_COMMAND_BYTES) {
+            return Err(AppError::usage(format!("a command of --{option} has at most {MOST_COMMAND_BYTES} bytes")));
+        }
     }
     let key = subject::key_of(new, command, cwd, terms.subject.as_deref())?;
     Ok((terms, key))

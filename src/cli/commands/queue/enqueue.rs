@@ -128,7 +128,7 @@ Lines of --from:
   steps                   an array, as in the file of --steps
   steps_per_run, max_steps
                           a whole number
-  shell, prompt, goal, group, reuse, on_finish
+  shell, prompt, goal, group, reuse, on_finish, on_wait
                           a string
   user, project, cwd      a string
   key, label, at          a string
@@ -138,7 +138,7 @@ Lines of --from:
                           an array of strings or numbers, or one of them alone
   priority, retries, slots
                           a whole number
-  in, timeout, grace, start_within, fresh, backoff, max_backoff
+  in, timeout, grace, start_within, fresh, backoff, max_backoff, warn_after
                           a string as DUR, or a number of seconds
   on_interrupt            \"retry\" or \"fail\"
   log_sample              a number from 0 to 1

@@ -27,6 +27,8 @@ pub fn extend(members: &mut Map<String, Value>, task: &Task) {
         ("max_backoff_ms", terms.most_backoff_ms.map(Value::from)),
         ("on_interrupt", Some(&terms.on_interrupt).filter(|one| is_unusual(one)).map(|one| one.word().into())),
         ("on_finish", on_finish.as_deref().map(Value::from)),
+        ("warn_after_ms", terms.warn_after_ms.map(Value::from)),
+        ("on_wait", terms.on_wait.as_deref().map(Value::from)),
         ("log_sample", log_sample.map(|share| json!(f64::from(share) / 1_000_000.0))),
         ("slot_count", terms.slot_count.map(Value::from)),
         ("reuses", terms.reuses.map(|id| id.to_string().into())),

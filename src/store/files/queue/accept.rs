@@ -114,6 +114,9 @@ impl FileStore {
         if let Some(at) = task.start_by {
             self.set_timer(&Timer::of(task.id, at))?;
         }
+        if let Some(at) = task.warns_at() {
+            self.set_timer(&Timer::of(task.id, at))?;
+        }
         if let Some(parent) = task.parent.filter(|_| task.ends_with_parent) {
             self.mark_after(task.id, parent)?;
         }

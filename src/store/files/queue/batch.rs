@@ -181,7 +181,7 @@ fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) 
     for task in pending() {
         let (all, is_plain) = folders.entry(key_of(task)).or_insert_with(|| (Vec::new(), true));
         all.push(task);
-        *is_plain &= task.lanes.is_empty() && task.start_by.is_none();
+        *is_plain &= task.lanes.is_empty() && task.start_by.is_none() && task.warns_at().is_none();
     }
     let mut portions = Vec::new();
     for (task, is_parked) in tasks.iter().zip(parked) {

@@ -239,7 +239,7 @@ impl FileStore {
     }
 
     pub(crate) fn drop_hints(&self, task: &Task) -> Result<()> {
-        for at in [task.start_by, task.due_at, task.wakes_at()].into_iter().flatten() {
+        for at in [task.start_by, task.due_at, task.wakes_at(), task.warns_at()].into_iter().flatten() {
             self.clear_timer(&Timer::of(task.id, at))?;
         }
         let parent = task.parent.filter(|_| task.ends_with_parent);

@@ -157,6 +157,8 @@ impl Page<'_, '_> {
         });
         self.maybe("Then", moved);
         self.maybe("On finish", terms.on_finish.as_deref());
+        self.maybe("Warn after", terms.warn_after_ms.map(format_duration).as_deref());
+        self.maybe("On wait", terms.on_wait.as_deref());
         self.maybe("Reuses", terms.reuses.map(|id| format!("the variables of {id}")).as_deref());
     }
 

@@ -42,9 +42,19 @@ fn a_task_reads_back_with_what_it_does_not_know() {
 fn terms_read_back_and_have_no_member_where_there_are_none() {
     let bare = task(3);
     let text = String::from_utf8(encode_task(&bare).expect("it encodes")).expect("text");
-    for member in
-        ["after_any", "group", "subject", "stable", "backoff", "on_", "log_sample", "reuses", "dependency", "slot_"]
-    {
+    for member in [
+        "after_any",
+        "group",
+        "subject",
+        "stable",
+        "backoff",
+        "on_",
+        "warn_",
+        "log_sample",
+        "reuses",
+        "dependency",
+        "slot_",
+    ] {
         assert!(!text.contains(&format!("\"{member}")), "{member} in {text}");
     }
     let terms = Terms {
@@ -58,6 +68,8 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
         most_backoff_ms: Some(9),
         on_interrupt: OnInterrupt::Fail,
         on_finish: Some("true".into()),
+        warn_after_ms: Some(7),
+        on_wait: Some("true".into()),
         log_sample: Some(100_000),
         reuses: Some(TaskId(1)),
         slot_count: Some(3),
@@ -70,6 +82,7 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
     for (sound, wrong) in [
         ("\"on_interrupt\":\"fail\"", "\"on_interrupt\":\"maybe\""),
         ("\"backoff_ms\":5", "\"backoff_ms\":18446744073709551615"),
+        ("\"on_wait\":\"true\"", "\"on_wait\":\"\\u0000\""),
         ("\"on_finish\":\"true\"", "\"on_finish\":\"\\u0000\""),
         ("\"after_any\":[\"task_1\"]", "\"after_any\":[\"1x\"]"),
         ("\"slot_count\":3", "\"slot_count\":0"),

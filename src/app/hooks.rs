@@ -1,49 +1,26 @@
-//! `hook`: what people want to be run when something happens. The process that caused an event runs its hooks, when that is durable
-//! and no lock of luzia is held any more. A hook that fails is told of and changes nothing; `before` and `after` are the
-//! supervisor's.
+//! `hook`: what people want to be run when something happens. The process that caused an event runs its hooks when that is durable
+//! and no lock of luzia is held any more, or hands them to a process of its own where it has more to do. A hook that fails is told
+//! of and changes nothing; `before` and `after` are the supervisor's.
+
+mod added;
 
 use super::{App, AppError, Code, Kind};
+use crate::app::config_reload::follow_control;
 use crate::app::wait_warnings::{WAIT_WARNING, wait_command};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
 use crate::model::{Task, TaskId};
 use crate::os::{Called, Exit};
 use crate::policy::analytics::record::Record;
-use crate::policy::hooks::{AFTER, BEFORE, event_name, fires, payload};
-use crate::store::{Event, ReadEvent};
+use crate::policy::hooks::{fires, payload};
+use crate::store::{Event, Hold, ReadEvent};
 use serde_json::json;
 use std::time::Duration;
 
 pub use crate::policy::hooks::EVENTS;
+pub use added::{NewHook, add_hook, hooks, remove_hooks};
 
-/// The longest time that a hook may take, in milliseconds.
-const LONGEST_MS: u64 = 3_600_000;
-/// The longest name of a hook, in bytes.
-const MOST_NAME: usize = 64;
-/// Most hooks of a state directory.
-const MOST_HOOKS: usize = 100;
-
-/// A hook that is to be added.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct NewHook {
-    /// The event, as it was written.
-    pub event: String,
-    /// Its name; by default made of the event.
-    pub name: Option<String>,
-    /// The command; empty where there is a URL.
-    pub command: Vec<String>,
-    /// The URL to post to.
-    pub url: Option<String>,
-    /// Only for this user.
-    pub user: Option<String>,
-    /// Only for this lane.
-    pub lane: Option<String>,
-    /// How long it may take, in milliseconds.
-    pub timeout_ms: Option<u64>,
-    /// The working directory of the caller.
-    pub cwd: String,
-    /// Who adds it.
-    pub by: Option<String>,
-}
+/// The pause between two looks for a place among the hooks that run.
+const LOOK_FOR_PLACE: Duration = Duration::from_millis(20);
 
 fn last_command_name(id: TaskId) -> String {
     format!("on-finish-{id}")
@@ -59,74 +36,14 @@ pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
     task.terms.on_finish.is_some() && is_over && !events.iter().any(is_end)
 }
 
-/// Adds a hook, and gives it.
-pub fn add_hook(app: &App, new: NewHook) -> Result<Hook, AppError> {
-    let event = event_name(&new.event).ok_or_else(|| unknown_event(&new.event))?;
-    let action = action_of(&new)?;
-    if [BEFORE, AFTER].contains(&event) && matches!(action, Action::Url(_)) {
-        return Err(AppError::usage(format!("\"{event}\" runs in the context of a task, and takes a command"))
-            .hint("curl can be that command; nothing was added"));
-    }
-    let timeout_ms = new.timeout_ms.unwrap_or(HOOK_TIMEOUT_MS);
-    if !(1..=LONGEST_MS).contains(&timeout_ms) {
-        return Err(AppError::usage("--timeout must be longer than 0, and an hour at most").hint("nothing was added"));
-    }
-    if let Some(name) = &new.name {
-        check_name(name)?;
-    }
-    app.store.prepare()?;
-    let added_at = app.host.now();
-    app.store.change_hooks::<_, AppError>(|hooks| {
-        if hooks.len() >= MOST_HOOKS {
-            return Err(AppError::new(Kind::No, Code::TooManyHooks, format!("there are {MOST_HOOKS} hooks already"))
-                .next("luzia hook list"));
-        }
-        let name = new.name.clone().unwrap_or_else(|| free_name(event, hooks));
-        if hooks.iter().any(|hook| hook.name == name) {
-            return Err(AppError::new(Kind::No, Code::HookExists, format!("there is a hook \"{name}\" already"))
-                .hint("nothing was changed; `luzia hook rm` removes it")
-                .next("luzia hook list"));
-        }
-        let NewHook { user, lane, cwd, by, .. } = new.clone();
-        let hook = Hook { name, event: event.to_owned(), action, user, lane, timeout_ms, cwd, added_at, by };
-        hooks.push(hook.clone());
-        Ok(hook)
-    })
-}
-
-/// Every hook, in the order in which they were added.
-pub fn hooks(app: &App) -> Result<Vec<Hook>, AppError> {
-    if !app.store.has_layout()? {
-        return Ok(Vec::new());
-    }
-    Ok(app.store.hooks()?)
-}
-
-/// Removes hooks by their names: all of them, or none.
-pub fn remove_hooks(app: &App, names: &[String]) -> Result<Vec<Hook>, AppError> {
-    let absent = |name: &String| {
-        let shown: String = name.chars().take(80).collect();
-        AppError::not_found(Code::HookNotFound, format!("there is no hook \"{shown}\""))
-            .hint("nothing was removed")
-            .next("luzia hook list")
-    };
-    if !app.store.has_layout()? {
-        return names.first().map_or_else(|| Ok(Vec::new()), |name| Err(absent(name)));
-    }
-    app.store.change_hooks(|hooks| {
-        if let Some(name) = names.iter().find(|name| hooks.iter().all(|hook| hook.name != **name)) {
-            return Err(absent(name));
-        }
-        let is_meant = |hook: &Hook| names.contains(&hook.name);
-        let gone = hooks.iter().filter(|hook| is_meant(hook)).cloned().collect();
-        hooks.retain(|hook| !is_meant(hook));
-        Ok(gone)
-    })
-}
-
 /// The hooks that are to be run for what this process has done since the last call.
 pub(crate) fn due_hooks(app: &App, say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
     let told = app.store.take_told();
+    due_of(app, &told, say)
+}
+
+/// The hooks that are to be run for events.
+fn due_of(app: &App, told: &[ReadEvent], say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
     if told.is_empty() || app.is_for_hook {
         return Vec::new();
     }
@@ -149,6 +66,32 @@ pub(crate) fn due_hooks(app: &App, say: &mut dyn FnMut(&str)) -> Vec<(Hook, Reco
         meant.into_iter().map(move |hook| (hook, record.clone()))
     };
     records.flat_map(of_record).collect()
+}
+
+/// Lets a process of its own run the hooks for what this process has done since the last call, so that no hook delays what
+/// this process goes on with. Gives that process, where there is something to run.
+pub fn hand_hooks_over(app: &App, say: &mut dyn FnMut(&str)) -> Option<u32> {
+    let told = app.store.take_told();
+    if due_of(app, &told, say).is_empty() {
+        return None;
+    }
+    let args: Vec<String> = app.same_place.iter().cloned().chain(["run-hooks".to_owned()]).collect();
+    match app.store.launch_with_events(&args, &told) {
+        Ok(pid) => Some(pid),
+        Err(error) => {
+            say(&format!("warning: no hooks were run: {error}"));
+            None
+        }
+    }
+}
+
+/// Runs the hooks for the events that another process has handed over. Those that fail stand among the events.
+pub fn run_handed_over(app: &App) -> Result<(), AppError> {
+    // Without rules that read, the hooks run all the same.
+    let _ = follow_control(app);
+    let told = app.store.given_events()?;
+    run_due(app, &due_of(app, &told, &mut |_| {}), &mut |_| {});
+    Ok(())
 }
 
 /// The command that a task of which an event says that it is over asked for (`--on-finish`), as a hook of its own.
@@ -185,9 +128,9 @@ pub fn run_hooks(app: &App, say: &mut dyn FnMut(&str)) {
     run_due(app, &due, say);
 }
 
-/// Like `run_hooks`, for a process that tells of what failed as of what it tries again.
-pub(crate) fn run_hooks_telling(app: &App, tell: &mut dyn FnMut(&AppError)) {
-    run_hooks(app, &mut |text| {
+/// Like [`hand_hooks_over`], for a process that tells of what failed as of what it tries again.
+pub(crate) fn hand_hooks_over_telling(app: &App, tell: &mut dyn FnMut(&AppError)) {
+    hand_hooks_over(app, &mut |text| {
         let text = text.strip_prefix("warning: ").unwrap_or(text);
         tell(
             &AppError::new(Kind::Unavailable, Code::HookFailed, text)
@@ -215,6 +158,7 @@ fn run_hook(app: &App, hook: &Hook, record: &Record) -> Result<(), String> {
         input: input.as_bytes(),
         time: Duration::from_millis(hook.timeout_ms),
     };
+    let _place = place_of_hook(app);
     let begun_ms = app.host.boot_ms();
     let why = match app.host.call(&called) {
         Ok((Exit::Code(0), _)) => None,
@@ -235,49 +179,15 @@ fn run_hook(app: &App, hook: &Hook, record: &Record) -> Result<(), String> {
     why.map_or(Ok(()), Err)
 }
 
-fn unknown_event(word: &str) -> AppError {
-    let shown: String = word.chars().take(80).collect();
-    let near = EVENTS.iter().map(|(name, ..)| *name).find(|name| {
-        let bare = name.rsplit_once('.').map_or(*name, |(_, bare)| bare);
-        !word.is_empty() && (bare.starts_with(word) || word.ends_with(bare) || word.contains(bare))
-    });
-    let names: Vec<&str> = EVENTS.iter().map(|(name, ..)| *name).collect();
-    AppError::usage(format!("there is no event \"{shown}\" for hooks")).hint(match near {
-        Some(near) => format!("did you mean {near}? nothing was added"),
-        None => format!("one of {}; nothing was added", names.join(", ")),
-    })
-}
-
-fn action_of(new: &NewHook) -> Result<Action, AppError> {
-    match (&new.url, new.command.is_empty()) {
-        (Some(url), true) => {
-            let is_plain = url.starts_with("http://") || url.starts_with("https://");
-            if !is_plain || url.chars().any(|c| c.is_control() || c.is_whitespace()) {
-                return Err(AppError::usage("--url must begin with http:// or https://, and have no spaces")
-                    .hint("nothing was added"));
-            }
-            Ok(Action::Url(url.clone()))
+/// Waits until fewer than the most hooks run. Where no place can be made, as on a full disk, nothing is waited for.
+fn place_of_hook(app: &App) -> Option<Hold> {
+    loop {
+        match app.store.hook_place() {
+            Ok(None) => app.host.sleep(LOOK_FOR_PLACE),
+            Ok(place) => return place,
+            Err(_) => return None,
         }
-        (None, false) => Ok(Action::Command(new.command.clone())),
-        _ => Err(AppError::usage("a hook runs a command or posts to a URL")
-            .hint(format!("luzia hook add {} -- notify-send done; or --url URL; nothing was added", new.event))),
     }
-}
-
-fn check_name(name: &str) -> Result<(), AppError> {
-    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if name.is_empty() || name.len() > MOST_NAME || name.starts_with('-') || !name.chars().all(is_good) {
-        return Err(AppError::usage("the name of a hook has letters, digits, dots, dashes and underscores")
-            .hint("nothing was added"));
-    }
-    Ok(())
-}
-
-/// The event itself, or the first number behind it that is free.
-fn free_name(event: &str, hooks: &[Hook]) -> String {
-    let is_free = |name: &String| hooks.iter().all(|hook| hook.name != *name);
-    let names = (1..).map(|number| if number == 1 { event.to_owned() } else { format!("{event}-{number}") });
-    names.into_iter().find(is_free).unwrap_or_else(|| event.to_owned())
 }
 
 fn ended(exit: Exit) -> String {

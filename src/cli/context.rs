@@ -98,6 +98,7 @@ pub(super) fn needs_rules(command: &Command) -> bool {
         command,
         Command::Supervise { .. }
             | Command::KeepSession { .. }
+            | Command::RunHooks
             | Command::Cancel(_)
             | Command::Wait(_)
             | Command::Logs(_)

@@ -15,7 +15,7 @@ use super::output::messages;
 use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, daemon_ended, ended, interrupts};
-use crate::app::hooks::run_hooks;
+use crate::app::hooks::{hand_hooks_over, run_handed_over, run_hooks};
 use crate::app::locks::keeper::keep_session;
 use crate::app::look::logs::Stream;
 use crate::app::pass::supervise::supervise;
@@ -224,7 +224,11 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
                 ));
             }
             let answer = run_in(cli, &app, console, &found).map_err(|error| with_lock_instead(error, command));
-            run_hooks(&app, &mut |text| console.say(text));
+            if runs_hooks(command) {
+                run_hooks(&app, &mut |text| console.say(text));
+            } else {
+                hand_hooks_over(&app, &mut |text| console.say(text));
+            }
             answer
         }
     }
@@ -256,13 +260,33 @@ fn with_lock_instead(mut error: anyhow::Error, command: &Command) -> anyhow::Err
 /// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).
 fn fires_timers(command: &Command) -> bool {
     let passes = matches!(command, Command::Run(_) | Command::Attach(_) | Command::Dispatch(_) | Command::Daemon(_));
-    let is_own = matches!(command, Command::Supervise { .. } | Command::KeepSession { .. });
+    let is_own = matches!(command, Command::Supervise { .. } | Command::KeepSession { .. } | Command::RunHooks);
     let is_inside = matches!(command, Command::Step(_) | Command::Await(_) | Command::Beat(_) | Command::Finish(_));
     let is_of_locks = matches!(
         command,
         Command::Lock(_) | Command::Guard(_) | Command::Acquire(_) | Command::Renew(_) | Command::Release(_)
     );
     !(passes || is_own || is_inside || is_of_locks || matches!(command, Command::Hook(_) | Command::Simulate(_)))
+}
+
+/// Whether a command runs the hooks for what it did itself, and ends after them: those that were called to change something.
+fn runs_hooks(command: &Command) -> bool {
+    let of_tasks = matches!(
+        command,
+        Command::Enqueue(_)
+            | Command::Cancel(_)
+            | Command::Pause(_)
+            | Command::Resume(_)
+            | Command::Edit(_)
+            | Command::Retry(_)
+            | Command::Emit(_)
+            | Command::Cron(_)
+    );
+    of_tasks
+        || matches!(
+            command,
+            Command::Acquire(_) | Command::Release(_) | Command::CleanupStale(_) | Command::Supervise { .. }
+        )
 }
 
 /// Runs a command in a state directory.
@@ -322,6 +346,10 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         Command::Supervise { task, recover } => {
             let mut is_told_to_end = || real::take(real::Caught::Terminate);
             supervise(app, app.task_id(task)?, *recover, &mut is_told_to_end)?;
+            Ok(Exit::Done.code())
+        }
+        Command::RunHooks => {
+            run_handed_over(app)?;
             Ok(Exit::Done.code())
         }
         Command::KeepSession { pid, start, key } => {

@@ -1,6 +1,7 @@
 //! `luzia hook`: what is run when something happens, by whom, and that it changes nothing.
 
-use crate::support::{Place, until};
+use crate::support::{Place, lines as texts, signal, until};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -54,7 +55,7 @@ fn a_hook_knows_its_event_and_task_and_runs_where_it_was_added() {
 fn a_hook_that_fails_or_takes_too_long_is_told_of_and_changes_nothing() {
     let place = Place::new();
     place.ok(&["hook", "add", "task.enqueued", "--name", "bad", "--", "sh", "-c", "echo broken >&2; exit 7"]);
-    place.ok(&["hook", "add", "task.enqueued", "--name", "gone", "--", "/no/such/program"]);
+    place.ok(&["hook", "add", "task.enqueued", "--name", "gone", "--no-check", "--", "/no/such/program"]);
     place.ok(&["hook", "add", "task.enqueued", "--name", "slow", "--timeout", "100ms", "--", "sleep", "60"]);
     let ran = place.ok(&["enqueue", "-u", "a", "--", "true"]);
     assert_eq!(ran.line(), "task_1");
@@ -310,4 +311,89 @@ fn of_hooks_that_are_added_at_once_none_is_lost() {
     let all: Vec<_> = (0..8).map(|_| place.start(&["hook", "add", "alert", "--", "true"])).collect();
     all.into_iter().for_each(|one| drop(one.end().coded(0)));
     assert_eq!(place.json(&["hook", "list"])["items"].as_array().unwrap().len(), 8);
+}
+
+/// A hook that begins, writes a line to `begun`, and takes longer than anybody waits.
+fn endless(place: &Place, event: &str) {
+    place.ok(&["hook", "add", event, "--timeout", "30m", "--", "sh", "-c", "echo $$ >>$PLACE/begun; exec sleep 1200"]);
+}
+
+fn begun(place: &Place) -> usize {
+    texts(&place.path("begun")).len()
+}
+
+#[test]
+fn a_hook_that_sleeps_delays_no_start_of_another_task() {
+    let place = Place::new();
+    endless(&place, "wait.warning");
+    place.ok(&["lanes", "set", "build", "--warn-after", "100ms"]);
+    let gate = place.gate("go");
+    let holder = place.enqueue(&["-u", "a", "-l", "build", "--shell", &format!("echo up >$PLACE/up; read _ <{gate}")]);
+    let daemon = place.start(&["daemon"]);
+    place.until_file("up");
+    let waits = place.enqueue(&["-u", "b", "-l", "build", "--", "true"]);
+    until("the hook has begun", || (begun(&place) == 1).then_some(()));
+    let other = place.enqueue(&["-u", "c", "--", "true"]);
+    place.until_status(&other, "completed");
+    place.open_gate("go");
+    place.until_status(&waits, "completed");
+    assert_eq!(place.status(&holder), "completed");
+    signal(daemon.pid(), Signal::TERM);
+    daemon.end();
+}
+
+#[test]
+fn a_run_with_a_hook_that_sleeps_ends_with_its_task_and_at_a_signal() {
+    let place = Place::new();
+    endless(&place, "task.enqueued");
+    place.start(&["run", "-u", "a", "--", "true"]).end().coded(0);
+    until("the hook has begun", || (begun(&place) == 1).then_some(()));
+    place.ok(&["acquire", "b", "--task", "me", "--ttl", "1h"]);
+    let run = place.start_attentive(&["run", "-u", "b", "--", "true"]);
+    until("the second hook has begun", || (begun(&place) == 2).then_some(()));
+    signal(run.pid(), Signal::TERM);
+    run.end().coded(143);
+    assert_eq!(place.status("task_2"), "cancelled");
+}
+
+#[test]
+fn a_lock_that_waits_takes_its_lane_while_a_hook_sleeps() {
+    let place = Place::new();
+    endless(&place, "lock.waiting");
+    place.ok(&["acquire", "build", "--task", "me", "--ttl", "1h"]);
+    let lock = place.start(&["lock", "-u", "build", "--", "true"]);
+    until("the hook has begun", || (begun(&place) == 1).then_some(()));
+    place.ok(&["release", "build", "me"]);
+    lock.end().coded(0);
+}
+
+#[test]
+fn eight_hooks_run_at_once_and_no_more() {
+    let place = Place::new();
+    let script = "echo $$ >>$PLACE/begun; until test -e $PLACE/go; do sleep 0.05; done";
+    place.ok(&["hook", "add", "task.enqueued", "--timeout", "10m", "--", "sh", "-c", script]);
+    let all: Vec<_> = (0..11).map(|_| place.start(&["enqueue", "-u", "a", "--", "true"])).collect();
+    until("eight have begun", || (begun(&place) == 8).then_some(()));
+    until("all are queued", || (place.json(&["list"])["items"].as_array().unwrap().len() == 11).then_some(()));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(begun(&place), 8);
+    fs::write(place.path("go"), "").unwrap();
+    all.into_iter().for_each(|one| drop(one.end().coded(0)));
+    assert_eq!(begun(&place), 11);
+}
+
+#[test]
+fn a_hook_whose_command_is_not_there_is_refused() {
+    let place = Place::new();
+    for (command, hint) in [
+        (&["no-such-program"][..], "--no-check"),
+        (&["echo hi | cat"], "sh -c 'LINE'"),
+        (&["--cmd", "true"], "options stand before the command"),
+        (&["https://hooks.example.org/x"], "--url https://hooks.example.org/x"),
+    ] {
+        let refused = place.luzia(&[&["hook", "add", "failed"], command].concat()).coded(2);
+        assert!(refused.err.contains(hint) && refused.err.contains("nothing was added"), "{}", refused.err);
+    }
+    assert!(!place.state().join("spool/hooks.json").exists());
+    place.ok(&["hook", "add", "failed", "--no-check", "--", "no-such-program"]);
 }

@@ -2,7 +2,7 @@
 
 use super::reach::own_context;
 use crate::app::config_reload::config;
-use crate::app::hooks::run_hooks_telling;
+use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::pass::Pass;
 use crate::app::pass::news::News;
 use crate::app::{App, AppError, Code, pass};
@@ -105,7 +105,7 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
         if let Some(pass) = &pass {
             log.pass(pass);
         }
-        run_hooks_telling(app, &mut |error| log.failed(error));
+        hand_hooks_over_telling(app, &mut |error| log.failed(error));
         if let Err(error) = news.tell(app, log) {
             log.failed(&error);
         }

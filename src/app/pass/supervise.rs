@@ -4,7 +4,7 @@
 use super::candidates::payer_of;
 use super::wake::wake_dependents;
 use crate::app::config_reload::{follow_config, follow_control};
-use crate::app::hooks::{due_hooks, run_due};
+use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
 use crate::app::loans::see_to_loans;
 use crate::app::pass::{Hand, pass_with};
 use crate::app::steps::waiting::look_at_taken;
@@ -74,7 +74,8 @@ fn see_to(
 ) -> Result<bool, AppError> {
     let begin = app.host.boot_ms();
     let mut pass = || {
-        let supervisors = pass::pass(app).map(|pass| pass.supervisors).unwrap_or_default();
+        let mut supervisors = pass::pass(app).map(|pass| pass.supervisors).unwrap_or_default();
+        supervisors.extend(hand_hooks_over(app, &mut |_| {}));
         has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
         supervisors
     };

@@ -108,34 +108,50 @@ pub(crate) fn check_command(app: &App, new: &NewTask, task: &Task) -> Result<(),
     if new.no_check || task.run_as.is_some() || !task.after.is_empty() {
         return Ok(());
     }
-    let program = task.command.first().map_or("", String::as_str);
-    let Err(error) = app.surroundings.check_program(program, &task.env, &task.cwd) else { return Ok(()) };
     // `run` ends as it would have ended after the wait for its turn.
-    let kind = |kind| if new.is_waited_for { kind } else { Kind::Usage };
+    check_program(app, &task.command, &task.env, &task.cwd)
+        .map_err(|error| if new.is_waited_for { error } else { as_usage(error) })
+}
+
+/// The error of a command line that was refused, as nothing was tried.
+pub(crate) fn as_usage(mut error: AppError) -> AppError {
+    error.0.kind = Kind::Usage;
+    error
+}
+
+/// Refuses a command whose program or directory is not there.
+pub(crate) fn check_program(
+    app: &App,
+    command: &[String],
+    env: &[(Vec<u8>, Vec<u8>)],
+    cwd: &str,
+) -> Result<(), AppError> {
+    let program = command.first().map_or("", String::as_str);
+    let Err(error) = app.surroundings.check_program(program, env, cwd) else { return Ok(()) };
     let later = "--no-check is for one that comes to be before the task starts";
     Err(match error {
         StartError::NotFound(error) => {
-            let hint = if is_shell_line(&task.command) {
+            let hint = if is_shell_line(command) {
                 format!("a shell line is --shell {}", shell_word(program))
-            } else if has_separator(&task.command) {
+            } else if has_separator(command) {
                 "it stands where the command begins: was it the rest of an option's value, as in --timeout 10 minutes?"
                     .to_owned()
             } else {
                 format!("{NAME_A_PROGRAM}; {later}")
             };
             let message = format!("there is no such command: {}", without_code(&error.to_string()));
-            AppError::new(kind(Kind::NoCommand), Code::NoCommand, message).hint(hint)
+            AppError::new(Kind::NoCommand, Code::NoCommand, message).hint(hint)
         }
         StartError::NotExecutable(error) => {
             let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
-            AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message).hint(NAME_AN_EXECUTABLE)
+            AppError::new(Kind::NotExecutable, Code::NotExecutable, message).hint(NAME_AN_EXECUTABLE)
         }
         StartError::Other(error) => {
             let hint = match error.kind() {
                 std::io::ErrorKind::NotFound => format!("name a directory that is there, with --cwd; {later}"),
                 _ => "name a directory that this account can enter, with --cwd".to_owned(),
             };
-            AppError::new(kind(Kind::NotStarted), Code::NoDirectory, without_code(&error.to_string())).hint(hint)
+            AppError::new(Kind::NotStarted, Code::NoDirectory, without_code(&error.to_string())).hint(hint)
         }
         // Such a shortage may be over when the task starts.
         StartError::Short(_) => return Ok(()),

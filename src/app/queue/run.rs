@@ -7,7 +7,7 @@ use super::accepted::after_accepting;
 use super::cancel::{cancel_pending, request_end};
 use crate::app::config_reload::config;
 use crate::app::foresee::{Estimate, QUICK, expected};
-use crate::app::hooks::run_hooks_telling;
+use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::loans::end_loans;
 use crate::app::look::explain;
 use crate::app::look::explain::first_obstacle;
@@ -150,7 +150,7 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
     let mut told = None;
     let mut wished = Wish::GoOn;
     loop {
-        run_hooks_telling(app, &mut |error| audience.failed(error));
+        hand_hooks_over_telling(app, &mut |error| audience.failed(error));
         let wish = match audience.wish() {
             Wish::Unread | Wish::Cancel | Wish::Kill if is_followed(app, id) => Wish::Leave,
             wish => wish,

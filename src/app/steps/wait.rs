@@ -3,7 +3,7 @@
 use super::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
 use super::vars::take_in_vars;
 use super::waiting::{is_kept_in_wait, lanes_kept};
-use crate::app::hooks::run_hooks;
+use crate::app::hooks::hand_hooks_over;
 use crate::app::loans::{end_loans, ends_expected, heed_signals};
 use crate::app::locks::lock::run_here;
 use crate::app::pass::borrowers::lend_to_children;
@@ -226,7 +226,7 @@ fn enter(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), 
     app.store.secure_locks(&app.store.locks_of(task.id, &lanes)?)?;
     app.store.write_waits(&going.waiter, &going.waits)?;
     note("waiting", format!("Execution {} entering WAITING state (waitingFor: {kind})", task.id.0));
-    run_hooks(app, say);
+    hand_hooks_over(app, say);
     say(&format!("luzia: {} waits for {} until {}", task.id, going.open.event, going.open.until));
     Ok(())
 }

@@ -213,6 +213,9 @@ pub enum Command {
         /// The key of the session.
         key: String,
     },
+    /// Runs hooks for the events on its standard input. luzia starts this itself; clap does not know it.
+    #[command(skip)]
+    RunHooks,
     /// Becomes the command of a task in another account. luzia starts this itself; clap does not know it.
     #[command(skip)]
     ExecTask(Vec<String>),
@@ -281,6 +284,7 @@ impl Command {
             Self::Complete(_) => "__complete",
             Self::Supervise { .. } => "supervise",
             Self::KeepSession { .. } => "keep-session",
+            Self::RunHooks => "run-hooks",
             Self::ExecTask(_) => "exec-task",
             Self::ExecPty(_) => "exec-pty",
         }
@@ -332,6 +336,7 @@ fn of_supervisor(args: &[String]) -> Option<Cli> {
             "--state-dir" => &mut globals.state_dir,
             "--config" => &mut globals.config,
             "supervise" => break,
+            "run-hooks" if words.next().is_none() => return Some(Cli { globals, command: Command::RunHooks }),
             "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
             _ => return None,
         };

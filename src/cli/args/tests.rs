@@ -405,7 +405,10 @@ fn the_short_help_of_a_new_task_is_one_screen() {
         assert!(short.contains(&format!(" more options, and examples: luzia {verb} --help")), "{short}");
         let long = answer(&[verb, "--help"]);
         let own = long.split("\nOptions:\n").nth(1).unwrap().split("\nSteps:\n").next().unwrap();
-        assert!(own.contains("      --from ") && !own.contains("      --preempt "), "each option is below its own heading: {own}");
+        assert!(
+            own.contains("      --from ") && !own.contains("      --preempt "),
+            "each option is below its own heading: {own}"
+        );
     }
 }
 

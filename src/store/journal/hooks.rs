@@ -5,14 +5,18 @@ use super::{Event, ReadEvent, decode, encode};
 use crate::model::Timestamp;
 use crate::model::control::hooks::Hook;
 use crate::model::record::{Extra, Version};
+use crate::os::Open;
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
+use crate::store::hold::Hold;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How many hooks run at once in a state directory.
+const MOST_AT_ONCE: usize = 8;
 /// Of how many events a process remembers that hooks are to be run for them. A batch may make a hundred thousand.
 const MOST_REMEMBERED: usize = 1000;
 
@@ -77,6 +81,42 @@ impl FileStore {
         }
         drop(lock);
         Ok(given)
+    }
+
+    /// A place among the hooks that run at once in this state directory; `None` where all are taken.
+    pub fn hook_place(&self) -> Result<Option<Hold>> {
+        for number in 0..MOST_AT_ONCE {
+            let path = layout::hook_place(number);
+            let mut place = self.open_or_make(&path)?;
+            if place.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                return Ok(Some(Hold::of(place)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Starts a process of luzia that is given events, and outlives this one. Gives its pid.
+    pub fn launch_with_events(&self, args: &[String], events: &[ReadEvent]) -> Result<u32> {
+        let path = format!("{}/hooks.{}.{}", layout::TMP, self.host.me.pid, self.host.clock.boot_ms());
+        let lines: String = events.iter().map(|event| format!("{}\n", event.line)).collect();
+        let mut file = self
+            .open(&path, Open::CreateNew(0o600))?
+            .ok_or_else(|| StoreError::io("create", &path)(crate::os::absent()))?;
+        let written = file.write_all(lines.as_bytes()).map_err(StoreError::io("write", &path));
+        let given = written.and_then(|()| self.open(&path, Open::ReadOnly));
+        self.unlink(&path)?;
+        let given = given?.ok_or_else(|| StoreError::io("open", &path)(crate::os::absent()))?;
+        self.host.procs.launch_supervisor(args, given).map_err(StoreError::io("start a process of", self.state_dir()))
+    }
+
+    /// The events that this process was given at its start.
+    pub fn given_events(&self) -> Result<Vec<ReadEvent>> {
+        const WHAT: &str = "standard input";
+        let mut given = self.host.procs.inherited_lock().map_err(StoreError::io("open", WHAT))?;
+        let size = given.meta().map_err(StoreError::io("look at", WHAT))?.size;
+        let most = usize::try_from(size).unwrap_or(usize::MAX);
+        let bytes = given.read_part(0, most).map_err(StoreError::io("read", WHAT))?;
+        Ok(bytes.split(|byte| *byte == b'\n').filter_map(decode).collect())
     }
 
     /// Remembers an event until hooks were run for it.

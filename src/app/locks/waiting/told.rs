@@ -4,7 +4,7 @@ use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
 use crate::app::capacity::bars::Bars;
 use crate::app::config_reload::config;
 use crate::app::foresee::{about, expected_lock};
-use crate::app::hooks::run_hooks;
+use crate::app::hooks::hand_hooks_over;
 use crate::app::locks::release::{held_error, held_text};
 use crate::app::locks::waiting;
 use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
@@ -117,10 +117,7 @@ pub(super) fn warn_of_lock(
     let position = wait.in_line.position().map_or(1, |ahead| ahead + 1);
     let event = LongWait { rule: &rule, waited_ms, position, held_by }.event(Event::new(WAIT_WARNING));
     app.store.note(&event.saying(format!("{} waits", request.holder)));
-    // What was granted is used at once; its hooks are run when the command has ended.
-    if !is_over {
-        run_hooks(app, &mut |text| (wait.tell)(text));
-    }
+    hand_hooks_over(app, &mut |text| (wait.tell)(text));
     Duration::MAX
 }
 
@@ -156,7 +153,7 @@ pub(super) fn tell_wait(app: &App, request: &Request, seen: &Seen, wait: &mut Wa
         let data =
             json!({ "holder": request.holder, "waited_ms": waited, "held_by": holder.and_then(LockView::holder) });
         app.store.note(&Event::new("lock_waiting").in_lane(&need.lane).saying(what).with(data));
-        run_hooks(app, &mut |text| (wait.tell)(text));
+        hand_hooks_over(app, &mut |text| (wait.tell)(text));
     }
     wait.told = Some((waited, state));
 }

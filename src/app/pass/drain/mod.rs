@@ -2,7 +2,7 @@
 //! and for no task that a schedule has made since it began: both may go on for ever.
 
 use super::reach::{is_near, may_start, own_context};
-use crate::app::hooks::run_hooks_telling;
+use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::locks::reentrancy::refuse_draining_inside;
 use crate::app::pass::Pass;
 use crate::app::pass::daemon::{Log, Rhythm, is_passing, pass_patiently, until};
@@ -34,7 +34,7 @@ pub fn drain(app: &App, log: &mut dyn Log) -> Result<(), AppError> {
     while !log.is_ended() {
         let Some(pass) = pass_patiently(app, is_passing, &mut |error| log.failed(error))? else { continue };
         log.pass(&pass);
-        run_hooks_telling(app, &mut |error| log.failed(error));
+        hand_hooks_over_telling(app, &mut |error| log.failed(error));
         if pass.is_quiet() && is_drained(app, &pass, begun)? {
             return ends.finish(app, &mut |task| log.ended(task));
         }

@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 /// `luzia hook`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Run a command, or post to a URL, when something happens. The process that caused the event runs its hooks, when the \
-                  change is durable: a verb at its end, a dispatcher after its pass, a supervisor when its task is over. A \
+    long_about = "Run a command, or post to a URL, when something happens. Its hooks are run when the change is durable: by the verb at \
+                  its end, by the supervisor when its task is over, and for all that goes on meanwhile (dispatch, daemon, \
+                  run, lock, await) by a process of their own, so that they delay no task. At most 8 hooks run at once. A \
                   hook gets the event as JSON on standard input, and LUZIA_EVENT, LUZIA_TASK_ID and LUZIA_HOOK. One that \
                   fails or takes too long is noted as the event hook_failed, and changes nothing. For what luzia does inside a \
                   hook no further hooks are run.\n\n\
@@ -64,6 +65,10 @@ pub enum HookVerb {
         /// How long it may take (30s)
         #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
         timeout: Option<String>,
+
+        /// Do not look whether the program is there
+        #[arg(long)]
+        no_check: bool,
 
         /// The command, executed as it stands
         #[arg(value_name = "CMD", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -171,7 +176,7 @@ pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, consol
 }
 
 fn new_hook(verb: &HookVerb, app: &App, caller: &Caller, account: Account) -> Result<NewHook, AppError> {
-    let HookVerb::Add { event, name: given, url, user, lane, timeout, command } = verb else {
+    let HookVerb::Add { event, name: given, url, user, lane, timeout, no_check, command } = verb else {
         return Ok(NewHook::default());
     };
     let cwd = caller.cwd.clone();
@@ -179,6 +184,8 @@ fn new_hook(verb: &HookVerb, app: &App, caller: &Caller, account: Account) -> Re
         event: event.clone(),
         name: given.clone(),
         command: command.clone(),
+        env: caller.env.to_vec(),
+        no_check: *no_check,
         url: url.clone(),
         user: user.as_deref().map(|user| name("user", user)).transpose()?.map(|user| user.to_string()),
         lane: lane.as_deref().map(|lane| lane_option(app, lane, None)).transpose()?.map(|lane| lane.to_string()),

@@ -126,6 +126,11 @@ pub(crate) fn line(lane_stem: &str) -> String {
     format!("{LOCKS}/{}", line_name(lane_stem))
 }
 
+/// The place of a hook among those that run at once.
+pub(crate) fn hook_place(number: usize) -> String {
+    format!("{SPOOL}/hook.{number}.lock")
+}
+
 /// The mark of a pending task of which it was told that it waits for long.
 pub(crate) fn warned(id: TaskId) -> String {
     format!("{WARNED}/{}", id.0)

@@ -4,7 +4,7 @@
 
 use super::config_reload::{config, control};
 use super::pass::reach::is_near;
-use crate::app::look::explain::position;
+use crate::app::foresee::turns::position;
 use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};

@@ -150,8 +150,8 @@ pub struct Task {
     /// What it is for, in words; the command finds it as LUZIA_GOAL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// The part of the user's share that it belongs to ([`Task::own_share`]), as it was when it was accepted; `None` in
-    /// records of older versions, which stand in queues without one.
+    /// The part of the user's share that it belongs to ([`Task::own_share`], in a group that of its first task), as it was when
+    /// it was accepted; `None` in records of older versions, which stand in queues without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<String>,
     /// Its steps, where its command is started once per step.

@@ -39,12 +39,97 @@ fn lanes_of_one_session_take_turns_and_priority_goes_first() {
 }
 
 #[test]
-fn tasks_in_the_lane_of_their_user_keep_their_order_whatever_session_asked() {
+fn sessions_and_projects_take_turns_in_the_lane_of_their_user() {
+    // S3.12, X24, N11
     let place = Place::new();
-    for (session, word) in [("one", "a1"), ("one", "a2"), ("two", "b1"), ("one", "a3")] {
+    for (session, word) in [("one", "a1"), ("one", "a2"), ("one", "a3"), ("two", "b1"), ("two", "b2")] {
         enqueue_of(&place, session, &["-u", "alice"], word);
     }
-    assert_eq!(drained(&place), "a1 a2 b1 a3");
+    for (project, word) in [("p", "p1"), ("p", "p2"), ("q", "q1")] {
+        place.enqueue(&["-u", "alice", "-p", project, "--", "sh", "-c", "echo $0 >> $PLACE/order", word]);
+    }
+    for word in ["c1", "c2"] {
+        place.enqueue(&["-u", "alice", "--", "sh", "-c", "echo $0 >> $PLACE/order", word]);
+    }
+    assert_eq!(drained(&place), "a1 b1 p1 q1 c1 a2 b2 p2 c2 a3");
+}
+
+#[test]
+fn tasks_of_a_session_go_by_priority_and_their_session_takes_turns() {
+    let place = Place::new();
+    for (session, priority, word) in
+        [("one", "4", "a4"), ("one", "4", "b4"), ("one", "5", "a5"), ("two", "6", "c6"), ("two", "5", "c5")]
+    {
+        enqueue_of(&place, session, &["-u", "alice", "--priority", priority], word);
+    }
+    assert_eq!(drained(&place), "a4 c5 b4 c6 a5");
+}
+
+#[test]
+fn position_explain_and_move_tell_the_order_in_which_sessions_take_turns() {
+    let place = Place::new();
+    for word in ["a1", "a2", "a3", "a4"] {
+        enqueue_of(&place, "one", &["-u", "alice"], word);
+    }
+    let mut command = place.command(&["enqueue", "-u", "alice", "--json", "--", "true"]);
+    command.env("LUZIA_AGENT", "codex").env("LUZIA_SESSION", "two");
+    let told: serde_json::Value = serde_json::from_str(&place.spawn(&mut command).end().coded(0).out).unwrap();
+    assert_eq!(told["position"], 1, "behind a1: {told}");
+    let ahead = |id: &str| place.json(&["explain", id])["reasons"][0]["ahead"].clone();
+    assert_eq!([ahead("task_5"), ahead("task_2"), ahead("task_4")], [json!(1), json!(2), json!(4)]);
+    assert_eq!(place.json(&["explain", "user:alice"])["first"], "task_1");
+    // First of its session, and the session of task 5 takes its turn behind it.
+    let moved = place.ok(&["move", "4", "--first"]);
+    assert!(moved.err.contains("another one may still start first"), "{}", moved.err);
+    assert_eq!([ahead("task_1"), ahead("task_5")], [json!(2), json!(1)]);
+    place.drain();
+    assert_eq!(lines(&place.path("order")).join(" "), "a4 a1 a2 a3");
+    let started: Vec<String> =
+        place.events_named("started").iter().map(|event| event["task"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(started, ["task_4", "task_5", "task_1", "task_2", "task_3"]);
+}
+
+#[test]
+fn a_group_runs_in_a_row_whichever_sessions_ask_for_its_tasks() {
+    // S3.F3
+    let place = Place::new();
+    let grouped = ["-u", "alice", "--group", "g"];
+    let tasks: [(&str, &[&str], &str); 6] = [
+        ("one", &grouped, "g1"),
+        ("two", &grouped[..2], "b1"),
+        ("two", &grouped, "g2"),
+        ("one", &grouped[..2], "a1"),
+        ("one", &grouped, "g3"),
+        ("two", &grouped[..2], "b2"),
+    ];
+    for (session, options, word) in tasks {
+        enqueue_of(&place, session, options, word);
+    }
+    assert_eq!(drained(&place), "g1 g2 g3 b1 b2 a1");
+}
+
+#[test]
+fn a_queue_of_an_older_version_takes_turns_as_one_session() {
+    let place = Place::new();
+    for word in ["a1", "a2", "a3"] {
+        enqueue_of(&place, "one", &["-u", "alice"], word);
+    }
+    // Before sessions took turns in the lane of their user, their tasks stood in one queue, and no record named a session's share.
+    let tier = place.state().join("spool/pending/5");
+    let queue = std::fs::read_dir(&tier).unwrap().next().unwrap().unwrap().file_name().into_string().unwrap();
+    let (stem, rest) = queue.split_once("~s").unwrap();
+    let old = tier.join(format!("{stem}{}", &rest[16..]));
+    std::fs::rename(tier.join(&queue), &old).unwrap();
+    for entry in std::fs::read_dir(&old).unwrap() {
+        let path = entry.unwrap().path();
+        let mut record: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        record.as_object_mut().unwrap().remove("share").unwrap();
+        std::fs::write(&path, record.to_string()).unwrap();
+    }
+    for word in ["b1", "b2"] {
+        enqueue_of(&place, "one", &["-u", "alice"], word);
+    }
+    assert_eq!(drained(&place), "a1 b1 a2 b2 a3");
 }
 
 #[test]

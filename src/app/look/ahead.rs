@@ -1,11 +1,13 @@
 //! Who comes before a task: how many tasks of its user, and for what those wait.
 
-use super::explain::{MOST_AHEAD, Reasons, Wait, queues_of};
+use super::explain::{Reasons, Wait};
+use crate::app::foresee::turns::{MOST_AHEAD, before, queues_of};
 use crate::app::{AppError, Obstacle};
-use crate::model::{Task, TaskId, Tier};
+use crate::model::{Task, TaskId, Turn};
 use crate::policy::admission::obstacles;
 use crate::policy::beyond::{MOST_TRIED, may_pass};
 use crate::store::Place;
+use std::rc::Rc;
 
 impl Reasons<'_> {
     /// How many tasks of its user a task waits for. A pass tries each queue and each tier by itself, so those of another one
@@ -14,38 +16,26 @@ impl Reasons<'_> {
     pub(super) fn ahead_of(&mut self, task: &Task) -> Result<u64, AppError> {
         let queue = task.queue();
         if !self.turns.contains_key(&queue) {
-            self.turns.insert(queue.clone(), queues_of(self.app, task)?);
+            self.turns.insert(queue.clone(), Rc::new(queues_of(self.app, task)?));
         }
-        let (mut turn, mut count, mut parts) = (task.turn(), 0, Vec::new());
-        for (name, turns) in &self.turns[&queue] {
-            let before = &turns[..turns.partition_point(|other| *other < turn)];
-            for tier in Tier::ALL {
-                let of_tier = before.iter().filter(|(priority, _)| priority.tier() == tier);
-                let Some(first) = of_tier.clone().next().copied() else { continue };
-                let ids: Vec<TaskId> = of_tier.map(|(_, (_, id))| *id).collect();
-                parts.push((!(*name == queue && tier == task.priority.tier()), first, ids));
+        let queues = Rc::clone(&self.turns[&queue]);
+        let ids = |turns: &[Turn]| turns.iter().map(|(_, (_, id))| *id).collect::<Vec<TaskId>>();
+        let (own, mut others) = before(self.app, task, &queues, task.turn())?;
+        let mut count = own.len() as u64;
+        if let Some(first) = own.first().filter(|_| count < MOST_AHEAD) {
+            let own = ids(&own);
+            let mut passes = task.takes_user_lane && own.len() <= MOST_TRIED && may_pass(&own, task.id);
+            for id in &own {
+                passes = passes && self.wait_of(*id)? == Wait::Capacity;
+            }
+            if passes {
+                count = 0;
+                others = before(self.app, task, &queues, *first)?.1;
             }
         }
-        // Its own queue first, which tells in whose turn it starts.
-        parts.sort_unstable();
-        for (is_other, first, ids) in parts {
-            let is_own = !is_other;
-            if is_other && first > turn && first.0.tier() == task.priority.tier() {
-                continue;
-            }
-            let gives_way = if !is_own || ids.len() as u64 >= MOST_AHEAD {
-                !is_own && self.is_stuck(&ids, task.takes_user_lane)?
-            } else {
-                let mut passes = task.takes_user_lane && ids.len() <= MOST_TRIED && may_pass(&ids, task.id);
-                for id in &ids {
-                    passes = passes && self.wait_of(*id)? == Wait::Capacity;
-                }
-                passes
-            };
-            if is_own && gives_way {
-                turn = first;
-            }
-            count += if gives_way { 0 } else { ids.len() as u64 };
+        for turns in others {
+            let stuck = self.is_stuck(&ids(&turns), task.takes_user_lane)?;
+            count += if stuck { 0 } else { turns.len() as u64 };
         }
         Ok(count.min(MOST_AHEAD))
     }

@@ -118,7 +118,9 @@ impl World<'_> {
         let tier = task.priority.tier();
         let is_before = |other: &&Task| {
             let is_parked = other.due_at.is_some() || !other.after.is_empty();
-            !is_parked && other.priority.tier() == tier && other.all_lanes().contains(lane)
+            // Sessions take turns in the lane of their user.
+            let takes_turns = lane.is_user() && other.share != task.share;
+            !is_parked && !takes_turns && other.priority.tier() == tier && other.all_lanes().contains(lane)
         };
         let before = self.queued.iter().filter(|_| lane.is_key_lane()).filter(is_before);
         let first = before.map(Task::turn).min()?;

@@ -5,6 +5,7 @@ use super::shortage::standstill;
 use crate::app::capacity::bars::{Bars, bars};
 use crate::app::capacity::{gates, holders};
 use crate::app::config_reload::config;
+use crate::app::foresee::turns::{Queues, first_of_user};
 use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::is_own_task;
 use crate::app::locks::lock::evidence_of;
@@ -23,15 +24,13 @@ use crate::app::steps::wait::{as_seen, is_resume_ready};
 use crate::app::{App, AppError};
 use crate::model::evidence::Reason;
 use crate::model::lock::loan::{Lent, lendable, lent};
-use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
+use crate::model::{Identity, LaneName, LockKind, Status, Target, Task, TaskId, Tier};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::policy::witness::Blind;
 use crate::store::{LineWaiter, LockIndex, LockView};
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// How many tasks ahead of another one are counted; a queue that is longer says "or more".
-pub const MOST_AHEAD: u64 = 10_000;
 /// Among how many lanes with work a task is looked for that only lacks a pass.
 const LANES_LOOKED_AT: usize = 32;
 
@@ -107,9 +106,6 @@ pub(super) enum Wait {
     Own,
 }
 
-/// The queues of a user, each with the turns of its first tasks in their order.
-pub(super) type Queues = Vec<(String, Vec<Turn>)>;
-
 /// The task of a record that a newer version wrote, and what is known of the record.
 type Newer = Option<(TaskId, String)>;
 
@@ -120,8 +116,8 @@ pub struct Reasons<'a> {
     /// The order of the next pass, once somebody asked.
     pub(super) order: Option<Order>,
     lanes: BTreeMap<LaneName, LaneNow>,
-    /// The first tasks that take turns with those of a queue, by the queue's name, in the order of their turn.
-    pub(super) turns: BTreeMap<String, Queues>,
+    /// The queues that take turns with a queue, by its name.
+    pub(super) turns: BTreeMap<String, Rc<Queues>>,
     /// By queue and tier: a record that this version does not read and that is first.
     newer: BTreeMap<(String, Tier), Newer>,
     firsts: Firsts,
@@ -323,10 +319,9 @@ fn explain_lane(app: &App, lane: &LaneName) -> Result<LaneWhy, AppError> {
     }
     why.waiters = list::waiters(app, lane)?;
     why.pending = if lane.is_user() { app.store.lane_depth(lane)? } else { app.store.waiting_in(lane)? };
-    let takes_lane = |queue: &str| QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
     for tier in Tier::ALL {
         let first = if lane.is_user() {
-            app.store.head_of_user(tier, lane, &takes_lane)?.map(|head| head.id)
+            first_of_user(app, lane.key(), tier)?
         } else {
             app.store.first_in(lane, tier)?.map(|(_, (_, id))| id)
         };
@@ -336,42 +331,6 @@ fn explain_lane(app: &App, lane: &LaneName) -> Result<LaneWhy, AppError> {
         }
     }
     Ok(why)
-}
-
-/// The first tasks that take turns with a task: those of its queue, and where it takes its user's lane, those of the user's
-/// other queues that this process could start.
-pub(crate) fn turns_of(app: &App, task: &Task) -> Result<Vec<Turn>, AppError> {
-    Ok(app.store.first_pending(&task.user, MOST_AHEAD, &|queue| takes_turns(app, task, queue))?)
-}
-
-/// Whether the tasks of a queue of its user take turns with a task.
-fn takes_turns(app: &App, task: &Task, queue: &str) -> bool {
-    let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
-    queue == task.queue() || task.takes_user_lane && takes_user_lane && is_near(app, queue).unwrap_or(false)
-}
-
-/// Like `takes_turns`, as `turns_of` by queue. Most users have one.
-pub(super) fn queues_of(app: &App, task: &Task) -> Result<Queues, AppError> {
-    let names = RefCell::new(BTreeSet::new());
-    let all = app.store.first_pending(&task.user, MOST_AHEAD, &|queue| {
-        let counts = takes_turns(app, task, queue);
-        names.borrow_mut().extend(counts.then(|| queue.to_owned()));
-        counts
-    })?;
-    let names = names.into_inner();
-    if names.len() <= 1 {
-        return Ok(vec![(task.queue(), all)]);
-    }
-    let of = |name: String| -> Result<(String, Vec<Turn>), AppError> {
-        let turns = app.store.first_pending(&task.user, MOST_AHEAD, &|queue| *queue == *name)?;
-        Ok((name, turns))
-    };
-    names.into_iter().map(of).collect()
-}
-
-/// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
-pub fn position(app: &App, task: &Task) -> Result<u64, AppError> {
-    Ok(count_before(&turns_of(app, task)?, task))
 }
 
 /// A lock as admission sees it.
@@ -425,10 +384,4 @@ pub fn front(app: &App) -> Result<Front, AppError> {
         }
     }
     Ok(front)
-}
-
-/// How many of a user's turns come before a task's.
-fn count_before(turns: &[Turn], task: &Task) -> u64 {
-    let before = turns.partition_point(|turn| *turn < task.turn());
-    u64::try_from(before).unwrap_or(u64::MAX)
 }

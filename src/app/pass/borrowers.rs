@@ -5,7 +5,7 @@ use super::reach::may_start;
 use super::situation::{situation_alone, unfinished_before};
 use crate::app::capacity::gates;
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::look::explain::position;
+use crate::app::foresee::turns::turns_in_session;
 use crate::app::pass::{Hand, Pass, hand_over, recover_one, wake_supervisor};
 use crate::app::{App, AppError, pass};
 use crate::model::{LaneName, Status, Task, TaskId};
@@ -107,10 +107,12 @@ pub(super) fn start_borrowers(app: &App, pass: &mut Pass, hand: &mut Hand) -> Re
     Ok(())
 }
 
-/// Whether no other task comes before it: in a lane that is lent to it none does.
+/// Whether no other task of its session comes before it: in a lane that is lent to it none does.
 fn comes_first(app: &App, task: &Task, lenders: &[Task]) -> Result<bool, AppError> {
     let is_lent = is_lent_by(lenders);
-    Ok(!task.takes_user_lane || is_lent(&LaneName::user(&task.user)) || position(app, task)? == 0)
+    Ok(!task.takes_user_lane
+        || is_lent(&LaneName::user(&task.user))
+        || turns_in_session(app, task)?.first().is_none_or(|first| *first >= task.turn()))
 }
 
 fn try_borrower(app: &App, task: &Task, lenders: &[Task], pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {

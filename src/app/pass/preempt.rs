@@ -7,9 +7,9 @@ use super::situation::{situation_alone, unfinished_before};
 use crate::app::capacity::gates;
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::config_reload::{config, follow_control};
+use crate::app::foresee::turns::{Queues, queues_of};
 use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::{Question, foreign_question, question_of};
-use crate::app::look::explain::turns_of;
 use crate::app::pass::{Hand, Pass, hand_over, recover_one, wake_supervisor};
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue, task_of};
@@ -141,7 +141,8 @@ pub(super) fn start_preempting(app: &App, pass: &mut Pass, hand: &mut Hand) -> R
 /// Whether no task of a higher priority takes its turn before it. Those of its own priority it passes.
 fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
     let comes_before = |first: Option<Priority>| first.is_some_and(|first| first < task.priority);
-    if task.takes_user_lane && comes_before(turns_of(app, task)?.first().map(|(first, _)| *first)) {
+    let first = |queues: Queues| queues.into_values().filter_map(|turns| Some(turns.first()?.0)).min();
+    if task.takes_user_lane && comes_before(first(queues_of(app, task)?)) {
         return Ok(false);
     }
     for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {

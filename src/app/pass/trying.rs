@@ -18,7 +18,7 @@ use crate::policy::fair::Weights;
 use crate::policy::line::has_turn;
 use crate::policy::schedule::Candidate;
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Event, Head, Judges, LockView, NotNow, StoreError};
+use crate::store::{Claim, Event, Head, Judges, LockView, NotNow, Place, StoreError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -101,6 +101,8 @@ pub(super) fn try_lane(
                 app.host.sleep(GROUP_PAUSE);
             }
             Step::Lost if !was_known => return Ok(Tried::Blocked),
+            // Another pass granted it, so this one does not know any more which session of the user is next.
+            Step::Lost if candidate.takes_user_lane && has_started(app, head.id)? => return Ok(Tried::Blocked),
             Step::Again | Step::Lost => {}
             Step::Done(tried) => return Ok(tried),
             Step::Beyond(task) => {
@@ -110,6 +112,11 @@ pub(super) fn try_lane(
         }
     }
     Ok(Tried::Blocked)
+}
+
+fn has_started(app: &App, id: TaskId) -> Result<bool, AppError> {
+    let found = app.store.find(id)?;
+    Ok(found.is_some_and(|(place, task)| place == Place::Running || place == Place::Done && task.starts > 0))
 }
 
 /// Tries tasks behind the first one of a queue that waits for a capacity lane. All tasks of a queue without its user's lane

@@ -1,14 +1,14 @@
-//! `move`: puts a task before others. The order of a queue is priority, then number, so a move is a change of priority.
+//! `move`: puts a task before others. The order of a session's tasks is priority, then number, so a move is a change of priority.
 
-use crate::app::look::explain::turns_of;
+use crate::app::foresee::turns::{has_other_sessions, turns_in_session};
 use crate::app::queue::pause::{change_waiting, not_waiting};
 use crate::app::{App, AppError, Code, Kind};
-use crate::model::{LaneName, Priority, Status, Task, TaskId};
+use crate::model::{Priority, Status, Task, TaskId};
 
 /// Before whom a task is to come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
-    /// Before every task with which it takes turns.
+    /// Before every task of its session, and of its threads.
     First,
     /// Before this task.
     Before(TaskId),
@@ -21,8 +21,17 @@ pub struct Moved {
     pub task: Task,
     /// Its priority before, where that is another one now.
     pub priority_before: Option<Priority>,
-    /// Whether fair share decides between it and the task before which it was to come.
-    pub takes_turns_by_share: bool,
+    /// Whether fair share decides between it and the tasks before which it was to come, which are of others.
+    pub takes_turns_with: Option<Others>,
+}
+
+/// With whom a task takes turns by fair share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Others {
+    /// Other users.
+    Users,
+    /// Other sessions, else projects, of its user.
+    Sessions,
 }
 
 /// Gives a waiting task the least urgent priority with which it comes before others.
@@ -31,17 +40,17 @@ pub fn move_task(app: &App, id: TaskId, goal: Goal) -> Result<Moved, AppError> {
     if task.status() != Status::Pending {
         return Err(not_waiting(id, task.status()));
     }
-    let (place, takes_turns_by_share) = match goal {
-        Goal::First => (first_place(app, &task)?, false),
+    let (place, takes_turns_with) = match goal {
+        Goal::First => (first_place(app, &task)?, has_other_sessions(app, &task)?.then_some(Others::Sessions)),
         Goal::Before(other) if other == id => {
             return Err(AppError::usage(format!("{other} cannot come before itself")).hint("nothing was changed"));
         }
         Goal::Before(other) => {
             let other = app.existing(other)?;
-            (Some(place_before(&task, &other)?), takes_turns_by_share(&task, &other))
+            (Some(place_before(&task, &other)?), takes_turns_with(&task, &other))
         }
     };
-    let stays = |task| Moved { task, priority_before: None, takes_turns_by_share };
+    let stays = |task| Moved { task, priority_before: None, takes_turns_with };
     let Some(place) = place else { return Ok(stays(task)) };
     let wanted = if (place.0, task.turn().1.0) < place {
         place.0
@@ -57,7 +66,7 @@ pub fn move_task(app: &App, id: TaskId, goal: Goal) -> Result<Moved, AppError> {
 
 /// The place of the first of those with which a task takes turns; `None` when there is no other.
 fn first_place(app: &App, task: &Task) -> Result<Option<(Priority, TaskId)>, AppError> {
-    let others = turns_of(app, task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
+    let others = turns_in_session(app, task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
     let mut first = others.map(|(priority, (place, _))| (priority, place)).next();
     for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
         let others = crate::model::Tier::ALL.into_iter().map(|tier| app.store.first_in(lane, tier));
@@ -81,10 +90,13 @@ fn place_before(task: &Task, other: &Task) -> Result<(Priority, TaskId), AppErro
         .next(format!("luzia list -u {}", crate::app::shell_word(&task.user))))
 }
 
-/// Whether two tasks are ordered by the shares of their users: only in a key lane priority and number order those of all users.
-fn takes_turns_by_share(task: &Task, other: &Task) -> bool {
-    let is_common_key = |lane: &LaneName| lane.is_key_lane() && other.all_lanes().contains(lane);
-    task.user != other.user && !task.all_lanes().iter().any(is_common_key)
+/// Whether two tasks are ordered by shares: only in a thread or session lane priority and number order all tasks.
+fn takes_turns_with(task: &Task, other: &Task) -> Option<Others> {
+    if task.lanes.iter().any(|lane| lane.is_key_lane() && other.lanes.contains(lane)) {
+        return None;
+    }
+    let of_sessions = (task.share != other.share).then_some(Others::Sessions);
+    if task.user == other.user { of_sessions } else { Some(Others::Users) }
 }
 
 fn nothing_before(task: &Task, other: TaskId) -> AppError {

@@ -6,10 +6,10 @@ mod standby;
 use super::accepted::after_accepting;
 use super::cancel::{cancel_pending, request_end};
 use crate::app::config_reload::config;
+use crate::app::foresee::turns::position;
 use crate::app::foresee::{Estimate, QUICK, expected};
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::loans::end_loans;
-use crate::app::look::explain;
 use crate::app::look::explain::first_obstacle;
 use crate::app::look::logs::copy_logs;
 use crate::app::look::shortage::standstill;
@@ -212,7 +212,7 @@ pub fn place_of(
     estimates: bool,
 ) -> Result<Option<InQueue>, AppError> {
     let Some(obstacle) = obstacle.filter(|_| task.status() == Status::Pending) else { return Ok(None) };
-    let position = explain::position(app, task)?.saturating_add(1);
+    let position = position(app, task)?.saturating_add(1);
     // An estimate is a courtesy: an error there is no error of the verb.
     let estimate =
         if estimates { expected(app, task, std::slice::from_ref(obstacle), QUICK).ok().flatten() } else { None };

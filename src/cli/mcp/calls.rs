@@ -6,7 +6,6 @@ use super::words;
 use crate::app::agent::allow::{admits, admits_name};
 use crate::app::locks::acquire::check;
 use crate::app::locks::reentrancy::refuse_or_take_back;
-use crate::app::look::explain;
 use crate::app::look::logs::Stream;
 use crate::app::pass::pass;
 use crate::app::queue::run::{Audience, InQueue, Wish, see_through};
@@ -247,7 +246,7 @@ impl<'a> Call<'a> {
         let _ = (self.host.with_app)(&mut |app| {
             let task = app.existing(id)?;
             if task.status() == Status::Pending {
-                position = Some(explain::position(app, &task)?.saturating_add(1));
+                position = Some(crate::app::foresee::turns::position(app, &task)?.saturating_add(1));
             }
             Ok(())
         });

@@ -4,8 +4,8 @@ mod reasons;
 
 use super::report::Report;
 use crate::app::capacity::bars::pause_text;
+use crate::app::foresee::turns::MOST_AHEAD;
 use crate::app::look::cycles::ring_text;
-use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};
 use crate::model::evidence::Reason;

@@ -1,11 +1,11 @@
 //! Queues: the folders in which pending tasks stand. Tasks of one queue start in their order; a queue that cannot start
 //! now costs the others nothing.
 //!
-//! The name of a queue is `<stem of the user's lane>[~n<lanes>[~s<share>]][~g<task>][~c<sandbox>]`. `~n` marks tasks that take
-//! named lanes only, without the lane of their user, and tells one set of lanes from another. `~s` tells the agent session or
-//! the project of such tasks, between which the user's share is divided. `~g` marks the tasks of one group and names the first
-//! of them: all of them take their turn at its place. `~c` marks tasks that only a process of a
-//! compatible sandbox may start (contract P9). Records of luzia 0.1.0 stand in queues without either.
+//! The name of a queue is `<stem of the user's lane>[~n<lanes>][~s<share>][~g<task>][~c<sandbox>]`. `~n` marks tasks that take
+//! named lanes only, without the lane of their user, and tells one set of lanes from another. `~s` tells the agent session, else
+//! the project, between which the user's share is divided: so the first task of each session is found by folder names. `~g` marks
+//! the tasks of one group and names the first of them: all of them take their turn at its place. `~c` marks tasks that only a
+//! process of a compatible sandbox may start (contract P9). Records of luzia 0.1.0 stand in queues without any of these.
 
 use super::context::SandboxId;
 use super::lane::LaneName;
@@ -24,7 +24,7 @@ pub struct QueueName<'a> {
     pub user_stem: &'a str,
     /// The digest of the named lanes, of tasks that do not take their user's lane.
     pub lanes: Option<&'a str>,
-    /// The digest of the agent session or the project, of tasks that do not take their user's lane.
+    /// The digest of the agent session or the project.
     pub share: Option<&'a str>,
     /// The first task of the group that its tasks form.
     pub group: Option<TaskId>,
@@ -41,10 +41,8 @@ impl<'a> QueueName<'a> {
         for part in parts {
             let is_last = group.is_some() || sandbox.is_some();
             match part.split_at_checked(1)? {
-                ("n", digest) if lanes.is_none() && !is_last => lanes = Some(checked(digest)?),
-                ("s", digest) if lanes.is_some() && share.is_none() && !is_last => {
-                    share = Some(checked(digest)?);
-                }
+                ("n", digest) if lanes.is_none() && share.is_none() && !is_last => lanes = Some(checked(digest)?),
+                ("s", digest) if share.is_none() && !is_last => share = Some(checked(digest)?),
                 ("g", first) if group.is_none() && sandbox.is_none() => {
                     group = Some(TaskId::parse(first).filter(|_| first.bytes().all(|byte| byte.is_ascii_digit()))?);
                 }
@@ -111,7 +109,7 @@ impl Task {
     }
 
     /// The digest of what a share of the user's slot time belongs to beside others of the user: the agent session, else the
-    /// project. `None` where neither is known, and for tasks that take the lane of their user: these run in their order.
+    /// project. `None` where neither is known: all such tasks are one share.
     pub fn own_share(&self) -> Option<String> {
         let session = self.agent.as_ref().and_then(|agent| agent.session.as_ref());
         let of = match (session, &self.project) {
@@ -119,7 +117,7 @@ impl Task {
             (None, Some(project)) => format!("project:{project}"),
             (None, None) => return None,
         };
-        (!self.takes_user_lane).then(|| digest(&of))
+        Some(digest(&of))
     }
 
     /// The name of the queue in which the task stands while it is pending.
@@ -129,10 +127,10 @@ impl Task {
             let lanes: Vec<String> = self.lanes.iter().map(LaneName::to_string).collect();
             name.push_str("~n");
             name.push_str(&digest(&lanes.join("\n")));
-            if let Some(share) = &self.share {
-                name.push_str("~s");
-                name.push_str(share);
-            }
+        }
+        if let Some(share) = &self.share {
+            name.push_str("~s");
+            name.push_str(share);
         }
         if let Some(group) = &self.group {
             let _ = write!(name, "~g{}", group.first.0);

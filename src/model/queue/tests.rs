@@ -16,6 +16,9 @@ fn the_name_of_a_queue_reads_back() {
     assert_eq!(QueueName::parse(&grouped).and_then(|name| name.group), Some(TaskId(12)));
     assert_eq!(QueueName::place_in(&grouped, TaskId(15)), (TaskId(12), TaskId(15)));
     assert_eq!(QueueName::place_in("user_a~g12x", TaskId(15)), (TaskId(15), TaskId(15)));
+    let of_session = format!("user_a~s{digits}~g12");
+    let of_session = QueueName::parse(&of_session).expect("a queue");
+    assert_eq!((of_session.lanes, of_session.share, of_session.takes_user_lane()), (None, Some(digits), true));
     let plain = QueueName::parse("user_alice").expect("a queue");
     assert_eq!((plain.lanes, plain.sandbox.clone(), plain.takes_user_lane()), (None, None, true));
 }
@@ -28,7 +31,7 @@ fn other_names_are_no_queues() {
         "user_a~".to_owned(),
         "user_a~n".to_owned(),
         format!("user_a~x{digits}"),
-        format!("user_a~s{digits}"),
+        format!("user_a~s{digits}~n{digits}"),
         format!("user_a~n{digits}~s{}", &digits[1..]),
         format!("user_a~n{digits}~c{digits}~s{digits}"),
         format!("user_a~c{digits}~n{digits}"),

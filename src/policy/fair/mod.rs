@@ -10,8 +10,8 @@
 
 mod shares;
 
-pub(crate) use shares::share_names;
 pub use shares::{Payer, Weights};
+pub(crate) use shares::{has_own_share, share_names};
 
 use crate::model::{Name, Tier, Timestamp};
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ pub(super) fn place_of(user: &Name) -> u64 {
 }
 
 /// Milliseconds of so many slots as use in microseconds; rounded up, so that no grant is free.
-fn over_weight(ms: u64, slots: u32, weight: u32) -> u64 {
+pub(crate) fn over_weight(ms: u64, slots: u32, weight: u32) -> u64 {
     let slot_us = ms.saturating_mul(1000).saturating_mul(u64::from(slots.max(1)));
     slot_us.div_ceil(u64::from(weight.clamp(1, MAX_WEIGHT)))
 }

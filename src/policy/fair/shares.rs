@@ -1,9 +1,8 @@
-//! The shares within a user: its agent sessions or projects, and the sets of lanes of each.
+//! The shares within a user: its agent sessions, else projects, and the sets of lanes of each.
 //!
-//! Only tasks without the lane of their user are divided so. Tasks in the lane of a user keep the order in which they were
-//! given; all of them together are one share. A share is a line of the ledger like a user's, under a name that no user has:
-//! `<user>U+E000<share>` and `<user>U+E000<share>U+E000<lanes>`. Versions that know only users read these lines as users
-//! who never come, and keep them.
+//! Tasks of which neither a session nor a project is known are one share. A share is a line of the ledger like a user's, under a
+//! name that no user has: `<user>U+E000<share>` and `<user>U+E000<share>U+E000<lanes>`; a group of tasks that has begun is
+//! `<user>U+E000<share>U+E000g<first task>`. Versions that know only users read these lines as users who never come, and keep them.
 
 use super::{Ledger, NOMINAL_MS, Usage, over_weight};
 use crate::model::queue::QueueName;
@@ -12,7 +11,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 /// Stands between the parts of the name of a share. A private character: no user is called so.
 const MARK: char = '\u{e000}';
-/// The share of the tasks that take the lane of their user. A digest has 16 digits, so none is called so.
+/// The lanes of the tasks that take the lane of their user. A digest has 16 digits, so none is called so.
 const ORDINARY: &str = "u";
 /// The share of tasks of which neither a session nor a project is known.
 const NAMELESS: &str = "-";
@@ -54,23 +53,30 @@ pub struct Payer {
     pub queue: String,
     /// The weights.
     pub weights: Weights,
-    /// Whether work of the user in further shares was seen. Without, the tasks in the lane of the user are charged as a
-    /// share only while the ledger knows one of the user: most users never have any.
+    /// Whether work of the user in further shares was seen. Without, tasks of no session in the lane of the user are charged
+    /// as a share only while the ledger knows one of the user: most users never have any.
     pub has_shares: bool,
 }
 
-/// The names of the shares of a queue in the ledger, the outer one first. `None` where it has none of its own, or where the
-/// name would be too long.
-pub(crate) fn share_names(user: &Name, queue: &str) -> [Option<Name>; 2] {
+/// The names of the shares of a queue in the ledger: its session or project, its lanes within that, and its group. `None`
+/// where it has no group, or where the name would be too long.
+pub(crate) fn share_names(user: &Name, queue: &str) -> [Option<Name>; 3] {
     let read = QueueName::parse(queue);
-    let lanes = read.as_ref().and_then(|read| read.lanes);
-    let share = match lanes {
-        None => ORDINARY,
-        Some(_) => read.as_ref().and_then(|read| read.share).unwrap_or(NAMELESS),
-    };
-    let outer = Name::new(&format!("{user}{MARK}{share}")).ok();
-    let inner = lanes.and_then(|lanes| Name::new(&format!("{user}{MARK}{share}{MARK}{lanes}")).ok());
-    [outer, inner]
+    let share = read.as_ref().and_then(|read| read.share).unwrap_or(NAMELESS);
+    let lanes = read.as_ref().and_then(|read| read.lanes).unwrap_or(ORDINARY);
+    let group = read.as_ref().and_then(|read| read.group);
+    let name = |text: String| Name::new(&text).ok();
+    [
+        name(format!("{user}{MARK}{share}")),
+        name(format!("{user}{MARK}{share}{MARK}{lanes}")),
+        group.and_then(|first| name(format!("{user}{MARK}{share}{MARK}g{}", first.0))),
+    ]
+}
+
+/// Whether the tasks of a queue are of a session or a project, or without the lane of their user. Where a user has only others,
+/// nothing is divided.
+pub(crate) fn has_own_share(queue: &str) -> bool {
+    QueueName::parse(queue).is_some_and(|name| name.share.is_some() || name.lanes.is_some())
 }
 
 impl Ledger {
@@ -89,12 +95,11 @@ impl Ledger {
     }
 
     fn charge_shares(&mut self, payer: &Payer, ms: u64, grant: Option<u64>) {
-        let [outer, inner] = share_names(&payer.user, &payer.queue);
-        if inner.is_none() && !payer.has_shares && !self.knows_shares(&payer.user) {
+        if !has_own_share(&payer.queue) && !payer.has_shares && !self.knows_shares(&payer.user) {
             return;
         }
-        let weights = [payer.weights.share, payer.weights.lanes];
-        for (name, weight) in [outer, inner].into_iter().zip(weights) {
+        let weights = [payer.weights.share, payer.weights.lanes, 1];
+        for (name, weight) in share_names(&payer.user, &payer.queue).into_iter().zip(weights) {
             let Some(name) = name else { continue };
             let usage = self.users.entry(name).or_default();
             usage.used_us = usage.used_us.saturating_add(over_weight(ms, payer.weights.slots, weight));
@@ -129,8 +134,8 @@ impl Ledger {
         some
     }
 
-    /// What is remembered of the two shares of a queue: use and latest grant, the outer one first.
-    pub(crate) fn share_usage(&self, names: &[Option<Name>; 2]) -> [Usage; 2] {
-        names.each_ref().map(|name| name.as_ref().map_or_else(Usage::default, |name| self.usage(name)))
+    /// What is remembered of a share: use and latest grant.
+    pub(crate) fn share_usage(&self, name: Option<&Name>) -> Usage {
+        name.map_or_else(Usage::default, |name| self.usage(name))
     }
 }

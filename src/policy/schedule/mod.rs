@@ -47,16 +47,18 @@
 //!
 //! # Within a user
 //!
-//! Tasks that take the lane of their user keep their order: priority, then age. Tasks that name lanes only may run beside
-//! each other, and among those of one priority the user's share is divided again, first between agent sessions or projects,
-//! then between the sets of lanes of each, by the same rule: the least decayed slot time over weight first, equals by their
-//! latest grant, and nobody counts as having used more than [`CAP_US`] above the least of those who wait beside it. All
-//! tasks in the lane of the user are one share.
+//! The user's share is divided again between agent sessions, else projects, by the same rule: the least decayed slot time
+//! over weight first, equals by their latest grant, and nobody counts as having used more than [`CAP_US`] above the least of
+//! those who wait beside it. Tasks of which neither is known are one share. So sessions take turns in the lane of their user, and
+//! a task there is eligible when it is the first one of its session. Tasks of one session go by priority; those of one priority
+//! are divided in the same way between the sets of lanes that they name (the lane of the user is one), and go by age then. A group
+//! of tasks that has begun goes on before other shares (`--group`), unless these have work of a better priority.
 //!
 //! **Bound.** So the bound of users holds for shares as well, counted in the tasks of the one user: while a share waits,
-//! another one of weight w is granted no more than **60 · w + 1** tasks, that use **60 s · w + k · L** at most.
+//! another one of weight w is granted no more than **60 · w + 1** tasks, that use **60 s · w + k · L** at most, and the rest of
+//! one group, which is **15** tasks at most.
 
-use super::fair::{CAP_US, Ledger, Payer, Usage, Weights, place_of, share_names};
+use super::fair::{CAP_US, Ledger, Payer, Usage, Weights, has_own_share, place_of, share_names};
 use crate::model::{Name, Priority, TaskId, Tier, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
@@ -69,6 +71,7 @@ mod cases;
 mod resumed;
 #[cfg(test)]
 mod simulation;
+pub mod turns;
 #[cfg(test)]
 mod within;
 
@@ -141,30 +144,33 @@ pub struct Round<'a> {
     /// Tasks that go on after a wait, the first one last.
     resumed: [Vec<Resumed>; 3],
     started: HashSet<Name>,
-    /// The users with work in more than one share, or without their lane.
+    /// The users whose share is divided.
     shared: HashSet<Name>,
+    ranks: Ranks,
 }
 
-/// A head with its rank; the order of the members is the order of the users.
+/// A head with its rank; the order of the members is the order of the users, and then that within a user.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     used: Usage,
-    priority: Priority,
-    /// The sequence of the user's oldest head of this priority.
-    age: u64,
+    /// The best priority of the user, and the sequence of the user's oldest head of that priority.
+    rank: (Priority, u64),
     distance: u64,
     user: Name,
-    /// Use within the user, the outer share first.
-    within: [Usage; 2],
+    /// False for a group that has begun and that nothing of a better priority stops.
+    is_no_rest: bool,
+    session: Usage,
+    priority: Priority,
+    lanes: Usage,
     turn: u64,
     queue: Arc<str>,
     takes_user_lane: bool,
     sequence: u64,
-    shares: [Option<Name>; 2],
+    shares: [Option<Name>; 3],
 }
 
-/// For each user, tier and priority with several heads: the sequence of the oldest.
-type Ages = BTreeMap<(Name, usize, Priority), u64>;
+/// For each user whose share is divided, and each tier: the best priority, and the sequence of the oldest head of that.
+type Ranks = BTreeMap<(Name, usize), (Priority, u64)>;
 
 impl<'a> Round<'a> {
     /// Begins a pass over the users that seem runnable; `shares` are those of high, normal and low, 0 counts as 1.
@@ -188,23 +194,22 @@ impl<'a> Round<'a> {
             ledger.lower(&head.user, ceilings[head.tier.index()]);
         }
         let shared: HashSet<Name> =
-            heads.iter().filter(|head| !head.takes_user_lane).map(|head| head.user.clone()).collect();
-        let mut ages = Ages::new();
+            heads.iter().filter(|head| has_own_share(&head.queue)).map(|head| head.user.clone()).collect();
+        let mut ranks = Ranks::new();
         if !shared.is_empty() {
             forgive_shares(ledger, &heads, &shared);
             for head in heads.iter().filter(|head| shared.contains(&head.user)) {
-                let age = ages.entry((head.user.clone(), head.tier.index(), head.priority)).or_insert(u64::MAX);
-                *age = (*age).min(head.sequence.unwrap_or(u64::MAX));
+                let own = (head.priority, head.sequence.unwrap_or(u64::MAX));
+                let rank = ranks.entry((head.user.clone(), head.tier.index())).or_insert(own);
+                *rank = own.min(*rank);
             }
         }
         let mut sorted: [Vec<Reverse<Entry>>; 3] = Default::default();
         for head in heads {
-            let age = ages.get(&(head.user.clone(), head.tier.index(), head.priority)).copied();
-            let is_shared = shared.contains(&head.user);
-            sorted[head.tier.index()].push(Reverse(Entry::of(ledger, head, age, is_shared)));
+            sorted[head.tier.index()].push(Reverse(Entry::of(ledger, head, &shared, &ranks)));
         }
         let (queues, resumed) = (sorted.map(BinaryHeap::from), Default::default());
-        Self { ledger, shares, now, queues, resumed, started: HashSet::new(), shared }
+        Self { ledger, shares, now, queues, resumed, started: HashSet::new(), shared, ranks }
     }
 
     /// Adds a head during the pass: of a user that may run more than one task, after one was started.
@@ -212,12 +217,11 @@ impl<'a> Round<'a> {
         if head.takes_user_lane {
             self.started.remove(&head.user);
         }
-        let tier = head.tier.index();
-        if !head.takes_user_lane {
+        if has_own_share(&head.queue) {
             self.shared.insert(head.user.clone());
         }
-        let is_shared = self.shared.contains(&head.user);
-        self.queues[tier].push(Reverse(Entry::of(self.ledger, head, None, is_shared)));
+        let tier = head.tier.index();
+        self.queues[tier].push(Reverse(Entry::of(self.ledger, head, &self.shared, &self.ranks)));
     }
 
     /// Records that the candidate was granted its lanes: its tier pays, it is charged, and it is not given again in
@@ -249,11 +253,12 @@ impl<'a> Round<'a> {
     fn pop(&mut self, tier: Tier) -> Option<Entry> {
         loop {
             let Reverse(mut entry) = self.queues[tier.index()].pop()?;
-            let (used, within) = (self.ledger.usage(&entry.user), self.ledger.share_usage(&entry.shares));
-            if (entry.used, entry.within) >= (used, within) {
+            let used = self.ledger.usage(&entry.user);
+            let [session, lanes] = [0, 1].map(|level| self.ledger.share_usage(entry.shares[level].as_ref()));
+            if (entry.used, entry.session, entry.lanes) >= (used, session, lanes) {
                 return Some(entry);
             }
-            (entry.used, entry.within) = (used, within);
+            (entry.used, entry.session, entry.lanes) = (used, session, lanes);
             self.queues[tier.index()].push(Reverse(entry));
         }
     }
@@ -298,18 +303,24 @@ impl Iterator for Round<'_> {
 }
 
 impl Entry {
-    fn of(ledger: &Ledger, head: LaneHead, age: Option<u64>, is_shared: bool) -> Self {
+    fn of(ledger: &Ledger, head: LaneHead, shared: &HashSet<Name>, ranks: &Ranks) -> Self {
         let place = ledger.places[head.tier.index()];
         let sequence = head.sequence.unwrap_or(u64::MAX);
-        let shares = if is_shared { share_names(&head.user, &head.queue) } else { [None, None] };
+        let is_shared = shared.contains(&head.user);
+        let shares = if is_shared { share_names(&head.user, &head.queue) } else { Default::default() };
+        let known = is_shared.then(|| ranks.get(&(head.user.clone(), head.tier.index()))).flatten();
+        let rank = known.copied().unwrap_or((head.priority, sequence));
+        let has_begun = shares[2].as_ref().is_some_and(|group| ledger.knows(group));
         Self {
             used: ledger.usage(&head.user),
-            priority: head.priority,
-            age: age.unwrap_or(sequence),
+            rank,
             // The place after the one that was served last comes first, that very place last.
             distance: place_of(&head.user).wrapping_sub(place).wrapping_sub(1),
             user: head.user,
-            within: ledger.share_usage(&shares),
+            is_no_rest: !has_begun || head.priority > rank.0,
+            session: ledger.share_usage(shares[0].as_ref()),
+            priority: head.priority,
+            lanes: ledger.share_usage(shares[1].as_ref()),
             turn: head.turn,
             queue: head.queue,
             takes_user_lane: head.takes_user_lane,
@@ -322,11 +333,11 @@ impl Entry {
 /// Lowers what is remembered of shares that lie too far above others of their user that wait in the same tier.
 fn forgive_shares(ledger: &mut Ledger, heads: &[LaneHead], shared: &HashSet<Name>) {
     let heads = heads.iter().filter(|head| shared.contains(&head.user));
-    let named: Vec<(usize, Name, [Option<Name>; 2])> =
+    let named: Vec<(usize, Name, [Option<Name>; 3])> =
         heads.map(|head| (head.tier.index(), head.user.clone(), share_names(&head.user, &head.queue))).collect();
     let mut ceilings: BTreeMap<(usize, &Name), u64> = BTreeMap::new();
     let levels = || {
-        named.iter().flat_map(|(tier, user, [outer, inner])| {
+        named.iter().flat_map(|(tier, user, [outer, inner, _])| {
             let within_user = outer.as_ref().map(|share| (*tier, user, share));
             let within_share = outer.as_ref().zip(inner.as_ref()).map(|(outer, inner)| (*tier, outer, inner));
             within_user.into_iter().chain(within_share)

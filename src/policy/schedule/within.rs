@@ -1,4 +1,4 @@
-//! Shares within a user, checked by simulation: sessions and their lanes, the ordinary tasks of the user, slots and time.
+//! Shares within a user, checked by simulation: sessions in named lanes and in the lane of the user, groups, slots and time.
 
 use super::cases::{SHARES, head, name};
 use super::*;
@@ -6,12 +6,15 @@ use crate::policy::fair::Weights;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A pretend queue of one user: of a session and a set of lanes, or of the ordinary tasks.
+/// A pretend queue of one user.
 #[derive(Clone, Debug)]
 struct Line {
-    /// `None` for the ordinary tasks, which take turns.
+    /// `None` for tasks of no session.
     session: Option<u64>,
-    lanes: u64,
+    /// `None` for tasks in the lane of the user, which run one at a time.
+    lanes: Option<u64>,
+    /// The first task of the group that the tasks are.
+    group: Option<u64>,
     at_once: usize,
     tasks: u64,
     ms: u64,
@@ -20,14 +23,14 @@ struct Line {
 
 impl Line {
     fn queue(&self) -> String {
-        match self.session {
-            None => "user_alice".to_owned(),
-            Some(session) => format!("user_alice~n{:016x}~s{session:016x}", self.lanes),
-        }
+        let lanes = self.lanes.map_or_else(String::new, |lanes| format!("~n{lanes:016x}"));
+        let session = self.session.map_or_else(String::new, |session| format!("~s{session:016x}"));
+        let group = self.group.map_or_else(String::new, |first| format!("~g{first}"));
+        format!("user_alice{lanes}{session}{group}")
     }
 
     /// The two levels at which it is somebody: its session, and itself in it.
-    fn levels(&self) -> [(Option<u64>, Option<u64>); 2] {
+    fn levels(&self) -> [Share; 2] {
         [(self.session, None), (self.session, Some(self.lanes))]
     }
 }
@@ -45,7 +48,7 @@ struct Desk {
     order: Vec<usize>,
 }
 
-type Share = (Option<u64>, Option<u64>);
+type Share = (Option<u64>, Option<Option<u64>>);
 
 impl Desk {
     fn new(lines: &[Line], weights: &[u32], slots: usize) -> Self {
@@ -67,16 +70,23 @@ impl Desk {
 
     fn can_run(&self, at: usize) -> bool {
         let line = &self.lines[at];
-        line.tasks > 0
-            && line.arrival <= self.now
-            && self.running.iter().filter(|run| run.1 == at).count() < line.at_once
+        let beside = |other: usize| other == at || line.lanes.is_none() && self.lines[other].lanes.is_none();
+        self.waits(at) && self.running.iter().filter(|run| beside(run.1)).count() < line.at_once
+    }
+
+    fn waits(&self, at: usize) -> bool {
+        self.lines[at].tasks > 0 && self.lines[at].arrival <= self.now
+    }
+
+    fn shares(&self, counts: impl Fn(usize) -> bool) -> BTreeSet<Share> {
+        (0..self.lines.len()).filter(|at| counts(*at)).flat_map(|at| self.lines[at].levels()).collect()
     }
 
     fn head_of(&self, at: usize) -> LaneHead {
         let line = &self.lines[at];
         LaneHead {
             queue: line.queue().into(),
-            takes_user_lane: line.session.is_none(),
+            takes_user_lane: line.lanes.is_none(),
             turn: at as u64,
             ..head("alice", Tier::Normal)
         }
@@ -88,7 +98,7 @@ impl Desk {
 
     fn pass(&mut self) {
         let ready: Vec<usize> = (0..self.lines.len()).filter(|at| self.can_run(*at)).collect();
-        let waiting: BTreeSet<Share> = ready.iter().flat_map(|at| self.lines[*at].levels()).collect();
+        let waiting = self.shares(|at| self.waits(at));
         self.overtaken.retain(|(share, _), _| waiting.contains(share));
         let heads = ready.iter().map(|at| self.head_of(*at)).collect();
         let mut ledger = std::mem::take(&mut self.ledger);
@@ -98,15 +108,16 @@ impl Desk {
             let at = self.lines.iter().position(|line| *line.queue() == *candidate.queue).expect("it was offered");
             let weights = Weights { share: self.weight(self.lines[at].session), ..Weights::from(1) };
             round.started(candidate, weights);
-            self.start(at, &waiting);
-            if self.can_run(at) {
+            self.start(at);
+            if self.lines[at].lanes.is_some() && self.can_run(at) {
                 round.offer(self.head_of(at));
             }
         }
         self.ledger = ledger;
     }
 
-    fn start(&mut self, at: usize, waiting: &BTreeSet<Share>) {
+    fn start(&mut self, at: usize) {
+        let waiting = self.shares(|at| self.can_run(at));
         self.lines[at].tasks -= 1;
         let ms = self.lines[at].ms;
         self.running.insert((self.now + i64::try_from(ms).expect("short"), at, self.order.len() as u64));
@@ -141,27 +152,35 @@ impl Desk {
 }
 
 fn plain(session: Option<u64>, lanes: u64, tasks: u64, ms: u64) -> Line {
-    Line { session, lanes, at_once: if session.is_some() { 9 } else { 1 }, tasks, ms, arrival: 0 }
+    let (lanes, at_once) = if session.is_some() { (Some(lanes), 9) } else { (None, 1) };
+    Line { session, lanes, group: None, at_once, tasks, ms, arrival: 0 }
+}
+
+/// A session in the lane of the user.
+fn own_lane(session: u64, tasks: u64, ms: u64) -> Line {
+    Line { lanes: None, at_once: 1, ..plain(Some(session), 0, tasks, ms) }
 }
 
 fn lines() -> impl Strategy<Value = Vec<Line>> {
     let ms = prop_oneof![1..20u64, 500..3000u64, 20_000..300_000u64];
     let line = (
         0..4u64,
-        0..3u64,
+        0..4u64,
+        proptest::option::weighted(0.2, 1..3u64),
         1..4usize,
         prop_oneof![1..30u64, Just(1_000_000)],
         ms,
         prop_oneof![Just(0i64), 0..600_000i64],
     );
-    let line = line.prop_map(|(session, lanes, at_once, tasks, ms, arrival)| {
-        let session = session.checked_sub(1);
-        let (lanes, at_once) = if session.is_some() { (lanes, at_once) } else { (0, 1) };
-        Line { session, lanes, at_once, tasks, ms, arrival }
+    let line = line.prop_map(|(session, lanes, group, at_once, tasks, ms, arrival)| {
+        let lanes = lanes.checked_sub(1);
+        let at_once = if lanes.is_some() { at_once } else { 1 };
+        let tasks = if group.is_some() { tasks.min(16) } else { tasks };
+        Line { session: session.checked_sub(1), lanes, group, at_once, tasks, ms, arrival }
     });
     proptest::collection::vec(line, 2..7).prop_map(|mut lines| {
         let mut seen = BTreeSet::new();
-        lines.retain(|line| seen.insert((line.session, line.lanes)));
+        lines.retain(|line| seen.insert((line.session, line.lanes, line.group)));
         lines
     })
 }
@@ -179,7 +198,9 @@ proptest! {
         while desk.order.len() < 500 && desk.step() {
             for ((waiting, other), grants) in &desk.overtaken {
                 let weight = if other.1.is_none() { desk.weight(other.0) } else { 1 };
-                let most = 60 * u64::from(weight) + 1;
+                // Groups that have begun go on.
+                let groups = lines.iter().filter(|line| line.group.is_some() && line.levels().contains(other));
+                let most = 60 * u64::from(weight) + 1 + 15 * groups.count() as u64;
                 prop_assert!(*grants <= most, "{waiting:?} waits, {other:?} got {grants} of {most}");
             }
         }
@@ -201,17 +222,30 @@ proptest! {
 #[test]
 fn a_session_with_one_task_is_next_but_one_beside_one_with_a_hundred_thousand() {
     for ms in [1, 1000, 3_600_000] {
-        let late = Line { arrival: 10_000_000, ..plain(Some(1), 0, 1, 5) };
-        let mut desk = Desk::new(&[plain(Some(0), 0, 100_000, ms), late], &[1, 1], 1);
-        let mut before = None;
-        while desk.lines[1].tasks > 0 {
-            if desk.now >= 10_000_000 {
-                before.get_or_insert(desk.order.len());
+        let of = [|session, tasks, ms| plain(Some(session), 0, tasks, ms), own_lane];
+        for (busy, late) in of.map(|line| (line(0, 100_000, ms), line(1, 1, 5))) {
+            let mut desk = Desk::new(&[busy, Line { arrival: 10_000_000, ..late }], &[1, 1], 1);
+            let mut before = None;
+            while desk.lines[1].tasks > 0 {
+                if desk.now >= 10_000_000 {
+                    before.get_or_insert(desk.order.len());
+                }
+                desk.step();
             }
-            desk.step();
+            assert!(desk.order.len() - before.expect("it came") <= 2, "{ms}");
         }
-        assert!(desk.order.len() - before.expect("it came") <= 2, "{ms}");
     }
+}
+
+#[test]
+fn sessions_in_the_lane_of_their_user_and_tasks_of_none_take_turns() {
+    let none = Line { session: None, ..own_lane(0, 30, 10) };
+    let mut desk = Desk::new(&[own_lane(0, 1000, 10), own_lane(1, 20, 10), none], &[1, 1], 4);
+    while desk.order.len() < 60 {
+        desk.step();
+    }
+    let rounds: Vec<BTreeSet<usize>> = desk.order.chunks(3).map(|round| round.iter().copied().collect()).collect();
+    assert!(rounds.iter().all(|round| round.len() == 3), "{:?}", desk.order);
 }
 
 #[test]
@@ -250,6 +284,7 @@ fn a_user_without_shares_has_one_line_in_the_ledger_and_priority_goes_before_sha
         priority: Priority::new(number).expect("a priority"),
         ..head("a", Tier::Normal)
     };
+    // Of one session: sessions go by their shares.
     let heads = vec![of(format!("user_a~n{:016x}", 2), 5), of(busy.queue.clone(), 4)];
     let first = Round::new(&mut ledger, SHARES, heads, Timestamp(0)).next().expect("a candidate");
     assert_eq!(*first.queue, *busy.queue);

@@ -168,9 +168,9 @@ impl Stream {
         if !self.takes_user_lane {
             let lanes: Vec<String> = self.lanes.iter().map(LaneName::to_string).collect();
             name += &format!("~n{}", digest(&lanes.join("\n")));
-            if let Some(session) = &self.session {
-                name += &format!("~s{}", digest(&format!("session:{session}")));
-            }
+        }
+        if let Some(session) = &self.session {
+            name += &format!("~s{}", digest(&format!("session:{session}")));
         }
         name
     }

@@ -29,10 +29,14 @@ fn with_rules(mut scene: Scene, seed: u64) -> Scene {
         let rule = scene.config.lanes.entry(["docs", "test"][pick(2)].to_owned()).or_default();
         rule.reserve = Some(rule.max.unwrap_or(1).min(most - 1));
     }
-    let mut groups: BTreeMap<(String, Priority), TaskId> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, Priority), (TaskId, Option<String>)> = BTreeMap::new();
     for task in &mut scene.tasks {
         if pick(2) == 0 {
-            let first = *groups.entry((task.queue(), task.priority)).or_insert(task.id);
+            // A group is of the session of its first task.
+            let of_any = Task { share: None, ..task.clone() }.queue();
+            let (first, share) =
+                groups.entry((of_any, task.priority)).or_insert_with(|| (task.id, task.share.clone())).clone();
+            task.share = share;
             task.group = Some(Group { name: Name::new("g").expect("a name"), first });
         }
     }

@@ -7,7 +7,7 @@ use crate::model::task::Group;
 use crate::policy::requests::groups::{OpenGroup, joined};
 use crate::store::{KeySlot, Place};
 
-/// Puts a task that has its number into the group it asks for. What is given back keeps others out of the group until the
+/// Puts a task that has its number into the group it asks for: a group belongs to one session, that of its first task. What is given back keeps others out of the group until the
 /// record of the task stands.
 pub(crate) fn join_group<'a>(
     app: &'a App,
@@ -24,11 +24,12 @@ pub(crate) fn join_group<'a>(
         }
         _ => None,
     };
-    let is_waiting = match open {
-        Some(open) => matches!(app.store.find(open.last)?, Some((place, _)) if place != Place::Done),
-        None => false,
-    };
-    let open = joined(open, is_waiting, task.id);
+    let last = open.map(|open| app.store.find(open.last)).transpose()?.flatten();
+    let last = last.filter(|(place, _)| *place != Place::Done).map(|(_, last)| last);
+    let open = joined(open, last.is_some(), task.id);
+    if let Some(last) = last.filter(|_| open.first != task.id) {
+        task.share = last.share;
+    }
     let kept = members.len().min(usize::try_from(open.count - 1).unwrap_or(usize::MAX));
     slot.note(&[&[task.id], &members[..kept]].concat())?;
     task.group = Some(Group { name: group, first: open.first });

@@ -2,8 +2,8 @@
 
 use super::preempt;
 use crate::app::cron::local_zone;
+use crate::app::foresee::turns::position;
 use crate::app::locks::reentrancy::{refuse_waiting_for, refuse_waiting_inside};
-use crate::app::look::explain;
 use crate::app::pass::reach::may_start;
 use crate::app::queue::accepted::{after_accepting, are_queued};
 use crate::app::queue::doors::{no_exclusion, notes_on};
@@ -314,7 +314,7 @@ fn print_accepted(app: &App, accepted: &Accepted, is_joined: bool, console: &mut
         }
         return Ok(console.out(&format!("{}\n", task.id))?);
     }
-    let position = if task.status() == Status::Pending { Some(explain::position(app, task)?) } else { None };
+    let position = if task.status() == Status::Pending { Some(position(app, task)?) } else { None };
     let mut value = accepted_json(app, accepted, position)?;
     if let Value::Object(members) = &mut value {
         members.insert("joined".into(), is_joined.into());

@@ -1,7 +1,7 @@
 //! `luzia move`: puts a waiting task before others.
 
 use crate::app::App;
-use crate::app::queue::order::{Goal, Moved, move_task};
+use crate::app::queue::order::{Goal, Moved, Others, move_task};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -18,7 +18,7 @@ pub struct MoveArgs {
     #[arg(value_name = "TASK")]
     pub task: String,
 
-    /// Before every task with which it takes turns
+    /// Before every task of its session, else project, in the same lanes
     #[arg(long, conflicts_with = "before", required_unless_present = "before")]
     pub first: bool,
 
@@ -34,8 +34,9 @@ Notes:
   task comes before all further tasks of its user that are less urgent, and it keeps the priority when the other task is over.
   A task that is more urgent already keeps its priority. `luzia edit TASK --priority N` takes a move back. Priorities 0 to 3
   count as high, 4 to 6 as normal, 7 to 9 as low, and each of the three has its share of the starts.
-  Users take turns by their shares: between tasks of two users priority decides only in a lane such as thread:7, whose tasks
-  start in one order.
+  Users take turns by their shares, and so do the sessions, else projects, of one user: between tasks of two of them priority
+  decides only in a lane such as thread:7, whose tasks start in one order. `luzia enqueue --after TASK` orders tasks across
+  sessions.
 
 Examples:
   luzia move 12 --first
@@ -69,10 +70,18 @@ pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
     } else {
         console.say(&said(&moved));
     }
-    if moved.takes_turns_by_share && !console.is_json() {
-        console.hint(
-            "the two tasks are of different users, who take turns by their shares: the other one may still start first",
-        );
+    let hint = match moved.takes_turns_with {
+        Some(Others::Users) => {
+            "the two tasks are of different users, who take turns by their shares: the other one may still start first"
+        }
+        Some(Others::Sessions) => {
+            "sessions, else projects, of a user take turns by their shares: a task of another one may still start \
+             first; `luzia enqueue --after TASK` orders tasks across sessions"
+        }
+        None => "",
+    };
+    if !hint.is_empty() && !console.is_json() {
+        console.hint(hint);
     }
     Ok(Exit::Done.code())
 }

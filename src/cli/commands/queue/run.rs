@@ -3,8 +3,8 @@
 use super::enqueue::{refuse_options_beside_from, tell_batch_notes, tell_notes};
 use super::preempt;
 use super::room::{Patience, Room, Terminal};
+use crate::app::foresee::turns::position;
 use crate::app::locks::reentrancy::{RanWithin, refuse_waiting_for, refuse_waiting_inside, run_within};
-use crate::app::look::explain;
 use crate::app::pass::reach::may_start;
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::doors::no_exclusion;
@@ -334,7 +334,7 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
 
 /// The answer of a caller that does not wait any longer for the start of a task.
 pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError> {
-    let position = explain::position(app, task)?.saturating_add(1);
+    let position = position(app, task)?.saturating_add(1);
     let is_only_here = may_start(app, task) && starts_only_here(app)?;
     let (go_on, hint) = match is_only_here {
         true => (

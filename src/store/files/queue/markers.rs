@@ -174,14 +174,14 @@ impl FileStore {
         self.enter_slot(format!("{}/{}", layout::KEYS, crate::model::name::encode(key)))
     }
 
-    /// Like `enter_key`, for a group of tasks of one queue: its file has a name that no key has. Its holders are the tasks of the group,
+    /// Like `enter_key`, for a group of tasks that have all but the session in common: its file has a name that no key has. Its holders are the tasks of the group,
     /// the last one first.
     pub fn enter_group(&self, task: &Task, group: &Name) -> Result<Box<dyn KeySlot + '_>> {
         Ok(Box::new(self.group_slot(task, group)?))
     }
 
     fn group_slot(&self, task: &Task, group: &Name) -> Result<FileKey<'_>> {
-        let alone = Task { group: None, ..task.clone() };
+        let alone = Task { group: None, share: None, ..task.clone() };
         let digest = digest(&format!("{}\n{}\n{group}", task.priority.number(), alone.queue()));
         self.enter_slot(format!("{}/=g{digest}", layout::KEYS))
     }

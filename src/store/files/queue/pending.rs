@@ -353,23 +353,27 @@ impl FileStore {
         read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
     }
 
-    /// The first pending tasks in those queues of a user that `counts`, in the order of their turn, `most` at most.
-    pub fn first_pending(&self, user: &Name, most: u64, counts: &dyn Fn(&str) -> bool) -> Result<Vec<Turn>> {
+    /// The first pending tasks of each queue of a user that `counts`, in the order of their turn, `most` of a queue at most.
+    pub fn first_pending(
+        &self,
+        user: &Name,
+        most: u64,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, Vec<Turn>>> {
         let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
-        let mut first = Vec::new();
+        let mut first: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
         for priority in self.used_priorities()? {
-            let mut ids = Vec::new();
-            for queue in self.queues_of(priority, &stem)? {
-                if counts(&queue) {
-                    let some = self.first_of_queue(priority, &queue, most - first.len())?;
-                    ids.extend(some.into_iter().map(|id| QueueName::place_in(&queue, id)));
+            for queue in self.queues_of(priority, &stem)?.into_iter().filter(|queue| counts(queue)) {
+                let left = most - first.get(&queue).map_or(0, Vec::len);
+                if left == 0 {
+                    continue;
                 }
-            }
-            ids.sort_unstable();
-            first.extend(ids.into_iter().map(|place| (priority, place)));
-            if first.len() >= most {
-                first.truncate(most);
-                break;
+                let ids = self.first_of_queue(priority, &queue, left)?;
+                let mut turns: Vec<Turn> =
+                    ids.into_iter().map(|id| (priority, QueueName::place_in(&queue, id))).collect();
+                turns.sort_unstable();
+                turns.truncate(left);
+                first.entry(queue).or_default().extend(turns);
             }
         }
         Ok(first)
@@ -409,21 +413,6 @@ impl FileStore {
         let mut queues = self.folders(&layout::pending_tier(priority))?;
         queues.retain(|queue| is_queue_of(queue, user_stem));
         Ok(queues)
-    }
-
-    /// The first task of a user in a tier, over those queues of the user that `counts`.
-    pub fn head_of_user(&self, tier: Tier, user: &LaneName, counts: &dyn Fn(&str) -> bool) -> Result<Option<Head>> {
-        let mut queues = Vec::new();
-        for priority in tier.priorities() {
-            queues.extend(self.queues_of(priority, &user.stem())?);
-        }
-        queues.sort_unstable();
-        queues.dedup();
-        let mut heads = Vec::new();
-        for queue in queues.iter().filter(|queue| counts(queue)) {
-            heads.extend(self.head(tier, queue)?);
-        }
-        Ok(heads.into_iter().min_by_key(|head| (head.priority, QueueName::place_in(&head.queue, head.id))))
     }
 }
 

@@ -159,17 +159,18 @@ impl FileStore {
 
     /// How many pending tasks one user's lane has, by names only.
     pub fn lane_depth(&self, lane: &LaneName) -> Result<u64> {
-        self.depth_where(&lane.stem(), &|_| true)
+        let stem = lane.stem();
+        self.depth_where(&|queue| is_queue_of(queue, &stem), &|_| true)
     }
 
-    /// Like `lane_depth`, of one tier.
+    /// How many pending tasks a queue has in a tier.
     pub fn tier_depth(&self, tier: Tier, queue: &str) -> Result<u64> {
-        self.depth_where(queue, &|priority| priority.tier() == tier)
+        self.depth_where(&|name| name == queue, &|priority| priority.tier() == tier)
     }
 
-    fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
+    fn depth_where(&self, wanted: &dyn Fn(&str) -> bool, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
         let mut depth = 0;
-        self.each_pending(&|queue| is_queue_of(queue, stem), &mut |priority, _, ids| {
+        self.each_pending(wanted, &mut |priority, _, ids| {
             depth += if counts(priority) { number(ids.len()) } else { 0 };
             true
         })?;

@@ -1,0 +1,175 @@
+//! In which order the queues of one user's lane take turns, as far as that is known before their tasks have run: each task
+//! counts as a nominal second. Pure; the order of [`super::Round`] for one user and one tier.
+
+use crate::model::{Name, Turn};
+use crate::policy::fair::{CAP_US, Ledger, NOMINAL_MS, Usage, has_own_share, over_weight, share_names};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A queue in the lane of a user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// Its name.
+    pub queue: String,
+    /// The weight of its session or project.
+    pub weight: u32,
+    /// Its tasks of one tier in their order.
+    pub turns: Vec<Turn>,
+}
+
+/// The tasks of a user's lane, of one tier, as they start one after another.
+pub struct Turns<'a> {
+    sides: &'a [Side],
+    names: Vec<[Option<Name>; 3]>,
+    /// What each session has used.
+    used: BTreeMap<Option<Name>, Usage>,
+    /// The groups that have begun.
+    begun: BTreeSet<Name>,
+    /// How many tasks of each queue have started.
+    started: Vec<usize>,
+    grants: u64,
+}
+
+impl<'a> Turns<'a> {
+    /// Begins where a ledger stands.
+    pub fn new(ledger: &Ledger, user: &Name, sides: &'a [Side]) -> Self {
+        let is_shared = sides.iter().any(|side| has_own_share(&side.queue));
+        let names = |side: &Side| if is_shared { share_names(user, &side.queue) } else { Default::default() };
+        let names: Vec<[Option<Name>; 3]> = sides.iter().map(names).collect();
+        let of = |[session, ..]: &[Option<Name>; 3]| (session.clone(), ledger.share_usage(session.as_ref()));
+        let mut used: BTreeMap<Option<Name>, Usage> = names.iter().map(of).collect();
+        let least = used.values().map(|usage| usage.used_us).min().unwrap_or(0);
+        used.values_mut().for_each(|usage| usage.used_us = usage.used_us.min(least.saturating_add(CAP_US)));
+        let begun = names.iter().filter_map(|names| names[2].clone()).filter(|group| ledger.knows(group)).collect();
+        Self { sides, names, used, begun, started: vec![0; sides.len()], grants: ledger.grants }
+    }
+
+    /// The queue whose first task starts next, and that task.
+    pub fn next(&self) -> Option<(usize, Turn)> {
+        self.next_with(None)
+    }
+
+    /// As `next`, where a task of a queue counts as one that waits there.
+    fn next_with(&self, own: Option<(usize, Turn)>) -> Option<(usize, Turn)> {
+        let first_of = |(at, side): (usize, &Side)| {
+            let first = side.turns.get(self.started[at]).copied();
+            let own = own.filter(|(of, _)| *of == at).map(|(_, turn)| turn);
+            first.into_iter().chain(own).min().map(|turn| (at, turn))
+        };
+        let firsts = || self.sides.iter().enumerate().filter_map(first_of);
+        let best = firsts().map(|(_, turn)| turn.0).min()?;
+        firsts().min_by_key(|(at, turn)| {
+            let [session, _, group] = &self.names[*at];
+            let goes_on = turn.0 == best && group.as_ref().is_some_and(|group| self.begun.contains(group));
+            (!goes_on, self.used[session], *turn)
+        })
+    }
+
+    fn start(&mut self, at: usize) {
+        self.started[at] += 1;
+        self.grants += 1;
+        let [session, _, group] = &self.names[at];
+        self.begun.extend(group.clone());
+        let usage = self.used.entry(session.clone()).or_default();
+        usage.used_us = usage.used_us.saturating_add(over_weight(NOMINAL_MS, 1, self.sides[at].weight));
+        usage.last_grant = self.grants;
+    }
+
+    /// How many tasks of each queue start before a task of the queue `own`, which waits there or would be queued there. Stops
+    /// at `most` in all.
+    pub fn before(mut self, own: usize, turn: Turn, most: u64) -> Vec<usize> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        for _ in 0..most {
+            match self.next_with(Some((own, turn))) {
+                Some((at, first)) if (at, first) != (own, turn) => self.start(at),
+                _ => break,
+            }
+        }
+        self.started
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::{SHARES, head, name};
+    use super::super::{LaneHead, Round};
+    use super::*;
+    use crate::model::{Priority, TaskId, Tier, Timestamp};
+    use proptest::prelude::*;
+
+    fn side(session: u8, group: Option<u64>, turns: &[(u8, u64)]) -> Side {
+        let share = if session == 0 { String::new() } else { format!("~s{session:016x}") };
+        let group = group.map_or_else(String::new, |first| format!("~g{first}"));
+        let queue = format!("user_alice{share}{group}");
+        let turn = |(priority, id): &(u8, u64)| {
+            (Priority::new(*priority).expect("a priority"), crate::model::QueueName::place_in(&queue, TaskId(*id)))
+        };
+        let mut turns: Vec<Turn> = turns.iter().map(turn).collect();
+        turns.sort_unstable();
+        Side { weight: 1, turns, queue }
+    }
+
+    /// All tasks in the order in which passes start them, when each runs for a moment.
+    fn started(ledger: &mut Ledger, sides: &[Side]) -> Vec<(usize, Turn)> {
+        let (mut at, mut order) = (vec![0; sides.len()], Vec::new());
+        loop {
+            let first = |(number, side): (usize, &Side)| {
+                let (priority, (place, _)) = side.turns.get(at[number]).copied()?;
+                let known = LaneHead { queue: side.queue.as_str().into(), priority, ..head("alice", Tier::Normal) };
+                Some(LaneHead { turn: place.0, sequence: Some(place.0), ..known })
+            };
+            let heads: Vec<LaneHead> = sides.iter().enumerate().filter_map(first).collect();
+            let mut round = Round::new(ledger, SHARES, heads, Timestamp(0));
+            let Some(candidate) = round.next() else { return order };
+            let number = sides.iter().position(|side| *side.queue == *candidate.queue).expect("it was offered");
+            round.started(candidate, 1);
+            order.push((number, sides[number].turns[at[number]]));
+            at[number] += 1;
+        }
+    }
+
+    fn sides() -> impl Strategy<Value = Vec<Side>> {
+        let tasks = proptest::collection::vec((0..4u8, proptest::option::weighted(0.3, 0..2u64), 4..7u8), 1..40);
+        tasks.prop_map(|tasks| {
+            let mut queues: BTreeMap<(u8, Option<u64>), Vec<(u8, u64)>> = BTreeMap::new();
+            let mut firsts: BTreeMap<(u8, u64), u64> = BTreeMap::new();
+            for (number, (session, group, priority)) in (1..).zip(tasks) {
+                let first = group.map(|group| *firsts.entry((session, group)).or_insert(number));
+                let priority = if first.is_some() { 5 } else { priority };
+                queues.entry((session, first)).or_default().push((priority, number));
+            }
+            queues.into_iter().map(|((session, group), turns)| side(session, group, &turns)).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn as_many_come_before_a_task_as_passes_start_before_it(
+            sides in sides(), ran in proptest::collection::vec((0..4u8, 1..200_000u64), 0..4),
+        ) {
+            let mut ledger = Ledger::default();
+            for (session, ran_ms) in ran {
+                let [of_session, ..] = share_names(&name("alice"), &side(session, None, &[]).queue);
+                ledger.charge_end(&of_session.expect("a name"), ran_ms, 1, Timestamp(0));
+            }
+            let before = ledger.clone();
+            let order = started(&mut ledger, &sides);
+            for (at, (own, turn)) in order.iter().enumerate() {
+                let told = Turns::new(&before, &name("alice"), &sides).before(*own, *turn, u64::MAX >> 1);
+                prop_assert_eq!(told.iter().sum::<usize>(), at, "{:?} in {:?}", turn, order);
+            }
+            let first = Turns::new(&before, &name("alice"), &sides).next();
+            prop_assert_eq!(first, order.first().copied());
+        }
+    }
+
+    #[test]
+    fn a_group_runs_in_a_row_beside_another_session_and_better_work_goes_before_the_rest() {
+        let sides = [side(1, Some(1), &[(5, 1), (5, 3), (5, 5)]), side(2, None, &[(5, 2), (5, 4)]), side(2, None, &[])];
+        let mut ledger = Ledger::default();
+        let numbers = |order: Vec<(usize, Turn)>| order.iter().map(|(_, turn)| turn.1.1.0).collect::<Vec<_>>();
+        assert_eq!(numbers(started(&mut ledger, &sides[..2])), [1, 3, 5, 2, 4]);
+        let sides = [side(1, Some(1), &[(5, 3), (5, 5)]), side(2, None, &[(4, 6), (5, 7)])];
+        // The group has begun: it is in the ledger.
+        assert_eq!(numbers(started(&mut ledger, &sides)), [6, 3, 5, 7]);
+    }
+}

@@ -37,7 +37,7 @@ pub use files::queue::accept::Place;
 pub use files::queue::claim::{Claim, Claimed, Judges};
 pub use files::queue::lifecycle::{Ending, Found, Removed};
 pub use files::queue::markers::{KeySlot, Timers};
-pub use files::queue::pending::Head;
+pub use files::queue::pending::{Head, QueueIndex};
 pub use files::queue::query::{Counts, Problem, Survey};
 pub use files::running::pause::RunPause;
 pub use files::running::requests::CancelRequest;

@@ -6,7 +6,8 @@ use crate::app::pass::reach::is_near;
 use crate::app::{App, AppError};
 use crate::model::{Name, QueueName, Task, TaskId, Tier, Turn};
 use crate::policy::fair::Ledger;
-use crate::policy::schedule::turns::{Side, Turns};
+use crate::policy::schedule::turns::{Order, Side, Turns};
+use crate::store::QueueIndex;
 use std::collections::BTreeMap;
 
 /// How many tasks ahead of another one are counted; a queue that is longer says "or more".
@@ -18,12 +19,17 @@ pub(crate) type Queues = BTreeMap<String, Vec<Turn>>;
 /// The queues that take turns with a task: its own, and where it takes its user's lane, the others there that this process could
 /// start.
 pub(crate) fn queues_of(app: &App, task: &Task) -> Result<Queues, AppError> {
+    queues_among(app, &app.store.queue_index()?, task)
+}
+
+/// As `queues_of`, where the queues are known.
+pub(crate) fn queues_among(app: &App, index: &QueueIndex, task: &Task) -> Result<Queues, AppError> {
     let own = task.queue();
     let takes_turns = |queue: &str| {
         let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
         queue == own || task.takes_user_lane && takes_user_lane && is_near(app, queue).unwrap_or(false)
     };
-    Ok(app.store.first_pending(&task.user, MOST_AHEAD, &takes_turns)?)
+    Ok(app.store.first_pending(index, &task.user, MOST_AHEAD, &takes_turns)?)
 }
 
 /// The first task of a user's lane in a tier, over the queues that this process could start.
@@ -31,7 +37,7 @@ pub(crate) fn first_of_user(app: &App, user: &Name, tier: Tier) -> Result<Option
     let counts = |queue: &str| {
         QueueName::parse(queue).is_some_and(|name| name.takes_user_lane()) && is_near(app, queue).unwrap_or(false)
     };
-    let queues = app.store.first_pending(user, 1, &counts)?;
+    let queues = app.store.first_pending(&app.store.queue_index()?, user, 1, &counts)?;
     let sides = sides(app, &queues, tier)?;
     let first = Turns::new(&ledger(app, &sides)?, user, &sides).next();
     Ok(first.map(|(_, (_, (_, id)))| id))
@@ -39,8 +45,9 @@ pub(crate) fn first_of_user(app: &App, user: &Name, tier: Tier) -> Result<Option
 
 /// How many tasks of the same user start before a pending one, [`MOST_AHEAD`] at most.
 pub fn position(app: &App, task: &Task) -> Result<u64, AppError> {
-    let (own, others) = before(app, task, &queues_of(app, task)?, task.turn())?;
-    let count = others.iter().fold(own.len(), |sum, turns| sum.saturating_add(turns.len()));
+    let known = Known::with(app, task, queues_of(app, task)?)?;
+    let Some((at, number)) = known.find(task) else { return Ok(0) };
+    let count = known.ahead(at, number).fold(0_usize, |sum, (_, turns)| sum.saturating_add(turns.len()));
     Ok(u64::try_from(count).unwrap_or(u64::MAX).min(MOST_AHEAD))
 }
 
@@ -59,32 +66,57 @@ pub(crate) fn has_other_sessions(app: &App, task: &Task) -> Result<bool, AppErro
     Ok(queues_of(app, task)?.keys().any(is_other))
 }
 
-/// The tasks that start before a task, if that had this turn in its queue: those of its tier in its own queue, and those of
-/// every other queue and tier. A better tier counts as a whole.
-pub(crate) fn before(
-    app: &App,
-    task: &Task,
-    queues: &Queues,
-    turn: Turn,
-) -> Result<(Vec<Turn>, Vec<Vec<Turn>>), AppError> {
-    let (tier, own) = (turn.0.tier(), task.queue());
-    let mut sides = sides(app, queues, tier)?;
-    let at = sides.iter().position(|side| side.queue == own).unwrap_or(sides.len());
-    if at == sides.len() {
-        let weight = current_weights(app, task).share;
-        sides.push(Side { queue: own, weight, turns: Vec::new() });
+/// The order in which the tasks of one tier start, in the queues that take turns.
+pub(crate) struct Known {
+    queues: Queues,
+    tier: Tier,
+    sides: Vec<Side>,
+    order: Order,
+}
+
+impl Known {
+    /// Looks at the queues of a user.
+    pub fn of(app: &App, user: &Name, queues: Queues, tier: Tier) -> Result<Self, AppError> {
+        let sides = sides(app, &queues, tier)?;
+        let order = Order::of(Turns::new(&ledger(app, &sides)?, user, &sides), MOST_AHEAD);
+        Ok(Self { queues, tier, sides, order })
     }
-    let counts = Turns::new(&ledger(app, &sides)?, &task.user, &sides).before(at, turn, MOST_AHEAD);
-    let mut started: Vec<Vec<Turn>> =
-        sides.into_iter().zip(counts).map(|(side, count)| side.turns[..count].to_vec()).collect();
-    let of_own = started.swap_remove(at);
-    for turns in queues.values() {
-        for better in Tier::ALL.into_iter().take_while(|other| *other != tier) {
-            started.push(turns.iter().filter(|(priority, _)| priority.tier() == better).copied().collect());
+
+    /// As `of`, with a task that may not be queued, or stands behind those that are looked at.
+    pub fn with(app: &App, task: &Task, mut queues: Queues) -> Result<Self, AppError> {
+        let (own, turn) = (queues.entry(task.queue()).or_default(), task.turn());
+        if let Err(at) = own.binary_search(&turn) {
+            own.insert(at, turn);
         }
+        Self::of(app, &task.user, queues, task.priority.tier())
     }
-    started.retain(|turns| !turns.is_empty());
-    Ok((of_own, started))
+
+    /// The queue of a task and its number there; `None` where it is not among those that are known.
+    pub fn find(&self, task: &Task) -> Option<(usize, usize)> {
+        let queue = task.queue();
+        let at = self.sides.iter().position(|side| side.queue == queue)?;
+        Some((at, self.sides[at].turns.binary_search(&task.turn()).ok()?))
+    }
+
+    /// The tasks that start before the task of the queue `own` with this number, by queue and tier: those of its queue first. A
+    /// better tier counts as a whole.
+    pub fn ahead(&self, own: usize, number: usize) -> impl Iterator<Item = (&str, &[Turn])> {
+        let counts = self.order.before(own, number);
+        let before = move |at: usize| (self.sides[at].queue.as_str(), &self.sides[at].turns[..counts[at]]);
+        let all = std::iter::once(own).chain((0..self.sides.len()).filter(move |at| *at != own)).map(before);
+        let better = Tier::ALL.into_iter().take_while(|tier| *tier != self.tier);
+        all.chain(
+            better
+                .flat_map(|tier| self.queues.iter().map(move |(queue, turns)| (queue.as_str(), of_tier(turns, tier)))),
+        )
+    }
+}
+
+/// The turns of one tier among those of a queue.
+fn of_tier(turns: &[Turn], tier: Tier) -> &[Turn] {
+    let begin = turns.partition_point(|(priority, _)| priority.tier().index() < tier.index());
+    let end = turns.partition_point(|(priority, _)| priority.tier().index() <= tier.index());
+    &turns[begin..end]
 }
 
 /// The queues with work in a tier.
@@ -94,7 +126,7 @@ fn sides(app: &App, queues: &Queues, tier: Tier) -> Result<Vec<Side>, AppError> 
         config(app).lanes.iter().any(|(lane, rule)| lane.starts_with("project:") && rule.weight.is_some());
     let mut sides = Vec::new();
     for (queue, turns) in queues {
-        let turns: Vec<Turn> = turns.iter().filter(|(priority, _)| priority.tier() == tier).copied().collect();
+        let turns = of_tier(turns, tier).to_vec();
         if !turns.is_empty() {
             let task = if has_weights { app.store.any_of_queue(queue)? } else { None };
             let weight = task.map_or(1, |task| current_weights(app, &task).share);

@@ -1,50 +1,83 @@
 //! Who comes before a task: how many tasks of its user, and for what those wait.
 
 use super::explain::{Reasons, Wait};
-use crate::app::foresee::turns::{MOST_AHEAD, before, queues_of};
+use crate::app::foresee::turns::{Known, MOST_AHEAD, queues_among};
 use crate::app::{AppError, Obstacle};
 use crate::model::{Task, TaskId, Turn};
 use crate::policy::admission::obstacles;
 use crate::policy::beyond::{MOST_TRIED, may_pass};
-use crate::store::Place;
+use crate::store::{Head, QueueIndex};
 use std::rc::Rc;
+
+fn ids(turns: &[Turn]) -> Vec<TaskId> {
+    turns.iter().map(|(_, (_, id))| *id).collect()
+}
+
+fn head(queue: &str, (priority, (_, id)): Turn) -> Head {
+    Head { queue: queue.to_owned(), priority, id }
+}
 
 impl Reasons<'_> {
     /// How many tasks of its user a task waits for. A pass tries each queue and each tier by itself, so those of another one
     /// count unless none of them could start now. Those of its own do not count where all wait for capacity lanes, and it may
     /// pass them (`policy::beyond`); then it starts in the turn of the first of them.
     pub(super) fn ahead_of(&mut self, task: &Task) -> Result<u64, AppError> {
-        let queue = task.queue();
-        if !self.turns.contains_key(&queue) {
-            self.turns.insert(queue.clone(), Rc::new(queues_of(self.app, task)?));
+        let mut known = self.known_of(task)?;
+        if known.find(task).is_none() {
+            let index = self.index()?;
+            let queues = queues_among(self.app, &index, task)?;
+            known = Rc::new(Known::with(self.app, task, queues)?);
         }
-        let queues = Rc::clone(&self.turns[&queue]);
-        let ids = |turns: &[Turn]| turns.iter().map(|(_, (_, id))| *id).collect::<Vec<TaskId>>();
-        let (own, mut others) = before(self.app, task, &queues, task.turn())?;
-        let mut count = own.len() as u64;
-        if let Some(first) = own.first().filter(|_| count < MOST_AHEAD) {
-            let own = ids(&own);
-            let mut passes = task.takes_user_lane && own.len() <= MOST_TRIED && may_pass(&own, task.id);
-            for id in &own {
-                passes = passes && self.wait_of(*id)? == Wait::Capacity;
+        let Some((at, number)) = known.find(task) else { return Ok(0) };
+        let (mut ahead, mut count) = (known.ahead(at, number), 0);
+        if let Some((queue, own)) = ahead.next().filter(|(_, own)| !own.is_empty()) {
+            let mut passes = task.takes_user_lane && own.len() <= MOST_TRIED && may_pass(&ids(own), task.id);
+            for turn in own.iter().take(MOST_TRIED) {
+                passes = passes && self.wait_of(&head(queue, *turn))? == Wait::Capacity;
             }
             if passes {
-                count = 0;
-                others = before(self.app, task, &queues, *first)?.1;
+                drop(ahead);
+                ahead = known.ahead(at, 0);
+                ahead.next();
+            } else {
+                count = own.len() as u64;
             }
         }
-        for turns in others {
-            let stuck = self.is_stuck(&ids(&turns), task.takes_user_lane)?;
+        for (queue, turns) in ahead {
+            let stuck = turns.is_empty() || self.is_stuck(queue, turns, task.takes_user_lane)?;
             count += if stuck { 0 } else { turns.len() as u64 };
         }
         Ok(count.min(MOST_AHEAD))
     }
 
-    /// Whether none of the first tasks of a user in a tier could start if the lane of the user and a slot were free.
-    fn is_stuck(&mut self, tasks: &[TaskId], takes_user_lane: bool) -> Result<bool, AppError> {
-        for (at, id) in tasks.iter().enumerate() {
-            let is_tried = at == 0 || takes_user_lane && at <= MOST_TRIED && may_pass(&tasks[..at], *id);
-            match self.wait_of(*id)? {
+    fn index(&mut self) -> Result<Rc<QueueIndex>, AppError> {
+        let known = match &self.index {
+            Some(known) => Rc::clone(known),
+            None => Rc::new(self.app.store.queue_index()?),
+        };
+        self.index = Some(Rc::clone(&known));
+        Ok(known)
+    }
+
+    /// The order of the tasks that take turns with a task.
+    fn known_of(&mut self, task: &Task) -> Result<Rc<Known>, AppError> {
+        let place = (task.queue(), task.priority.tier());
+        if let Some(known) = self.turns.get(&place) {
+            return Ok(Rc::clone(known));
+        }
+        let index = self.index()?;
+        let queues = queues_among(self.app, &index, task)?;
+        let known = Rc::new(Known::of(self.app, &task.user, queues, place.1)?);
+        self.turns.insert(place, Rc::clone(&known));
+        Ok(known)
+    }
+
+    /// Whether none of the first tasks of a queue in a tier could start if the lane of the user and a slot were free.
+    fn is_stuck(&mut self, queue: &str, turns: &[Turn], takes_user_lane: bool) -> Result<bool, AppError> {
+        let first = ids(&turns[..turns.len().min(MOST_TRIED + 2)]);
+        for (at, id) in first.iter().enumerate() {
+            let is_tried = at == 0 || takes_user_lane && at <= MOST_TRIED && may_pass(&first[..at], *id);
+            match self.wait_of(&head(queue, turns[at]))? {
                 _ if !is_tried => return Ok(true),
                 Wait::Shared => return Ok(false),
                 Wait::Own => return Ok(true),
@@ -55,20 +88,25 @@ impl Reasons<'_> {
     }
 
     /// For what a task would wait that is tried now.
-    fn wait_of(&mut self, id: TaskId) -> Result<Wait, AppError> {
-        let wait = self.own_wait_of(id)?;
-        let task = if wait == Wait::Shared { self.app.find(id).ok().flatten() } else { None };
-        let is_booked = task.map_or(Ok(None), |(_, task)| self.booked_before(&task))?.is_some();
-        Ok(if is_booked { Wait::Capacity } else { wait })
+    fn wait_of(&mut self, head: &Head) -> Result<Wait, AppError> {
+        if let Some(known) = self.tried_waits.get(&head.id) {
+            return Ok(*known);
+        }
+        let wait = self.own_wait_of(head)?;
+        let task = if wait == Wait::Shared { self.app.store.peek(head) } else { None };
+        let is_booked = task.map_or(Ok(None), |task| self.booked_before(&task))?.is_some();
+        let wait = if is_booked { Wait::Capacity } else { wait };
+        self.tried_waits.insert(head.id, wait);
+        Ok(wait)
     }
 
     /// As `wait_of`, whomever its start would keep from another start.
-    pub(super) fn own_wait_of(&mut self, id: TaskId) -> Result<Wait, AppError> {
-        if let Some(known) = self.waits.get(&id) {
+    pub(super) fn own_wait_of(&mut self, head: &Head) -> Result<Wait, AppError> {
+        if let Some(known) = self.waits.get(&head.id) {
             return Ok(*known);
         }
         // A record that does not read is no reason to fail for the others.
-        let Ok(Some((Place::Pending, task))) = self.app.find(id) else { return Ok(Wait::Shared) };
+        let Some(task) = self.app.store.peek(head) else { return Ok(Wait::Shared) };
         let situation = self.situation_after(&task, 0)?;
         let wait = match obstacles(&task, &situation).next() {
             None | Some(Obstacle::NoDispatcher | Obstacle::UserLockHeld { .. }) => Wait::Shared,
@@ -76,7 +114,7 @@ impl Reasons<'_> {
             Some(obstacle) if obstacle.is_of_capacity() => Wait::Capacity,
             Some(_) => Wait::Own,
         };
-        self.waits.insert(id, wait);
+        self.waits.insert(head.id, wait);
         Ok(wait)
     }
 }

@@ -5,7 +5,7 @@ use super::shortage::standstill;
 use crate::app::capacity::bars::{Bars, bars};
 use crate::app::capacity::{gates, holders};
 use crate::app::config_reload::config;
-use crate::app::foresee::turns::{Queues, first_of_user};
+use crate::app::foresee::turns::{Known, first_of_user};
 use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::is_own_task;
 use crate::app::locks::lock::evidence_of;
@@ -27,7 +27,7 @@ use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, Status, Target, Task, TaskId, Tier};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::policy::witness::Blind;
-use crate::store::{LineWaiter, LockIndex, LockView};
+use crate::store::{LineWaiter, LockIndex, LockView, QueueIndex};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -116,13 +116,17 @@ pub struct Reasons<'a> {
     /// The order of the next pass, once somebody asked.
     pub(super) order: Option<Order>,
     lanes: BTreeMap<LaneName, LaneNow>,
-    /// The queues that take turns with a queue, by its name.
-    pub(super) turns: BTreeMap<String, Rc<Queues>>,
+    /// The queues that have pending tasks, once somebody asked.
+    pub(super) index: Option<Rc<QueueIndex>>,
+    /// By queue and tier: the order of the tasks that take turns with those of the queue.
+    pub(super) turns: BTreeMap<(String, Tier), Rc<Known>>,
     /// By queue and tier: a record that this version does not read and that is first.
     newer: BTreeMap<(String, Tier), Newer>,
     firsts: Firsts,
     /// Tasks that would be tried, and what they wait for.
     pub(super) waits: BTreeMap<TaskId, Wait>,
+    /// The same, where the start of a task would keep another one from its own.
+    pub(super) tried_waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
     sandboxes: Sandboxes,
@@ -257,10 +261,12 @@ pub fn reasons(app: &App) -> Result<Reasons<'_>, AppError> {
         locks,
         order: None,
         lanes: BTreeMap::new(),
+        index: None,
         turns: BTreeMap::new(),
         newer: BTreeMap::new(),
         firsts: Firsts::default(),
         waits: BTreeMap::new(),
+        tried_waits: BTreeMap::new(),
         has_dispatcher: [None; 2],
         sandboxes: Sandboxes::default(),
     })

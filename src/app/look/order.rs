@@ -87,7 +87,7 @@ impl Reasons<'_> {
         if task.lanes.is_empty() {
             return Ok((Some(task), false));
         }
-        let wait = self.own_wait_of(head.id)?;
+        let wait = self.own_wait_of(head)?;
         let booked = order.bookings.against(self.app, &task);
         let is_booked = booked.is_some();
         order.tried.insert(head.id, booked);

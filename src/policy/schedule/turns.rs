@@ -45,16 +45,7 @@ impl<'a> Turns<'a> {
 
     /// The queue whose first task starts next, and that task.
     pub fn next(&self) -> Option<(usize, Turn)> {
-        self.next_with(None)
-    }
-
-    /// As `next`, where a task of a queue counts as one that waits there.
-    fn next_with(&self, own: Option<(usize, Turn)>) -> Option<(usize, Turn)> {
-        let first_of = |(at, side): (usize, &Side)| {
-            let first = side.turns.get(self.started[at]).copied();
-            let own = own.filter(|(of, _)| *of == at).map(|(_, turn)| turn);
-            first.into_iter().chain(own).min().map(|turn| (at, turn))
-        };
+        let first_of = |(at, side): (usize, &Side)| side.turns.get(self.started[at]).map(|turn| (at, *turn));
         let firsts = || self.sides.iter().enumerate().filter_map(first_of);
         let best = firsts().map(|(_, turn)| turn.0).min()?;
         firsts().min_by_key(|(at, turn)| {
@@ -73,18 +64,31 @@ impl<'a> Turns<'a> {
         usage.used_us = usage.used_us.saturating_add(over_weight(NOMINAL_MS, 1, self.sides[at].weight));
         usage.last_grant = self.grants;
     }
+}
 
-    /// How many tasks of each queue start before a task of the queue `own`, which waits there or would be queued there. Stops
-    /// at `most` in all.
-    pub fn before(mut self, own: usize, turn: Turn, most: u64) -> Vec<usize> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        for _ in 0..most {
-            match self.next_with(Some((own, turn))) {
-                Some((at, first)) if (at, first) != (own, turn) => self.start(at),
-                _ => break,
-            }
+/// The order in which the tasks of some queues start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Order {
+    /// The places of the tasks of each queue, which rise.
+    places: Vec<Vec<usize>>,
+}
+
+impl Order {
+    /// Of the first tasks, `most` at most.
+    pub fn of(mut turns: Turns, most: u64) -> Self {
+        let mut places = vec![Vec::new(); turns.sides.len()];
+        for place in 0..usize::try_from(most).unwrap_or(usize::MAX) {
+            let Some((at, _)) = turns.next() else { break };
+            places[at].push(place);
+            turns.start(at);
         }
-        self.started
+        Self { places }
+    }
+
+    /// How many tasks of each queue start before the task with this number in the queue `own`.
+    pub fn before(&self, own: usize, number: usize) -> Vec<usize> {
+        let place = self.places[own].get(number).copied().unwrap_or(usize::MAX);
+        self.places.iter().map(|places| places.partition_point(|other| *other < place)).collect()
     }
 }
 
@@ -153,9 +157,10 @@ mod tests {
             }
             let before = ledger.clone();
             let order = started(&mut ledger, &sides);
+            let known = Order::of(Turns::new(&before, &name("alice"), &sides), u64::MAX >> 1);
             for (at, (own, turn)) in order.iter().enumerate() {
-                let told = Turns::new(&before, &name("alice"), &sides).before(*own, *turn, u64::MAX >> 1);
-                prop_assert_eq!(told.iter().sum::<usize>(), at, "{:?} in {:?}", turn, order);
+                let number = sides[*own].turns.iter().position(|other| other == turn).expect("it is there");
+                prop_assert_eq!(known.before(*own, number).iter().sum::<usize>(), at, "{:?} in {:?}", turn, order);
             }
             let first = Turns::new(&before, &name("alice"), &sides).next();
             prop_assert_eq!(first, order.first().copied());

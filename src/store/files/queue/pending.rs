@@ -9,6 +9,7 @@ use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
 use crate::store::{FileStore, Place};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// How many records a lane's own folder holds before further ones go to segments. Wherever a record stands it is found,
@@ -353,27 +354,39 @@ impl FileStore {
         read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
     }
 
+    /// The queues that have pending tasks, found by folder names only.
+    pub fn queue_index(&self) -> Result<QueueIndex> {
+        let mut index = QueueIndex::default();
+        for (priority, queue) in self.lanes()? {
+            index.0.entry(queue).or_default().push(priority);
+        }
+        Ok(index)
+    }
+
     /// The first pending tasks of each queue of a user that `counts`, in the order of their turn, `most` of a queue at most.
     pub fn first_pending(
         &self,
+        index: &QueueIndex,
         user: &Name,
         most: u64,
         counts: &dyn Fn(&str) -> bool,
     ) -> Result<BTreeMap<String, Vec<Turn>>> {
         let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
         let mut first: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
-        for priority in self.used_priorities()? {
-            for queue in self.queues_of(priority, &stem)?.into_iter().filter(|queue| counts(queue)) {
-                let left = most - first.get(&queue).map_or(0, Vec::len);
-                if left == 0 {
-                    continue;
+        for (queue, priorities) in index.of_user(&stem).filter(|(queue, _)| counts(queue)) {
+            let mut turns: Vec<Turn> = Vec::new();
+            for priority in priorities.iter().copied() {
+                let begin = turns.len();
+                let ids = self.first_of_queue(priority, queue, most - begin)?;
+                turns.extend(ids.into_iter().map(|id| (priority, QueueName::place_in(queue, id))));
+                turns[begin..].sort_unstable();
+                turns.truncate(most);
+                if turns.len() == most {
+                    break;
                 }
-                let ids = self.first_of_queue(priority, &queue, left)?;
-                let mut turns: Vec<Turn> =
-                    ids.into_iter().map(|id| (priority, QueueName::place_in(&queue, id))).collect();
-                turns.sort_unstable();
-                turns.truncate(left);
-                first.entry(queue).or_default().extend(turns);
+            }
+            if !turns.is_empty() {
+                first.insert(queue.to_string(), turns);
             }
         }
         Ok(first)
@@ -407,12 +420,20 @@ impl FileStore {
         }
         Ok(ids)
     }
+}
 
-    /// The queues of a user at one priority, by the stem of the user's lane.
-    fn queues_of(&self, priority: Priority, user_stem: &str) -> Result<Vec<String>> {
-        let mut queues = self.folders(&layout::pending_tier(priority))?;
-        queues.retain(|queue| is_queue_of(queue, user_stem));
-        Ok(queues)
+/// The queues that have pending tasks, each with its priorities in their order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct QueueIndex(BTreeMap<Arc<str>, Vec<Priority>>);
+
+impl QueueIndex {
+    /// The queues of the user with a lane of this stem.
+    fn of_user(&self, stem: &str) -> impl Iterator<Item = (&Arc<str>, &Vec<Priority>)> {
+        let parts = format!("{stem}~");
+        let plain = self.0.get_key_value(stem);
+        let others = self.0.range::<str, _>((Bound::Included(parts.as_str()), Bound::Unbounded));
+        let others: Vec<_> = others.take_while(|(queue, _)| queue.starts_with(&parts)).collect();
+        plain.into_iter().chain(others)
     }
 }
 

@@ -90,6 +90,7 @@ pub struct Task {
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
     /// Its place among tasks of the same lane.
+    #[serde(default)]
     pub priority: Priority,
     /// The program and its arguments, executed as they are.
     pub command: Vec<String>,

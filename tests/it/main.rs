@@ -30,6 +30,7 @@ mod events;
 mod face;
 mod fair;
 mod family;
+mod freed;
 mod gate;
 mod generated;
 mod grants;

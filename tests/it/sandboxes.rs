@@ -241,3 +241,22 @@ fn a_session_is_refused_where_its_keeper_would_end_with_the_sandbox() {
     assert_eq!(again.out, taken.out, "the same session refreshes it");
     place.ok(&["release", "lane:x", "--lock-id", taken.line().as_str()]);
 }
+
+#[test]
+fn a_release_says_who_starts_a_task_of_another_sandbox() {
+    // S0.23
+    if !can_unshare("a_release_says_who_starts_a_task_of_another_sandbox") {
+        return;
+    }
+    let place = Place::new();
+    for lane in ["thread:9", "build"] {
+        place.ok(&["acquire", &format!("lane:{lane}").replace("lane:thread", "thread"), "--task", "other"]);
+        let ran = inside(&place, &format!("\"$LUZIA\" enqueue -l {lane} -- true")).coded(0);
+        let told = place.json(&["release", "-l", lane])["waiting"].clone();
+        let wanted = format!("{} waits for what is free now, and was queued in another sandbox", ran.line());
+        assert!(told.as_str().unwrap().starts_with(&wanted), "{told}");
+        assert_eq!(place.status(&ran.line()), "pending");
+        place.ok(&["acquire", "thread:8", "--task", "other"]);
+        assert_eq!(place.json(&["release", "thread:8"])["waiting"], Value::Null);
+    }
+}

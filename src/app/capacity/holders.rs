@@ -34,7 +34,7 @@ pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option
 /// The values of a lane, and those that its holders keep from before; nothing for a lane without.
 pub fn named_slots(app: &App, lane: &LaneName) -> Result<Vec<NamedSlot>, AppError> {
     let Some(values) = config(app).values(lane) else { return Ok(Vec::new()) };
-    let views = if app.store.has_layout()? { app.holders(lane)? } else { Vec::new() };
+    let views = app.holders(lane)?;
     let held = views.iter().filter(|view| !view.verdict.is_stale());
     let value_of = |view: &LockView| {
         let recorded = view.record().and_then(|record| record.value.clone());

@@ -5,7 +5,7 @@ use crate::app::config_reload::follow_control;
 use crate::app::doctor::{Around, Finding, Level, MOST_TOLD, add};
 use crate::app::{App, AppError, config_reload};
 use crate::model::config::Contradiction;
-use crate::store::{FORMAT_VERSION, Moded, Purpose};
+use crate::store::{FORMAT_VERSION, LockIndex, Moded, Purpose};
 
 /// Below this many free bytes, work may fail soon.
 const FEW_BYTES: u64 = 64 * 1024 * 1024;
@@ -176,7 +176,15 @@ pub(super) fn format(app: &App, findings: &mut Vec<Finding>) -> bool {
             true
         }
         Ok(false) => {
-            findings.push(Finding::ok("format", "nothing in it yet; the first task or lock makes the folders"));
+            let locks =
+                if app.store.has_locks().unwrap_or(false) { app.store.lock_index() } else { Ok(LockIndex::default()) };
+            findings.push(match locks.map_or(0, |locks| locks.count()) {
+                0 => Finding::ok("format", "nothing in it yet; the first task or lock makes the folders"),
+                count => Finding::ok(
+                    "format",
+                    format!("no format yet; {count} locks of another system count as held until stale"),
+                ),
+            });
             false
         }
         Err(error) => {

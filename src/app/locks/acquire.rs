@@ -1,6 +1,6 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
 
-use super::reentrancy::reentrant;
+use super::reentrancy::{reentrant, refuse_second_user};
 use crate::app::capacity::bars::{Bars, bars};
 use crate::app::config_reload::config;
 use crate::app::locks::consent;
@@ -113,6 +113,7 @@ pub(crate) fn split_by_holder(app: &App, lanes: &[LaneName]) -> Result<Around, A
             None => around.wanted.push(lane.clone()),
         }
     }
+    refuse_second_user(app, &around.wanted)?;
     Ok(around)
 }
 

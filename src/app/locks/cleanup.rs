@@ -89,7 +89,7 @@ pub fn cleanup_stale(app: &App, max_age_ms: Option<u64>, dry_run: bool) -> Resul
 }
 
 fn clean(app: &App, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleaned) -> Result<(), AppError> {
-    if !app.store.has_layout()? {
+    if !app.store.has_locks()? {
         return Ok(());
     }
     let mut pass = Pass::default();

@@ -4,8 +4,9 @@
 
 use crate::app::config_reload::config;
 use crate::app::locks::release::released_line;
+use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::{App, AppError};
-use crate::model::Identity;
+use crate::model::{Identity, LaneName};
 use crate::store::{Event, SessionLock};
 use serde_json::json;
 use std::time::Duration;
@@ -86,7 +87,10 @@ fn end_those_over(app: &App, key: &str, held: &mut Vec<SessionLock>) -> Result<(
     let now = app.host.now();
     let (over, kept): (Vec<_>, Vec<_>) = held.drain(..).partition(|lock| lock.ends_at().is_some_and(|end| now > end));
     *held = kept;
-    over.into_iter().try_for_each(|lock| end_one(app, key, lock, "ttl_passed").map(drop))
+    let lanes: Vec<LaneName> = over.iter().map(|lock: &SessionLock| lock.grant.lane.clone()).collect();
+    let ended = over.into_iter().try_for_each(|lock| end_one(app, key, lock, "ttl_passed").map(drop));
+    pass_for_waiting(app, &lanes);
+    ended
 }
 
 /// Refreshes all leases; gives the time until the next refresh, in milliseconds: a third of the shortest timeout.
@@ -130,14 +134,16 @@ fn end_session(app: &App, key: &str, over: Over, held: Vec<SessionLock>) -> Resu
     let agent = held.iter().find_map(|lock| lock.agent().map(str::to_owned));
     let mut lanes = Vec::new();
     for lock in held {
-        let lane = lock.grant.lane.to_string();
+        let lane = lock.grant.lane.clone();
         if end_one(app, key, lock, over.word())? {
             lanes.push(lane);
         }
     }
-    let data = json!({ "session": key, "agent": agent, "why": over.word(), "lanes": lanes });
+    let names: Vec<String> = lanes.iter().map(LaneName::to_string).collect();
+    let data = json!({ "session": key, "agent": agent, "why": over.word(), "lanes": names });
     app.store.note(&Event::new("session_ended").with(data));
     // A caller that asks from now on starts another keeper.
     app.store.leave_session(key)?;
+    pass_for_waiting(app, &lanes);
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::app::locks::acquire::{Granted, Waited, locked_line, note_granted_now,
 use crate::app::locks::consent;
 use crate::app::locks::own::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
+use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
 use crate::app::{App, AppError, Code, Kind, config_reload};
 use crate::model::evidence::Reason;
@@ -194,7 +195,7 @@ fn give_all<'g>(
     closes: bool,
     say: &mut dyn FnMut(Line),
 ) -> Result<Vec<(LaneName, String)>, AppError> {
-    let (mut kept, mut owed, mut failed) = (Vec::new(), Vec::new(), None);
+    let (mut kept, mut free, mut owed, mut failed) = (Vec::new(), Vec::new(), Vec::new(), None);
     let until_ms = app.host.boot_ms().saturating_add(LINGER_MS);
     for (grant, file) in held.rev() {
         let mut given = if closes { app.store.release_closing(grant) } else { app.store.release_process(grant, file) };
@@ -207,6 +208,7 @@ fn give_all<'g>(
                 let line = released_line(&grant.lane, holder);
                 line.iter().for_each(|line| say(Line::Log(line)));
                 note_lock(app, "lock_released", grant, holder, line);
+                free.push(grant.lane.clone());
             }
             Ok(GivenBack::Kept) => {
                 let asked_by = consent::asked_by(app, app.host.identity().pid);
@@ -219,7 +221,10 @@ fn give_all<'g>(
         }
         owed.extend(app.store.owes_pass().map(|owed| (&grant.lane, owed)));
     }
-    pass_for(app, &owed);
+    match owed.is_empty() {
+        true => pass_for_waiting(app, &free).iter().for_each(|text| say(Line::Waits(text))),
+        false => pass_for(app, &owed),
+    }
     failed.map_or(Ok(kept), |error| Err(error.into()))
 }
 

@@ -6,6 +6,7 @@ use crate::app::locks::lock::{Care, End, run_here};
 use crate::app::locks::own;
 use crate::app::locks::own::{Own, Stuck, deadlock, own_session, stuck_on};
 use crate::app::look::cycles::{cycle_with, ring_text};
+use crate::app::look::list;
 use crate::app::pass::borrowers::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::processes::is_in_tree;
 use crate::app::queue::cancel::cancel_pending;
@@ -65,6 +66,21 @@ fn around(app: &App, lane: &LaneName) -> Result<Option<LockView>, AppError> {
         }
     }
     Ok(None)
+}
+
+/// Refuses the lane of a user to a process that runs inside the lock of another user: nobody holds two (S3.36).
+pub(crate) fn refuse_second_user(app: &App, wanted: &[LaneName]) -> Result<(), AppError> {
+    let Some(second) = wanted.iter().find(|lane| lane.is_user()).filter(|_| app.has_holder) else { return Ok(()) };
+    for view in list::locks(app)? {
+        let first = view.lane.clone().filter(|lane| lane.is_user() && lane != second);
+        if let Some(first) = first.filter(|_| is_around(app, &view).unwrap_or(false)) {
+            let message =
+                format!("this runs inside lane \"{first}\", and would hold a second user's lane \"{second}\"");
+            return Err(AppError::usage(message)
+                .hint("nothing was changed; `luzia run -u NAME` runs a command as a task of another user"));
+        }
+    }
+    Ok(())
 }
 
 /// Who keeps a lane, when a release would only give back what the task around this process holds: the other half of

@@ -3,6 +3,7 @@
 use super::cleanup::recover_now;
 use super::reentrancy::keeps;
 use super::session::end_session_lease;
+use super::waiting::freed::pass_for_waiting;
 use super::waiting::pass_if_owed;
 use crate::app::config_reload::config;
 use crate::app::look::explain;
@@ -30,10 +31,26 @@ pub struct Given {
     pub kept_by: Option<String>,
     /// Lines for `-v`, in the words of their source.
     pub log: Vec<String>,
+    /// Who starts the task that waits for the lane, where this process may not.
+    pub waiting: Option<String>,
 }
 
-/// Releases a lane.
+/// Releases a lane, and makes a pass where a task waits for it.
 pub fn release(
+    app: &App,
+    lane: &LaneName,
+    holder: Option<&str>,
+    lock_id: Option<&str>,
+    force: bool,
+) -> Result<Given, AppError> {
+    let mut given = give_back(app, lane, holder, lock_id, force)?;
+    if given.lock.is_some() {
+        given.waiting = pass_for_waiting(app, std::slice::from_ref(lane));
+    }
+    Ok(given)
+}
+
+fn give_back(
     app: &App,
     lane: &LaneName,
     holder: Option<&str>,
@@ -52,7 +69,7 @@ pub fn release(
         return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
     }
     if let Some(keeper) = if force { None } else { keeps(app, lane, &which)? } {
-        return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new() });
+        return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new(), waiting: None });
     }
     // A caller that ends the holder first does not speak for it.
     let by = if force || which == Release::Anybody { By::Anybody } else { By::Holder };
@@ -64,9 +81,9 @@ pub fn release(
             // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
             Released::Free | Released::NotYours(_) if ended.is_some() => {
                 let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
-                return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect() });
+                return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect(), waiting: None });
             }
-            Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new() }),
+            Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new(), waiting: None }),
             Released::Removed(lock) => return Ok(self::released(app, lock)),
             Released::NotYours(view) => {
                 let mut error = held_error(lane, &view, app.host.now());
@@ -101,7 +118,7 @@ fn released(app: &App, lock: Break) -> Given {
     event.message.clone_from(&line);
     event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
     app.store.note(&event);
-    Given { lock: Some(lock), kept_by: None, log: line.into_iter().collect() }
+    Given { lock: Some(lock), kept_by: None, log: line.into_iter().collect(), waiting: None }
 }
 
 /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.

@@ -255,7 +255,7 @@ impl Reasons<'_> {
 
 /// Looks at the locks once, for the reasons of any number of tasks.
 pub fn reasons(app: &App) -> Result<Reasons<'_>, AppError> {
-    let locks = if app.store.has_layout()? { app.store.lock_index()? } else { LockIndex::default() };
+    let locks = if app.store.has_locks()? { app.store.lock_index()? } else { LockIndex::default() };
     Ok(Reasons {
         app,
         locks,

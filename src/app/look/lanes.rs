@@ -6,6 +6,7 @@ use crate::app::config_reload::follow_control;
 use crate::app::cron::refuse_schedule;
 use crate::app::locks::acquire;
 use crate::app::look::list;
+use crate::app::names::lane_option;
 use crate::app::{App, AppError, config_reload};
 use crate::model::capacity::SlotValues;
 use crate::model::config::LaneRule;
@@ -94,12 +95,33 @@ impl Named {
         &self.0
     }
 
-    fn means(&self, name: &str) -> bool {
+    /// Whether it stands for a lane of this name.
+    pub fn means(&self, name: &str) -> bool {
         match self.0.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
             None => name == self.0,
         }
     }
+}
+
+impl From<LaneName> for Named {
+    fn from(lane: LaneName) -> Self {
+        Self(lane.to_string())
+    }
+}
+
+/// Reads the value of `--lane` where it may be a pattern.
+pub fn named_lanes(app: &App, text: &str) -> Result<Named, AppError> {
+    if text.ends_with('*') { lane_pattern(text) } else { lane_option(app, text, None).map(Named::from) }
+}
+
+/// The lanes that a pattern means and that have a holder, a waiting task or a rule of their own; a lane means itself.
+pub fn lanes_meant(app: &App, wanted: &Named) -> Result<Vec<LaneName>, AppError> {
+    if !wanted.is_pattern() {
+        return Ok(vec![lane_named(wanted.text())?]);
+    }
+    let rows = lane_rows(app, Some(wanted))?.rows;
+    rows.iter().filter(|row| !row.is_pattern).map(|row| lane_named(&row.name)).collect()
 }
 
 /// Reads a lane or a pattern. A bare word is a lane here, and never a user: `user:alice` is alice's.
@@ -119,7 +141,7 @@ pub fn lane_named(name: &str) -> Result<LaneName, AppError> {
 pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
     let (mut active, mut queue) = (BTreeMap::new(), BTreeMap::new());
     let mut is_complete = true;
-    if app.store.has_layout()? {
+    if app.store.has_locks()? {
         // A lender and its borrowers are one holder.
         let mut families = BTreeSet::new();
         for view in list::locks(app)?.iter().filter(|view| !view.verdict.is_stale()) {

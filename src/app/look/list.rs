@@ -1,6 +1,7 @@
 //! `list`, `show` and `list-locks`: tasks and locks as they are.
 
 use super::explain::first_obstacle;
+use super::lanes::Named;
 use crate::app::config_reload::config;
 use crate::app::processes::stopped_supervisor;
 use crate::app::steps::wait::as_seen;
@@ -20,8 +21,8 @@ pub struct Filter {
     pub states: Vec<Status>,
     /// Only of this user.
     pub user: Option<crate::model::Name>,
-    /// Only with this lane.
-    pub lane: Option<LaneName>,
+    /// Only with such a lane.
+    pub lane: Option<Named>,
     /// Only of this project.
     pub project: Option<crate::model::Name>,
     /// Only with this label.
@@ -49,7 +50,10 @@ impl Filter {
         let is = |wanted: &Option<String>, own: &Option<String>| wanted.is_none() || wanted == own;
         self.user.as_ref().is_none_or(|user| task.user == *user)
             && self.project.as_ref().is_none_or(|project| task.project.as_ref() == Some(project))
-            && self.lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane))
+            && self
+                .lane
+                .as_ref()
+                .is_none_or(|wanted| task.all_lanes().iter().any(|lane| wanted.means(&lane.to_string())))
             && is(&self.label, &task.label)
             && is(&self.key, &task.key)
             && self.command.as_ref().is_none_or(|text| task.command.join(" ").contains(text.as_str()))
@@ -228,7 +232,7 @@ pub fn supervisor_pid(app: &App, task: &Task) -> Result<Option<u32>, AppError> {
 
 /// Every lock, in the order of their last refresh.
 pub fn locks(app: &App) -> Result<Vec<LockView>, AppError> {
-    if !app.store.has_layout()? {
+    if !app.store.has_locks()? {
         return Ok(Vec::new());
     }
     Ok(app.store.all_locks(&|lane| config(app).lock_timeout_ms(lane), judge)?)

@@ -125,7 +125,7 @@ pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
     let (capacity, active) = capacity_and_active(app)?;
     let timeout_ms = |lane: &LaneName| config(app).lock_timeout_ms(lane);
     let (locks, unseen_locks) =
-        if has_layout { app.store.shown_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
+        if app.store.has_locks()? { app.store.shown_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
     let counts = if has_layout { app.store.counts()? } else { Counts::default() };
     Ok(Overview {
         oldest: counts.oldest.and_then(|id| waits_since(app, id)),

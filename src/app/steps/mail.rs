@@ -1,6 +1,7 @@
 //! `emit`: an event goes into the mailbox of every task that it is for.
 
 use super::wait::open_wait;
+use crate::app::look::lanes::Named;
 use crate::app::look::list::{Filter, list};
 use crate::app::pass::resumed::resume_addressed;
 use crate::app::steps::came::is_meant;
@@ -183,7 +184,7 @@ fn addressees(app: &App, to: &Address) -> Result<Vec<TaskId>, AppError> {
         return Err(AppError::usage("nobody was named that the event is for; nothing was sent".to_owned())
             .hint("--task, --thread or --user says for whom it is"));
     }
-    let filter = Filter { lane, user: to.user.clone(), ..Filter::default() };
+    let filter = Filter { lane: lane.map(Named::from), user: to.user.clone(), ..Filter::default() };
     let mut ids = Vec::new();
     // A record that does not read is `doctor`'s to report.
     list(app, &filter, &mut |found| {

@@ -326,7 +326,7 @@ fn what_is_missing_is_named() {
 fn a_user_is_given_as_an_argument_or_with_u() {
     for (line, lane) in [(&["check", "alice"][..], "alice"), (&["check", "-u", "alice"], "user:alice")] {
         let Command::Check(check) = verb(line) else { panic!("not check") };
-        assert_eq!(check.target.text(), lane);
+        assert_eq!(check.text(), lane);
     }
     for line in [
         &["acquire", "-u", "a", "--task", "t"][..],

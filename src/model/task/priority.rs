@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "u8", into = "u8")]
 pub struct Priority(u8);
 
+impl Default for Priority {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 impl Priority {
     /// The priority of a task that names none.
     pub const DEFAULT: Self = Self(5);

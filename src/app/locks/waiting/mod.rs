@@ -1,5 +1,6 @@
 //! Waiting for a lane: in its line, where the kernel wakes one waiter for each grant; without a place there, by looks.
 
+pub(crate) mod freed;
 mod told;
 
 pub(crate) use self::told::{Full, barred_error, behind_error};

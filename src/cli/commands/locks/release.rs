@@ -156,13 +156,15 @@ fn given_json(lane: &LaneName, given: &Given) -> Value {
         "lane": lane.to_string(),
         "released": given.lock.is_some(),
         "kept_by": given.kept_by,
+        "waiting": given.waiting,
         "lock": given.lock.as_ref().map(break_json),
     })
 }
 
 fn told(lane: &LaneName, given: &Given) -> String {
+    let waiting = given.waiting.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     match (&given.lock, &given.kept_by) {
-        (Some(lock), _) => format!("lane \"{lane}\" released, it was held by {}", holder(lock)),
+        (Some(lock), _) => format!("lane \"{lane}\" released, it was held by {}{waiting}", holder(lock)),
         (None, Some(keeper)) => {
             format!("lane \"{lane}\" stays with {keeper}, inside which this runs, until that ends")
         }

@@ -4,6 +4,7 @@ mod columns;
 mod order;
 
 use crate::app::look::explain::Reasons;
+use crate::app::look::lanes::named_lanes;
 use crate::app::look::list::{Filter, Unshown, list, unshown};
 use crate::app::look::{explain, list};
 use crate::app::queue::terms::moments::past_moment;
@@ -39,8 +40,8 @@ pub struct ListArgs {
     #[arg(short, long)]
     pub user: Option<String>,
 
-    /// Only tasks of this lane
-    #[arg(short, long)]
+    /// Only tasks of this lane, or of lanes whose names begin so (`thread:*`)
+    #[arg(short, long, value_name = "LANE|PATTERN")]
     pub lane: Option<String>,
 
     /// Only tasks of this project
@@ -198,7 +199,7 @@ fn filter_of(args: &ListArgs, app: &App) -> Result<Filter, AppError> {
         all: args.all || args.since.is_some() || args.until.is_some() || args.last.is_some(),
         states: args.states.clone(),
         user: named("user", &args.user)?,
-        lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
+        lane: args.lane.as_deref().map(|lane| named_lanes(app, lane)).transpose()?,
         project: named("project", &args.project)?,
         label: args.label.clone(),
         key: args.key.clone(),

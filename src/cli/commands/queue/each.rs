@@ -1,8 +1,8 @@
 //! The task ids of a command line, and one action on each of them.
 
 use crate::app::locks::consent::Question;
+use crate::app::look::lanes::named_lanes;
 use crate::app::look::list::{Filter, list};
-use crate::app::names::lane_option;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::exit::Exit;
@@ -57,7 +57,7 @@ pub fn chosen_of(
         wanted.clone()
     };
     let user = selection.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?;
-    let lane = selection.lane.as_deref().map(|lane| lane_option(app, lane, None)).transpose()?;
+    let lane = selection.lane.as_deref().map(|lane| named_lanes(app, lane)).transpose()?;
     let filter = Filter { all: true, states, user, lane, ..Filter::default() };
     let mut ids = Vec::new();
     // A record that does not read is `doctor`'s to report.

@@ -372,6 +372,20 @@ impl FileStore {
         }
     }
 
+    /// Whether there may be locks: luzia's own, or those of a system before it, which stand there before luzia's first write.
+    pub fn has_locks(&self) -> Result<bool> {
+        Ok(self.has_layout()? || self.meta(LOCKS)?.is_some())
+    }
+
+    /// As `has_locks`, for a caller that is going to change them: locks of a system before it get their guards.
+    pub(crate) fn has_locks_to_change(&self) -> Result<bool> {
+        let has_locks = self.has_locks()?;
+        if has_locks {
+            self.prepare()?;
+        }
+        Ok(has_locks)
+    }
+
     /// Whether luzia has ever used the state directory.
     pub fn has_format(&self) -> Result<bool> {
         Ok(self.meta(FORMAT)?.is_some())

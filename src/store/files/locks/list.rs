@@ -95,6 +95,11 @@ pub(crate) struct Limits {
 pub struct LockIndex(Vec<(String, u32)>);
 
 impl LockIndex {
+    /// How many slots are occupied.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The lanes that have a lock, as far as the names of their files tell them.
     pub fn lanes(&self) -> impl Iterator<Item = LaneName> {
         self.0.chunk_by(|one, next| one.0 == next.0).filter_map(|slots| LaneName::from_stem(&slots[0].0))
@@ -205,7 +210,7 @@ impl FileStore {
 
     /// Every holder of a lane, judged under its guard.
     pub fn holders(&self, lane: &LaneName, timeout_ms: u64, judge: Judge) -> Result<Vec<LockView>> {
-        if !self.has_layout()? {
+        if !self.has_locks()? {
             return Ok(Vec::new());
         }
         let mut guards = self.enter_to_look(lane)?;

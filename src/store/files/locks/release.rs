@@ -63,7 +63,7 @@ impl FileStore {
     /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
     /// it back and it is a lease, which may watch a process that lives on. Of a task that took several slots all go.
     pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {
-        if !self.has_layout()? {
+        if !self.has_locks_to_change()? {
             return Ok(Released::Free);
         }
         let stem = lane.stem();
@@ -313,7 +313,7 @@ impl FileStore {
         judge: Judge,
         done: &mut Cleanup,
     ) -> Result<()> {
-        if !self.has_layout()? {
+        if !(if dry_run { self.has_locks()? } else { self.has_locks_to_change()? }) {
             return Ok(());
         }
         for (stem, slot) in self.lock_stems()? {

@@ -1,0 +1,65 @@
+//! After a lane was given back by `release`, `luzia lock` or a session: one pass, where a queued task waits for that lane (S0.23).
+
+use crate::app::config_reload::follow_config;
+use crate::app::pass::pass;
+use crate::app::pass::reach::{is_near, may_start};
+use crate::app::{App, AppError};
+use crate::model::{LaneName, QueueName, TaskId, Tier};
+use crate::policy::beyond::MOST_TRIED;
+use crate::store::{Event, Place};
+
+/// Makes a pass where a task waits for one of these lanes, which are free now. Gives a sentence where only a process of another
+/// sandbox may start that task. An error is no error of the verb: the lanes are free.
+pub(crate) fn pass_for_waiting(app: &App, lanes: &[LaneName]) -> Option<String> {
+    let made = next_in(app, lanes).and_then(|next| match next {
+        Some((id, false)) => Ok(Some(format!(
+            "{id} waits for what is free now, and was queued in another sandbox: `luzia dispatch` there starts it"
+        ))),
+        Some((_, true)) => pass(app).map(|_| None),
+        None => Ok(None),
+    });
+    made.unwrap_or_else(|error| {
+        app.store.note(&Event::new("pass_failed").saying(error.to_string()));
+        None
+    })
+}
+
+/// A task that waits for one of the lanes, and whether this process may start it; one that it may start is preferred.
+fn next_in(app: &App, lanes: &[LaneName]) -> Result<Option<(TaskId, bool)>, AppError> {
+    let queues = app.store.lanes_with_work()?;
+    if queues.values().all(|queues| queues.is_empty()) {
+        return Ok(None);
+    }
+    follow_config(app)?;
+    let mut found = None;
+    let mut see = |id: TaskId, is_near: bool| {
+        found = found.filter(|(_, was_near)| *was_near || !is_near).or(Some((id, is_near)));
+        is_near
+    };
+    // The first tasks of thread and session lanes are known by their marks.
+    for lane in lanes.iter().filter(|lane| lane.is_key_lane() && !lane.is_user()) {
+        for tier in Tier::ALL {
+            let Some((_, (_, id))) = app.store.first_in(lane, tier)? else { continue };
+            let task = app.store.find(id).ok().flatten().filter(|(place, _)| *place == Place::Pending);
+            if task.is_some_and(|(_, task)| see(id, may_start(app, &task))) {
+                return Ok(found);
+            }
+        }
+    }
+    let plain: Vec<&LaneName> = lanes.iter().filter(|lane| lane.is_user() || lane.is_capacity_lane()).collect();
+    for (queue, priority) in queues.values().flatten().filter(|_| !plain.is_empty()) {
+        let Some(name) = QueueName::parse(queue) else { continue };
+        let is_of_user = |lane: &&&LaneName| name.takes_user_lane() && lane.stem() == name.user_stem;
+        let has_all = plain.iter().find(is_of_user).is_some();
+        // All tasks of a queue without the lane of its user have the same lanes.
+        let most = if has_all || !name.takes_user_lane() { 1 } else { MOST_TRIED + 1 };
+        for head in app.store.first_in_tier(*priority, queue, most)? {
+            let waits = has_all
+                || app.store.peek(&head).is_some_and(|task| plain.iter().any(|lane| task.lanes.contains(*lane)));
+            if waits && see(head.id, is_near(app, queue)?) {
+                return Ok(found);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -52,6 +52,7 @@ use capacity::gates::shut;
 use cron::refuse_schedule;
 use look::logs::last_task;
 use names::at_lane;
+use names::meant::check_word;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -162,26 +163,12 @@ impl App {
             return Ok(lane);
         }
         refuse_schedule(text)?;
-        let lane = Target::lane(text, |word| config_reload::config(self).names_lane(word)).map_err(|error| {
+        let lane = Target::lane(text).map_err(|error| {
             AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
                 .hint("write a user's name, or a lane as kind:key, such as thread:7")
         })?;
-        self.refuse_another_meaning(text, &lane)?;
+        check_word(self, text, &lane)?;
         Ok(lane)
-    }
-
-    /// Refuses a bare word that is read as a user whose lane is free, while the lane of that name is in use.
-    fn refuse_another_meaning(&self, word: &str, read: &LaneName) -> Result<(), AppError> {
-        if !read.is_user() || word.contains(':') {
-            return Ok(());
-        }
-        match LaneName::parse(word) {
-            Ok(lane) if self.store.is_taken(&lane) && !self.store.is_taken(read) => {
-                Err(AppError::usage(format!("\"{word}\" names a user, and the lane of that name is in use"))
-                    .hint(format!("write lane:{word} for the lane, or user:{word} for the user")))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Reads a `TASK|USER|LANE` argument; `self` is the task inside which this process runs.
@@ -193,10 +180,10 @@ impl App {
             return Ok(Target::Lane(lane));
         }
         refuse_schedule(text)?;
-        let target = Target::any(text, |word| config_reload::config(self).names_lane(word))
+        let target = Target::any(text)
             .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))?;
         if let Target::Lane(lane) = &target {
-            self.refuse_another_meaning(text, lane)?;
+            check_word(self, text, lane)?;
         }
         Ok(target)
     }

@@ -171,11 +171,6 @@ impl Config {
         })
     }
 
-    /// Whether a bare word names a configured lane rather than a user.
-    pub fn names_lane(&self, word: &str) -> bool {
-        !word.contains([':', '*']) && self.lanes.contains_key(word)
-    }
-
     /// The first value set for a lane: its own name first, then patterns ending in `*`, longest first.
     pub(super) fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
         let name = lane.to_string();

@@ -160,9 +160,9 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads `USER|LANE`: `kind:key` is a lane, a bare word is a lane when `is_lane` knows it or it is built in, else a user.
-    pub fn lane(text: &str, is_lane: impl Fn(&str) -> bool) -> Result<LaneName, LaneError> {
-        if text.contains(':') || BUILT_IN.contains(&text) || is_lane(text) {
+    /// Reads `USER|LANE`: `kind:key` is a lane, a bare word is a user, but for the lanes that are built in.
+    pub fn lane(text: &str) -> Result<LaneName, LaneError> {
+        if text.contains(':') || BUILT_IN.contains(&text) {
             LaneName::parse(text)
         } else {
             Ok(LaneName::user(&Name::new(text)?))
@@ -170,10 +170,10 @@ impl Target {
     }
 
     /// Reads `TASK|USER|LANE`: `task_N` or digits are a task.
-    pub fn any(text: &str, is_lane: impl Fn(&str) -> bool) -> Result<Self, LaneError> {
+    pub fn any(text: &str) -> Result<Self, LaneError> {
         match TaskId::parse(text) {
             Some(task) => Ok(Self::Task(task)),
-            None => Self::lane(text, is_lane).map(Self::Lane),
+            None => Self::lane(text).map(Self::Lane),
         }
     }
 }

@@ -8,6 +8,7 @@ mod agent_text;
 mod agents;
 mod backfill;
 mod bad_input;
+mod bare_words;
 mod beyond;
 mod budget;
 mod bulk;

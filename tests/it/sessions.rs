@@ -209,7 +209,7 @@ fn a_wait_for_a_lane_that_a_session_without_a_name_has_leased_is_refused_at_once
         ("lock -l gpu -- true", 0),
     ] {
         let script = format!(
-            "$LUZIA acquire alice --session >/dev/null; $LUZIA acquire gpu --session > /dev/null
+            "$LUZIA acquire alice --session >/dev/null; $LUZIA acquire lane:gpu --session > /dev/null
             $LUZIA {verb}; echo $? > $PLACE/code
             $LUZIA release --session > /dev/null; test $(cat $PLACE/code) = {code}"
         );
@@ -220,12 +220,12 @@ fn a_wait_for_a_lane_that_a_session_without_a_name_has_leased_is_refused_at_once
         place.drain();
     }
     // Of two slots one is somebody else's, who may give it back: that wait may end.
-    place.ok(&["acquire", "gpu", "--session"]);
-    place.ok(&["acquire", "gpu", "--task", "other"]);
+    place.ok(&["acquire", "lane:gpu", "--session"]);
+    place.ok(&["acquire", "lane:gpu", "--task", "other"]);
     let mut run = place.start(&["lock", "-l", "gpu", "--", "true"]);
     until("it waits", || (!place.events_named("lock_waiting").is_empty()).then_some(()));
     assert!(!run.is_over());
-    place.ok(&["release", "gpu", "other"]);
+    place.ok(&["release", "lane:gpu", "other"]);
     run.end().coded(0);
 }
 

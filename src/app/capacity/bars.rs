@@ -67,7 +67,7 @@ pub fn pause_text(pause: &Pause, task: &str, now: Timestamp) -> String {
     let what = match pause.what.as_str() {
         "*" => "every task of the host is paused".to_owned(),
         own if own == task => "it is paused".to_owned(),
-        other => format!("\"{other}\" is paused"),
+        other => format!("\"{}\" is paused", full_name(other)),
     };
     let ago = format_duration(u64::try_from(now.ms_since(pause.since)).unwrap_or(0));
     let by = pause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
@@ -84,11 +84,11 @@ pub fn pause_text(pause: &Pause, task: &str, now: Timestamp) -> String {
 
 /// The argument of `resume` that lifts a hold.
 pub fn resume_word(what: &str) -> String {
+    if what == "*" { "--all".to_owned() } else { shell_word(full_name(what)) }
+}
+
+/// A task, a lane or a pattern as no other reads: a bare word would be a user.
+pub fn full_name(what: &str) -> String {
     let is_bare = !what.contains([':', '*']) && TaskId::parse(what).is_none();
-    match what {
-        "*" => "--all".to_owned(),
-        // A bare word would be a user.
-        lane if is_bare => shell_word(format!("lane:{lane}")),
-        other => shell_word(other),
-    }
+    if is_bare { format!("lane:{what}") } else { what.to_owned() }
 }

@@ -1,5 +1,6 @@
 //! One name for one thing: finds a repository, a work tree, a database or a directory, and gives its lane.
 
+pub(crate) mod meant;
 pub mod shims;
 mod written;
 

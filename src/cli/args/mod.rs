@@ -25,7 +25,7 @@ pub use identity::Identity;
 pub use preempt_options::PreemptOptions;
 pub use selection::Selection;
 pub use step_options::StepOptions;
-pub use target::{Target, named};
+pub use target::{Instead, lane_text, named};
 pub use task_options::{ParentDeath, TaskOptions};
 pub use term_options::TermOptions;
 pub use usage::{ParseStop, Usage};

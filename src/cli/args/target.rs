@@ -1,30 +1,39 @@
-//! The user or lane that a command is about: as the first argument, or a user with `-u`.
+//! The user or lane that a command is about, in the place of its first argument.
 
 use clap::Args;
 
-/// A user or a lane.
+/// The options that stand in the place of the first argument.
 #[derive(Args, Clone, Debug)]
-pub struct Target {
-    /// The user or lane, e.g. `alice` or `thread:7`
-    #[arg(value_name = "USER|LANE", required_unless_present = "user")]
-    pub target: Option<String>,
-
+pub struct Instead {
     /// The user, instead of the argument
     #[arg(short, long, value_name = "NAME", conflicts_with = "target")]
     pub user: Option<String>,
+
+    /// The lane, instead of the argument
+    #[arg(short, long, value_name = "LANE", conflicts_with_all = ["target", "user"])]
+    pub lane: Option<String>,
 }
 
-impl Target {
-    /// The text that names the lane. A name after `-u` is always a user, also one that looks like a task or a lane.
-    pub fn text(&self) -> String {
-        named(self.target.as_deref(), self.user.as_deref())
+impl Instead {
+    /// The text that names what is meant.
+    pub fn text(&self, target: Option<&str>) -> String {
+        match &self.lane {
+            Some(lane) => lane_text(lane),
+            None => named(target, self.user.as_deref()),
+        }
     }
 }
 
-/// [`Target::text`] for a command that defines the two itself.
+/// The argument or the name after `-u`, which is always a user, also one that looks like a task or a lane.
 pub fn named(target: Option<&str>, user: Option<&str>) -> String {
     match user {
         Some(user) => format!("user:{user}"),
         None => target.unwrap_or_default().to_owned(),
     }
+}
+
+/// A lane as an argument that may be a user as well: a bare word would be a user there.
+pub fn lane_text(lane: &str) -> String {
+    let kind = if lane.contains(':') || lane.starts_with('@') { "" } else { "lane:" };
+    format!("{kind}{lane}")
 }

@@ -1,5 +1,6 @@
 //! The command line that a call of a tool means. The arguments were checked before. Pure.
 
+use crate::cli::args::lane_text;
 use serde_json::{Map, Value};
 
 type Arguments = Map<String, Value>;
@@ -18,21 +19,16 @@ pub fn texts(arguments: &Arguments, name: &str) -> Vec<String> {
     }
 }
 
-/// The lane of a call. A bare word would be a user, where a command takes users and lanes.
+/// The lane of a call, which is never a user.
 pub fn lane(arguments: &Arguments) -> Option<String> {
-    Some(target_word(text(arguments, "lane")?))
-}
-
-fn target_word(lane: &str) -> String {
-    let kind = if lane.contains(':') || lane.starts_with('@') { "" } else { "lane:" };
-    format!("{kind}{lane}")
+    text(arguments, "lane").map(lane_text)
 }
 
 /// The lanes of a call that takes one or several: one as an argument, several as options.
 fn lanes(mut words: Words, arguments: &Arguments) -> Words {
     match texts(arguments, "lane").as_slice() {
         [] => words,
-        [one] => words.argument(Some(&target_word(one))),
+        [one] => words.argument(Some(&lane_text(one))),
         several => {
             words.options("--lane", several);
             words

@@ -26,11 +26,10 @@ fn kinds_are_lower_case_words() {
 }
 
 #[test]
-fn bare_words_are_users_unless_a_lane_is_known() {
-    let known = |word: &str| word == "gpu";
-    let of = |text| Target::any(text, known).expect("a target");
+fn bare_words_are_users_but_for_the_built_in_lanes() {
+    let of = |text| Target::any(text).expect("a target");
     assert_eq!(of("alice"), Target::Lane(LaneName::parse("user:alice").expect("lane")));
-    assert_eq!(of("gpu"), Target::Lane(LaneName::parse("gpu").expect("lane")));
+    assert_eq!(of("lane:gpu"), Target::Lane(LaneName::parse("gpu").expect("lane")));
     assert_eq!(of("global"), Target::Lane(LaneName::global()));
     assert_eq!(of("12"), Target::Task(TaskId(12)));
     assert_eq!(of("task_12"), Target::Task(TaskId(12)));

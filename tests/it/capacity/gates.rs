@@ -17,7 +17,7 @@ fn a_shut_gate_grants_nothing_and_takes_nothing_back() {
     gate(&place, OPEN);
     let mut holder = locked(&place, "one", "build", "true");
     let first = running(&place, "alice", "build", "true");
-    place.ok(&["acquire", "build", "--task", "me"]);
+    place.ok(&["acquire", "lane:build", "--task", "me"]);
     gate(&place, SHUT);
     let waiting = place.enqueue(&["-u", "bob", "-l", "build", "--", "true"]);
     let other = place.enqueue(&["-u", "bob", "--", "true"]);
@@ -32,9 +32,9 @@ fn a_shut_gate_grants_nothing_and_takes_nothing_back() {
     assert!(!holder.is_over());
     let refused = place.luzia(&["lock", "-l", "build", "-n", "--", "true"]).coded(75);
     assert!(refused.err.contains("while the host is busy: mem "), "{}", refused.err);
-    place.luzia(&["acquire", "build", "--task", "you"]).coded(75);
+    place.luzia(&["acquire", "lane:build", "--task", "you"]).coded(75);
     // Who has the lane keeps it: that is no grant.
-    place.ok(&["acquire", "build", "--task", "me"]);
+    place.ok(&["acquire", "lane:build", "--task", "me"]);
     assert_eq!(place.json(&["lanes", "show", "build"])["shut"]["conditions"][0], "mem<100%");
     assert_eq!(among_locks(&place, ".shut"), [".lane_build.shut"]);
     place.ok(&["release", "lane:build", "me"]);

@@ -140,9 +140,9 @@ fn a_lane_with_a_limit_has_as_many_holders_and_no_more() {
     let holders: Vec<_> = (0..3).map(|_| place.start(&["lock", "-l", "gpu", "--", "sh", "-c", script])).collect();
     until("three hold it", || (crate::support::lines(&place.path("up")).len() == 3).then_some(()));
     place.luzia(&["lock", "-l", "gpu", "-n", "--", "true"]).coded(75);
-    let full = place.luzia(&["check", "gpu"]).coded(75).err;
+    let full = place.luzia(&["check", "-l", "gpu"]).coded(75).err;
     assert!(full.contains("is full: 3 of 3 slots held") && full.matches(" (pid ").count() == 3, "{full}");
-    assert_eq!(place.luzia(&["check", "gpu", "--json"]).json()["limit"], 3);
+    assert_eq!(place.luzia(&["check", "-l", "gpu", "--json"]).json()["limit"], 3);
     std::fs::write(place.path("go"), "").unwrap();
     for holder in holders {
         holder.end().coded(0);

@@ -152,16 +152,16 @@ fn a_lease_on_the_lane_of_ones_own_task_is_given_back_without_a_word_of_force() 
     assert!(ran.err.contains("stays with task_1") && !ran.err.contains("--force"), "{}", ran.err);
     // The holder of another slot is not the task itself.
     let place = Place::configured(&serde_json::json!({ "lanes": { "gpu": { "max": 2 } } }));
-    place.ok(&["acquire", "gpu", "--task", "other"]);
-    // The rules inside a task are those outside of it: `gpu` is a lane by configuration.
-    place.ok(&["run", "-l", "gpu", "--shell", "$LUZIA release gpu other"]);
+    place.ok(&["acquire", "lane:gpu", "--task", "other"]);
+    // The rules inside a task are those outside of it: the lane has two slots by configuration.
+    place.ok(&["run", "-l", "gpu", "--shell", "$LUZIA release lane:gpu other"]);
     assert_eq!(place.events_named("lock_released").len(), 1);
     // Without a name, what is one's own is meant, whatever stands before or after it.
     for before in [true, false] {
-        let other = || place.ok(&["acquire", "gpu", "--task", "other"]);
+        let other = || place.ok(&["acquire", "lane:gpu", "--task", "other"]);
         place.gate("gate");
         before.then(other);
-        let script = "echo up > $PLACE/up; read _ < $PLACE/gate; $LUZIA release gpu; $LUZIA release gpu other";
+        let script = "echo up > $PLACE/up; read _ < $PLACE/gate; $LUZIA release lane:gpu; $LUZIA release -l gpu other";
         let run = place.start(&["run", "-l", "gpu", "--shell", script]);
         place.until_file("up");
         (!before).then(other);
@@ -180,8 +180,8 @@ fn what_was_named_on_the_command_line_holds_inside_a_task_and_a_lock() {
     let (elsewhere, rules) = (place.text("elsewhere"), place.text("rules.json"));
     for verb in ["lock", "run"] {
         let named = ["--state-dir", &elsewhere, "--config", &rules, verb, "-u", "alice", "--", "sh", "-c"];
-        let script = "$LUZIA acquire gpu --task a > /dev/null && $LUZIA acquire gpu --task b > /dev/null
-            $LUZIA list-locks -o name | wc -l; $LUZIA release gpu a; $LUZIA release gpu b; $LUZIA config path";
+        let script = "$LUZIA acquire -l gpu --task a > /dev/null && $LUZIA acquire -l gpu --task b > /dev/null
+            $LUZIA list-locks -o name | wc -l; $LUZIA release -l gpu a; $LUZIA release -l gpu b; $LUZIA config path";
         let ran = place.ok(&[&named[..], &[script]].concat());
         let count = if verb == "lock" { "3" } else { "4" };
         assert_eq!(ran.out, format!("{count}\n{rules}\n"), "{verb}: {}", ran.err);

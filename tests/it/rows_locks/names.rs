@@ -58,17 +58,15 @@ fn upper_and_lower_case_are_two_users_and_so_are_two_normal_forms() {
 }
 
 #[test]
-fn a_bare_word_is_a_user_unless_a_lane_is_known() {
+fn the_further_slots_of_a_lane_have_numbers() {
     let place = Place::configured(&json!({ "lanes": { "gpu": { "max": 2 } } }));
-    for (word, file) in [("gpu", "lane_gpu.lock"), ("main", "lane_main.lock"), ("tpu", "user_tpu.lock")] {
-        place.ok(&["acquire", word, "--task", "t1"]);
-        assert!(place.lock(file).exists(), "{word}");
+    for (task, file) in [("t1", "lane_gpu.lock"), ("t2", "lane_gpu@1.lock")] {
+        place.ok(&["acquire", "lane:gpu", "--task", task]);
+        assert!(place.lock(file).exists(), "{task}");
     }
-    place.ok(&["acquire", "gpu", "--task", "t2"]);
-    assert!(place.lock("lane_gpu@1.lock").exists());
-    place.luzia(&["acquire", "gpu", "--task", "t3"]).coded(75);
-    place.ok(&["release", "gpu", "t1"]);
-    place.ok(&["acquire", "gpu", "--task", "t3"]);
+    place.luzia(&["acquire", "lane:gpu", "--task", "t3"]).coded(75);
+    place.ok(&["release", "lane:gpu", "t1"]);
+    place.ok(&["acquire", "lane:gpu", "--task", "t3"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn every_reason_has_its_word() {
     // S1.13
     let place = Place::configured(&json!({ "lanes": { "gpu": { "max": 1 } } }));
     place.ok(&["acquire", "alice", "--task", "elsewhere"]);
-    place.ok(&["acquire", "gpu", "--task", "train"]);
+    place.ok(&["acquire", "lane:gpu", "--task", "train"]);
     let held = place.enqueue(&["-u", "alice", "--", "true"]);
     let behind = place.enqueue(&["-u", "alice", "--", "true"]);
     let full = place.enqueue(&["-u", "bob", "-l", "gpu", "--", "true"]);

@@ -175,6 +175,7 @@ fn tell(leased: &Leased, session: Option<&Session>, app: &App, console: &mut Con
         });
         console.document(&json::single("acquire", value))
     } else {
+        leased.grants.iter().for_each(|grant| console.say(&format!("lane \"{}\" taken", grant.lane)));
         console.out(&format!("{}\n", ids.join("\n")))
     };
     match told {

@@ -9,7 +9,7 @@ use crate::app::steps::places::unset_places;
 use crate::app::steps::wait::{is_resume_ready, open_wait, wait_why};
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{App, AppError, lane_word, shell_word};
-use crate::cli::args::named;
+use crate::cli::args::Instead;
 use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::Exit;
 use crate::cli::output::capacity::bars_members;
@@ -31,12 +31,12 @@ const MOST_CHILDREN: usize = 5;
 #[command(after_help = EXPLAIN_HELP)]
 pub struct ExplainArgs {
     /// A task, a user or a lane, e.g. `task_12`, `alice` or `thread:7`; `last` is the newest task
-    #[arg(value_name = "TASK|USER|LANE", required_unless_present = "user")]
+    #[arg(value_name = "TASK|USER|LANE", required_unless_present_any = ["user", "lane"])]
     pub target: Option<String>,
 
-    /// A user, instead of the argument
-    #[arg(short, long, value_name = "NAME", conflicts_with = "target")]
-    pub user: Option<String>,
+    /// What stands in its place.
+    #[command(flatten)]
+    pub instead: Instead,
 }
 
 const EXPLAIN_HELP: &str = "\
@@ -55,7 +55,7 @@ Exit codes:
 pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
     let target = match args.target.as_deref() {
         Some("last") => Target::Task(app.task_id("last")?),
-        target => app.target(&named(target, args.user.as_deref()))?,
+        target => app.target(&args.instead.text(target))?,
     };
     match explain(app, &target)? {
         Why::Task(why) => explain_task(&why, app, console)?,

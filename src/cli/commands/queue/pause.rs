@@ -1,7 +1,7 @@
 //! `luzia pause` and `luzia resume`: keep tasks from starting or from going on, and lift that again.
 
 use super::each::chosen_of;
-use crate::app::capacity::bars::resume_word;
+use crate::app::capacity::bars::{full_name, resume_word};
 use crate::app::cron::local_zone;
 use crate::app::locks::consent::{Question, foreign_question};
 use crate::app::names::lane_option;
@@ -239,7 +239,10 @@ fn json_of(changed: &Changed, verb: &str) -> Value {
 }
 
 fn sentence(changed: &Changed, verb: &str, app: &App) -> String {
-    let what = if changed.what == "*" { "the host".to_owned() } else { format!("\"{}\"", changed.what) };
+    let what = match changed.what.as_str() {
+        "*" => "the host".to_owned(),
+        other => format!("\"{}\"", full_name(other)),
+    };
     match (verb, changed.is_changed) {
         ("pause", _) => match changed.hold.as_ref().and_then(|hold| hold.until) {
             Some(until) => format!("{what} is paused until {}", moments::said(app, until, &local_zone(app))),

@@ -1,0 +1,67 @@
+//! What a bare word means where a user or a lane is asked for: a user, never a lane (contract, section 4).
+
+use crate::app::look::list::{Filter, list};
+use crate::app::{App, AppError, config_reload};
+use crate::model::LaneName;
+use crate::model::control::Held;
+
+/// How many waiting tasks are looked at for a lane.
+const MOST_WAITING: usize = 1_000;
+
+/// Refuses a bare word that was read as a user of whom luzia knows nothing, while the lane of that name is in use.
+pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), AppError> {
+    if !read.is_user() || word.contains(':') {
+        return Ok(());
+    }
+    // Not every command looks at them. Rules that do not read say nothing of the word.
+    let _ = config_reload::follow_control(app);
+    if mark_of(app, read).is_some() {
+        return Ok(());
+    }
+    let Ok(lane) = LaneName::parse(word) else { return Ok(()) };
+    let mark = match mark_of(app, &lane) {
+        None if is_waited_for(app, &lane)? => "has a waiting task",
+        None => return Ok(()),
+        Some(mark) => mark,
+    };
+    if has_task(app, read)? {
+        return Ok(());
+    }
+    let message = format!("\"{word}\" would be a user of whom luzia knows nothing, and the lane of that name {mark}");
+    Err(AppError::usage(message).hint(format!("write lane:{word} for the lane, or user:{word} for the user")))
+}
+
+/// What shows without a look at tasks that a user or a lane is in use.
+fn mark_of(app: &App, lane: &LaneName) -> Option<&'static str> {
+    let (config, control) = (config_reload::config(app), config_reload::control(app));
+    let is_held_back = control.standing(app.host.now()).any(|hold| hold.held == Held::Lane(lane.clone()));
+    let of_projects = config.projects.values().filter_map(|project| project.user.as_ref());
+    let is_listed = lane.is_user() && config.users_known.iter().chain(of_projects).any(|user| user == lane.key());
+    let marks = [
+        (is_listed || config.lanes.contains_key(&lane.to_string()), "has a rule"),
+        (is_held_back, "is paused"),
+        (app.store.is_taken(lane), "has a lock"),
+    ];
+    marks.into_iter().find_map(|(is_so, mark)| is_so.then_some(mark))
+}
+
+/// Whether a task waits for a lane, as far as the first waiting tasks tell.
+fn is_waited_for(app: &App, lane: &LaneName) -> Result<bool, AppError> {
+    if !app.store.has_layout()? {
+        return Ok(false);
+    }
+    let waiting = app.store.pending_tasks(None)?.take(MOST_WAITING).chain(app.store.started_tasks());
+    // A record that does not read is `doctor`'s to report.
+    Ok(waiting.flatten().any(|task| task.lanes.contains(lane)))
+}
+
+/// Whether a task of a user is kept, finished ones included.
+fn has_task(app: &App, user: &LaneName) -> Result<bool, AppError> {
+    let filter = Filter { all: true, user: Some(user.key().clone()), ..Filter::default() };
+    let mut found = false;
+    list(app, &filter, &mut |task| {
+        found |= task.is_ok();
+        !found
+    })?;
+    Ok(found)
+}

@@ -3,8 +3,9 @@
 use super::args::Globals;
 use super::context::{HOME, of_state_dir, variable};
 use crate::app::{AppError, Code, Kind, Round, Settings, shell_word};
+use crate::model::config::SlotsFrom;
 use crate::model::{Config, Timestamp};
-use crate::os::real::{RealFiles, term};
+use crate::os::real::{RealFiles, online_processors, term};
 use crate::os::{Meta, Open, Vfs};
 use crate::store::config::parse;
 use crate::store::state_dir;
@@ -43,8 +44,16 @@ impl Stamp {
     }
 }
 
-/// Reads the configuration that applies.
+/// The configuration that applies.
 pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
+    let mut loaded = load(globals)?;
+    if loaded.config.slots_from != SlotsFrom::File {
+        loaded.config.set_slots_by_processors(online_processors());
+    }
+    Ok(loaded)
+}
+
+fn load(globals: &Globals) -> Result<Loaded, AppError> {
     let mut seen = Vec::new();
     for place in places(globals, || state_dir::home_config(HOME))? {
         let Some((bytes, stamp)) = read_config(&place.path)? else {

@@ -22,6 +22,8 @@ pub struct Config {
     pub lock_timeout_ms: u64,
     /// How many tasks run at once (`slots.max`), the limit of lane `global`.
     pub slots_max: u32,
+    /// Where that number comes from.
+    pub slots_from: SlotsFrom,
     /// Projects by name; [`EVERY_PROJECT`] has the defaults of all.
     pub projects: BTreeMap<String, Project>,
     /// Rules for lanes, by lane or pattern (`thread:*`).
@@ -56,6 +58,20 @@ pub struct Config {
     pub allow_root: bool,
     /// Whether `--env` may set variables that change how programs load.
     pub allow_loader_env: bool,
+}
+
+/// The number of slots on a host with few processors.
+const LEAST_SLOTS: u32 = 4;
+
+/// Where the number of slots comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlotsFrom {
+    /// The number of processors that are online on the host; 0 where it is not known.
+    Processors(u32),
+    /// `slots.max` in the configuration.
+    File,
+    /// `luzia lanes set global`.
+    Set,
 }
 
 /// Which tasks a process starts, by the sandbox in which they were queued (`dispatch.contexts`, contract P9).
@@ -104,7 +120,8 @@ impl Default for Config {
         Self {
             serialize_users: true,
             lock_timeout_ms: USER_LOCK_TIMEOUT_MS,
-            slots_max: 4,
+            slots_max: LEAST_SLOTS,
+            slots_from: SlotsFrom::Processors(0),
             projects: BTreeMap::new(),
             lanes: BTreeMap::new(),
             tier_shares: [16, 4, 1],
@@ -127,6 +144,13 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Gives the host a slot for each processor that is online, where nobody has set a number.
+    pub fn set_slots_by_processors(&mut self, online: u32) {
+        if matches!(self.slots_from, SlotsFrom::Processors(_)) {
+            (self.slots_max, self.slots_from) = (online.max(LEAST_SLOTS), SlotsFrom::Processors(online));
+        }
+    }
+
     /// How many may hold `lane` at once; `u32::MAX` for a user's lane when serialisation is off.
     pub fn limit(&self, lane: &LaneName) -> u32 {
         if lane.is_global() {

@@ -151,7 +151,9 @@ fn documents(text: &str) -> impl Iterator<Item = Value> {
 
 #[test]
 fn golden_documents_have_the_same_members_in_the_same_order() {
-    let place = Place::configured(&json!({ "projects": { "p": { "user": "pat" } }, "lanes": { "gpu": { "max": 2 } } }));
+    let config =
+        json!({ "slots": { "max": 4 }, "projects": { "p": { "user": "pat" } }, "lanes": { "gpu": { "max": 2 } } });
+    let place = Place::configured(&config);
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let mut take = |what: &str, text: &str| {
         for mut document in documents(text).filter(|document| document["schema"].is_string()) {

@@ -1,5 +1,6 @@
 //! `lanes`: what is in use, and limits that change while luzia runs.
 
+use crate::context::can_unshare;
 use crate::support::{Place, until};
 use serde_json::{Value, json};
 
@@ -193,4 +194,52 @@ fn doctor_tells_rules_that_the_file_contradicts() {
     place.ok(&["lanes", "rm", "deploy"]);
     let left = lanes(&place);
     assert!(left.len() == 1 && left[0]["level"] == "warn", "{left:#?}");
+}
+
+#[test]
+fn the_host_has_a_slot_for_each_processor_that_is_online_and_at_least_four() {
+    if !can_unshare("the_host_has_a_slot_for_each_processor_that_is_online_and_at_least_four") {
+        return;
+    }
+    let place = Place::new();
+    // As many as the kernel says, whatever this process may use of them.
+    let with = |online: &str, words: &str| {
+        std::fs::write(place.path("online"), online).unwrap();
+        let mounted = format!("mount --bind $PLACE/online /sys/devices/system/cpu/online && taskset 1 $LUZIA {words}");
+        let ran = place.spawn(&mut place.shell(&format!("unshare --mount sh -c '{mounted}'"))).end().coded(0);
+        ran.out
+    };
+    let active =
+        |online: &str| serde_json::from_str::<Value>(&with(online, "status --json")).unwrap()["active"].clone();
+    for (online, processors, slots) in [("0-15\n", 16, 16), ("0-1,4\n", 3, 4), ("0\n", 1, 4)] {
+        let active = active(online);
+        assert_eq!(active["slots_max"], slots, "{active}");
+        assert_eq!(active["slots_from"], json!({ "source": "default", "processors": processors }));
+    }
+    assert!(with("0-15\n", "status").contains("0 of 16 used (the default with 16 processors online, at least 4)"));
+    place.configure(&json!({ "slots": { "max": 3 } }));
+    let configured = active("0-15\n");
+    assert_eq!((&configured["slots_max"], &configured["slots_from"]["source"]), (&json!(3), &json!("config")));
+    assert!(with("0-15\n", "status").contains("0 of 3 used (slots.max in the configuration)"));
+    place.ok(&["lanes", "set", "global", "--max", "5"]);
+    let set = active("0-15\n");
+    assert_eq!((&set["slots_max"], &set["slots_from"]["source"]), (&json!(5), &json!("set")));
+}
+
+#[test]
+fn a_task_that_waits_for_a_slot_of_the_host_is_told_how_the_host_gets_more() {
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let script = format!("echo up >$PLACE/up; read _ <{}", place.gate("go"));
+    place.enqueue(&["-u", "a", "--shell", &script]);
+    let waits = place.enqueue(&["-u", "b", "--", "true"]);
+    place.ok(&["dispatch", "--once"]);
+    place.until_file("up");
+    assert!(place.ok(&["explain", &waits]).out.contains("luzia lanes set global --max N"));
+    let reason = place.json(&["explain", &waits])["reasons"][0].clone();
+    assert!(reason["hint"].as_str().unwrap().contains("luzia lanes set global --max N"), "{reason}");
+    place.ok(&["lanes", "set", "global", "--max", "2"]);
+    place.ok(&["dispatch", "--once"]);
+    place.until_status(&waits, "completed");
+    place.open_gate("go");
+    place.drain();
 }

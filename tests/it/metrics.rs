@@ -42,7 +42,7 @@ fn metrics(place: &Place) -> BTreeMap<String, f64> {
 
 #[test]
 fn the_numbers_are_those_of_the_work_that_was_done() {
-    let place = Place::new();
+    let place = Place::configured(&json!({ "slots": { "max": 4 } }));
     place.enqueue(&[
         "-u",
         "alice",

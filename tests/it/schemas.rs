@@ -233,7 +233,7 @@ fn a_document_without_a_required_member_or_with_another_type_is_noticed() {
 
 #[test]
 fn lines_have_a_kind_and_capacity_has_three_members() {
-    let place = Place::new();
+    let place = Place::configured(&json!({ "slots": { "max": 4 } }));
     place.enqueue(&["-u", "alice", "--", "true"]);
     place.ok(&["acquire", "bob", "--task", "job"]);
     for (args, kind) in [

@@ -4,6 +4,7 @@
 
 use crate::support::Place;
 use insta::assert_snapshot;
+use serde_json::json;
 
 /// The commands with a help text of their own. The help of `enqueue` and `run` has 350 lines each, which are in their manual
 /// pages as well, and those are compared whole (`generated`).
@@ -94,7 +95,7 @@ fn the_long_helps_are_set_out_by_subject_and_fit_a_terminal() {
 
 #[test]
 fn tables_of_an_empty_and_a_filled_queue() {
-    let place = Place::new();
+    let place = Place::configured(&json!({ "slots": { "max": 4 } }));
     assert_snapshot!("list_empty", normal(&place, &place.ok(&["list"]).out));
     assert_snapshot!("status_empty", normal(&place, &place.ok(&["status"]).out));
     place.enqueue(&["-u", "alice", "--label", "tests", "--", "make", "test"]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn top_shows_tasks_with_their_reasons_and_locks_once_where_stdout_is_no_terminal() {
-    let place = Place::new();
+    let place = Place::configured(&json!({ "slots": { "max": 4 } }));
     let script = format!("read _ <{}", place.gate("go"));
     let runs = place.enqueue(&["-u", "alice", "--shell", &script]);
     place.ok(&["dispatch", "--once"]);
@@ -29,7 +29,7 @@ fn top_shows_tasks_with_their_reasons_and_locks_once_where_stdout_is_no_terminal
 
 #[test]
 fn top_of_nothing_shows_nothing_and_makes_nothing() {
-    let place = Place::new();
+    let place = Place::configured(&json!({ "slots": { "max": 4 } }));
     let said = place.ok(&["top"]).out;
     assert!(said.contains("0 of 4 slots in use"), "{said}");
     assert!(!place.state().exists(), "nothing was written");

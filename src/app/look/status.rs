@@ -7,6 +7,7 @@ use crate::app::queue::wait;
 use crate::app::sandboxes::Elsewhere;
 use crate::app::steps::wait::as_seen;
 use crate::app::{App, AppError, sandboxes};
+use crate::model::config::SlotsFrom;
 use crate::model::lock::loan;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
@@ -14,10 +15,12 @@ use crate::store::{Counts, LockView};
 use std::collections::BTreeMap;
 
 /// Slots and who uses them.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capacity {
-    /// `slots.max`.
+    /// How many there are.
     pub max: u32,
+    /// Where that number comes from.
+    pub from: SlotsFrom,
     /// Slots held by living tasks.
     pub used: u32,
     /// Running tasks by project.
@@ -72,7 +75,9 @@ pub fn capacity(app: &App) -> Result<Capacity, AppError> {
 }
 
 fn capacity_and_active(app: &App) -> Result<(Capacity, Vec<Task>), AppError> {
-    let mut capacity = Capacity { max: config(app).slots_max, ..Capacity::default() };
+    let config = config(app);
+    let (by_project, by_user) = (BTreeMap::new(), BTreeMap::new());
+    let mut capacity = Capacity { max: config.slots_max, from: config.slots_from, used: 0, by_project, by_user };
     let mut active = Vec::new();
     if !app.store.has_layout()? {
         return Ok((capacity, active));

@@ -198,6 +198,9 @@ pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
     crate::app::locks::acquire::locked_line(lane, holder.name.as_deref(), &task.id.to_string())
 }
 
+/// How the host gets another number of slots.
+const MORE_SLOTS: &str = "how many tasks the host runs at once is set with: luzia lanes set global --max N";
+
 /// The command that would free a lane from a holder.
 pub fn next_command(holder: &Holder) -> String {
     let name = holder.name.as_deref();
@@ -221,7 +224,9 @@ pub fn lease_note(lane: &str, holder: &Holder) -> Option<String> {
 pub fn obstacle_notes(obstacle: &Obstacle, task: &Task) -> Vec<String> {
     let (lane, holder) = match obstacle {
         Obstacle::UserLockHeld { holder } => (shell_word(&task.user), holder),
-        Obstacle::LaneFull { lane, holder, .. } if !lane.is_global() => (lane_word(lane), holder),
+        Obstacle::Reserved { .. } => return vec![MORE_SLOTS.to_owned()],
+        Obstacle::LaneFull { lane, .. } if lane.is_global() => return vec![MORE_SLOTS.to_owned()],
+        Obstacle::LaneFull { lane, holder, .. } => (lane_word(lane), holder),
         _ => return Vec::new(),
     };
     lease_note(&lane, holder).into_iter().chain(force_note(&lane, holder)).collect()

@@ -5,7 +5,7 @@ mod preempt;
 
 pub use preempt::{How, Preempt};
 
-use super::config::{Config, LaneRule};
+use super::config::{Config, LaneRule, SlotsFrom};
 use super::lane::LaneName;
 use super::record::as_text;
 use super::task::Task;
@@ -141,8 +141,8 @@ impl Control {
     pub fn over(&self, config: &Config) -> Config {
         let mut all = config.clone();
         for (lane, set) in &self.lanes {
-            if lane == "global" {
-                all.slots_max = set.max.unwrap_or(all.slots_max);
+            if let Some(max) = set.max.filter(|_| lane == "global") {
+                (all.slots_max, all.slots_from) = (max, SlotsFrom::Set);
             }
             let rule = all.lanes.entry(lane.clone()).or_default();
             *rule = set.clone().or(rule);

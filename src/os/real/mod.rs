@@ -26,6 +26,7 @@ pub use files::RealFiles;
 pub use files::places::{RealPlaces, owner_of};
 pub use files::published::Published;
 pub use files::temporary::TemporaryDirectory;
+pub use gauges::online_processors;
 pub use hook_input::{end_after, end_with_success_after, read_document};
 pub use lines::{Job, Line, serve_lines};
 pub use one_request::OneRequest;

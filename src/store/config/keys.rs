@@ -6,7 +6,7 @@ use super::key::{
 };
 use super::kind::{Kind, budget, budget_json, words};
 use crate::model::capacity::{Gate, SlotValues};
-use crate::model::config::{Config, Contexts, Keeps, LaneRule, OnOverdue, Project, Rate};
+use crate::model::config::{Config, Contexts, Keeps, LaneRule, OnOverdue, Project, Rate, SlotsFrom};
 use crate::model::task::OnInterrupt;
 use crate::model::{Cgroups, Name};
 use serde_json::{Value, json};
@@ -64,11 +64,20 @@ pub(super) const FILE: &[Key<Config>] = &[
         NEXT_LOOK,
         "300",
     ),
-    says(
-        key("slots.max", COUNT, |config, value| config.slots_max = whole(value), |config| json!(config.slots_max)),
-        "How many tasks run at once. It is the limit of the lane global.",
-        NEXT_GRANT,
-        "8",
+    by_default(
+        says(
+            key(
+                "slots.max",
+                COUNT,
+                |config, value| (config.slots_max, config.slots_from) = (whole(value), SlotsFrom::File),
+                |config| json!(config.slots_max),
+            ),
+            "How many tasks run at once. It is the limit of the lane global. luzia status says the number and where it \
+             comes from.",
+            NEXT_GRANT,
+            "8",
+        ),
+        "the number of processors that are online on the host, at least 4",
     ),
     by_default(
         says(

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::capacity::{Budget, Gate};
-use crate::model::config::{Contexts, Keeps, LONGEST_WINDOW_MS, OnOverdue, Rate};
+use crate::model::config::{Contexts, Keeps, LONGEST_WINDOW_MS, OnOverdue, Rate, SlotsFrom};
 use crate::model::task::OnInterrupt;
 use crate::model::{Cgroups, LaneName, Name};
 use proptest::prelude::*;
@@ -311,7 +311,7 @@ prop_compose! {
         users_known in proptest::collection::vec("[a-z ]{1,9}".prop_map(|name| Name::new(&name).expect("a name")), 0..3),
     ) -> Config {
         Config {
-            serialize_users, lock_timeout_ms, slots_max, projects, lanes, tier_shares, retention_days, retention_tasks,
+            serialize_users, lock_timeout_ms, slots_max, slots_from: SlotsFrom::File, projects, lanes, tier_shares, retention_days, retention_tasks,
             logs_max_bytes, cgroups, poll_interval_ms, contexts, allow_root, allow_loader_env, users_known, mcp_allow, mcp_env,
             backoff_ms: retry_times.0, most_backoff_ms: retry_times.1, on_interrupt,
         }

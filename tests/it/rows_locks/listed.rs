@@ -46,7 +46,7 @@ fn every_lock_is_listed_with_its_members_in_the_order_of_the_last_refresh() {
 #[test]
 fn status_has_the_shape_of_the_contract() {
     // S3.13, S3.16, S3.27, S3.28
-    let place = Place::new();
+    let place = Place::configured(&json!({ "slots": { "max": 4 } }));
     place.gate("gate");
     let held = ["run", "-u", "alice", "-p", "web", "--", "sh", "-c", "echo up > $PLACE/up; read _ < $PLACE/gate"];
     let run = place.start(&held);

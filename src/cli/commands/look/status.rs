@@ -13,6 +13,7 @@ use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
+use crate::model::config::SlotsFrom;
 use crate::model::control::Hold;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use clap::Args;
@@ -65,6 +66,26 @@ fn slots(capacity: &Capacity) -> Value {
     json!({ "max": capacity.max, "used": capacity.used, "available": capacity.max.saturating_sub(capacity.used) })
 }
 
+/// Where the number of slots comes from.
+fn slots_source(capacity: &Capacity) -> Value {
+    match capacity.from {
+        SlotsFrom::Processors(0) => json!({ "source": "default" }),
+        SlotsFrom::Processors(online) => json!({ "source": "default", "processors": online }),
+        SlotsFrom::File => json!({ "source": "config" }),
+        SlotsFrom::Set => json!({ "source": "set" }),
+    }
+}
+
+fn slots_text(capacity: &Capacity) -> String {
+    let from = match capacity.from {
+        SlotsFrom::Processors(0) => "the default, as the number of processors is not known".to_owned(),
+        SlotsFrom::Processors(online) => format!("the default with {online} processors online, at least 4"),
+        SlotsFrom::File => "slots.max in the configuration".to_owned(),
+        SlotsFrom::Set => "set by luzia lanes set global".to_owned(),
+    };
+    format!("{} of {} used ({from})", capacity.used, capacity.max)
+}
+
 fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
         // Exactly these members, as S3.16 compares the whole document.
@@ -111,6 +132,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
                 json!({
                     "slots_used": overview.capacity.used,
                     "slots_max": overview.capacity.max,
+                    "slots_from": slots_source(&overview.capacity),
                     "by_project": overview.capacity.by_project,
                     "by_user": overview.capacity.by_user,
                 }),
@@ -279,7 +301,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
         lines.row(["more users".to_owned(), more]);
     }
     let capacity = &overview.capacity;
-    lines.row(["slots".to_owned(), format!("{} of {} used", capacity.used, capacity.max)]);
+    lines.row(["slots".to_owned(), slots_text(capacity)]);
     for task in &overview.active {
         let waits = standstill(app, task, console)?;
         let ran =

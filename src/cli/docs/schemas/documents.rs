@@ -190,7 +190,7 @@ reasons [@reason] Why the first does not run.
 const STATUS: &str = "\
 --- The overview
 pending object How many tasks wait: high, normal, low, total, and parked beside these.
-active object What runs: slots_used, slots_max, by_project and by_user.
+active object What runs: slots_used, slots_max, slots_from, by_project and by_user.
 user_locks object The locks of users: active, and details as in list-locks.
 lane_locks [@lock] The locks of other lanes, without global.
 waiters [object] Those who wait for lanes with lock or acquire: lane, and the members of a waiter.

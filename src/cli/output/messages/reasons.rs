@@ -1,6 +1,6 @@
 //! The reasons as JSON, and in words those for which no other task is to blame.
 
-use super::{attach_here, forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
+use super::{MORE_SLOTS, attach_here, forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
 use crate::app::{Booked, Difference, Life, Obstacle, lane_word, shell_word};
 use crate::cli::output::capacity;
 use crate::model::time::format_duration;
@@ -105,10 +105,21 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::Loan { lane, holder } => json!({ "lane": lane.to_string(), "lock": holder_json(holder) }),
         Obstacle::LaneFull { lane, used, max, needed, holder } => {
             let free = max.saturating_sub(*used);
+            let hint = lane.is_global().then_some(MORE_SLOTS);
             let lane = lane.to_string();
-            json!({ "lane": lane, "used": used, "max": max, "free": free, "needed": needed, "lock": holder_json(holder) })
+            json!({
+                "lane": lane,
+                "used": used,
+                "max": max,
+                "free": free,
+                "needed": needed,
+                "lock": holder_json(holder),
+                "hint": hint,
+            })
         }
-        Obstacle::Reserved { used, max, kept } => json!({ "lane": "global", "used": used, "max": max, "kept": kept }),
+        Obstacle::Reserved { used, max, kept } => {
+            json!({ "lane": "global", "used": used, "max": max, "kept": kept, "hint": MORE_SLOTS })
+        }
         Obstacle::RateLimited { lane, rate, until } => {
             json!({ "lane": lane.to_string(), "rate": rate.to_string(), "until": until.to_string() })
         }

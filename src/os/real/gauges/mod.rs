@@ -19,6 +19,18 @@ use std::time::{Duration, Instant};
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(1);
 
+/// How many processors of the host are online, whatever this process may use of them; 0 where that cannot be read.
+pub fn online_processors() -> u32 {
+    let listed = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
+    let listed = listed.and_then(|list| readings::count_of(&list));
+    let counted = || {
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        let is_processor = |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| !rest.starts_with(' '));
+        u32::try_from(stat.lines().filter(is_processor).count()).ok()
+    };
+    listed.or_else(counted).unwrap_or(0)
+}
+
 /// The gauges of this host.
 #[derive(Debug)]
 pub(crate) struct RealGauges;

@@ -66,6 +66,15 @@ fn share(part: u64, whole: u64) -> Option<u32> {
     u32::try_from(u128::from(part) * 100_000 / u128::from(whole.max(1))).ok()
 }
 
+/// How many numbers a list of the kernel has, e.g. 5 for `0-3,8`.
+pub(super) fn count_of(list: &str) -> Option<u32> {
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
+    };
+    list.trim().split(',').try_fold(0_u32, |sum, range| sum.checked_add(count(range)?))
+}
+
 /// A decimal number of the kernel in thousandths.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, decimals) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
@@ -117,6 +126,14 @@ mod tests {
         assert_eq!((read.pressure_cpu, read.pressure_io, read.memory), (Some(1500), Some(100_000), Some(10_000)));
         files.push(("/sys/fs/cgroup/a.slice/b.scope/memory.max", "max\n"));
         assert_eq!(of(&files).memory, Some(25_500));
+    }
+
+    #[test]
+    fn a_list_of_processors_is_counted() {
+        for (list, count) in [("0\n", Some(1)), ("0-3,8\n", Some(5)), ("0-1,4-7,9", Some(7)), ("", None), ("3-1", None)]
+        {
+            assert_eq!(count_of(list), count, "{list:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod bare;
 mod changed;
+mod git;
 mod limits;
 mod pids;
 mod space;

@@ -12,6 +12,7 @@ use crate::app::names::named_lanes;
 use crate::app::pass::reach::own_context;
 use crate::app::queue::doors;
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
+use crate::app::queue::terms::env::env_of;
 use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
 use crate::app::queue::terms::{
     NewTerms, accept_alone, accept_new, default_retries, note_children, stands_alone, terms_of,
@@ -259,7 +260,7 @@ pub(crate) fn task_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Task,
         asked_by: consent::asked_by(app, caller.pid),
         agent: app.agent.clone(),
         key,
-        env: env_of(app, new, caller)?,
+        env: env_of(app, new, caller, &cwd)?,
         cwd,
         umask: caller.umask,
         conductor_dir,
@@ -293,39 +294,6 @@ fn project_of(app: &App, new: &NewTask) -> Result<Option<Name>, AppError> {
         check_project_name(app, project)?;
     }
     Ok(project)
-}
-
-fn env_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {
-    if new.env.is_empty() {
-        return Ok(Arc::clone(&caller.env));
-    }
-    let mut env = Vec::clone(&caller.env);
-    for pair in &new.env {
-        let form = "write --env NAME=VALUE";
-        let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`").hint(form))?;
-        let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-        if !head || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return Err(bad_env(
-                pair,
-                "a variable's name is made of letters, digits and `_`, and begins with no digit",
-            )
-            .hint(form));
-        }
-        if value.contains('\0') {
-            return Err(bad_env(pair, "a value cannot hold NUL").hint("pass such a value in a file"));
-        }
-        if key.starts_with("LUZIA_") {
-            return Err(bad_env(pair, "luzia sets the variables that begin with LUZIA_ itself")
-                .hint("choose a name that does not begin with LUZIA_"));
-        }
-        if LOADER_VARIABLES.contains(&key) && !config(app).allow_loader_env {
-            return Err(bad_env(pair, "this variable changes how programs load")
-                .hint("\"allow_loader_env\": true in the configuration permits it"));
-        }
-        env.retain(|(other, _)| other != key.as_bytes());
-        env.push((key.as_bytes().to_vec(), value.as_bytes().to_vec()));
-    }
-    Ok(Arc::new(env))
 }
 
 /// Whether a variable that carries a trace is as long as a task stores it; a longer one is left out, never cut.
@@ -374,11 +342,6 @@ fn naming_earlier(mut error: AppError, before: &[Accepted]) -> AppError {
         error.0.hint = Some(which);
     }
     error
-}
-
-fn bad_env(pair: &str, why: &str) -> AppError {
-    let shown: String = pair.split('=').next().unwrap_or_default().chars().take(80).collect();
-    AppError::usage(format!("\"--env {shown}\" is refused: {why}"))
 }
 
 /// Reads a name at the door.

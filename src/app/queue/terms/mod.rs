@@ -1,6 +1,7 @@
 //! What few requests ask for: conditions of other tasks, work that is not done twice, groups, and what an attempt means.
 
 pub mod dependencies;
+pub(crate) mod env;
 mod groups;
 pub mod moments;
 mod reuse;

@@ -1,6 +1,7 @@
 //! Starts processes: supervisors, commands of tasks, and commands that run in place. What they are for is not known here.
 
 use crate::model::control::hooks::HOOK_VARIABLE;
+use crate::model::git::OF_ONE_REPOSITORY;
 use crate::model::task::TASK_VARIABLES;
 use crate::os::real::process::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
 use crate::os::real::process::child::{Reach, RealChild};
@@ -150,6 +151,11 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
     command.arg0(name).args(args).envs(wanted.env.iter().map(|(key, value)| (key, value)));
     if let Some(cwd) = wanted.cwd {
         command.current_dir(cwd);
+        let is_given = |name: &&str| wanted.env.iter().any(|(key, _)| key == name);
+        let is_elsewhere = std::env::current_dir().is_ok_and(|here| here != Path::new(cwd));
+        for name in OF_ONE_REPOSITORY.iter().filter(|name| is_elsewhere && !is_given(name)) {
+            command.env_remove(name);
+        }
     }
     if !wanted.has_input {
         command.stdin(Stdio::null());

@@ -1,6 +1,6 @@
 //! What the rules of lanes do: rates and reserves, each from the next grant on.
 
-use crate::support::{Place, until};
+use crate::support::{Place, lines, until};
 use serde_json::{Value, json};
 
 fn reason(place: &Place, task: &str) -> Value {
@@ -155,4 +155,39 @@ fn a_lane_that_a_rule_keeps_is_as_busy_as_one_that_somebody_holds() {
         place.luzia(&["lock", "-n", "-l", lane, "-E", "9", "--", "true"]).coded(9);
         place.luzia(&["lock", "-w", "20ms", "-l", lane, "-E", "9", "--", "true"]).coded(9);
     }
+}
+
+/// How many of some tasks run at once at most, by what each adds at its begin and takes away at its end.
+fn most_at_once(place: &Place) -> i64 {
+    let mut now = 0;
+    let steps = lines(&place.path("steps")).into_iter().map(|step| if step == "begin" { 1 } else { -1 });
+    steps.map(|step| (now += step, now).1).max().unwrap()
+}
+
+#[test]
+fn a_rule_for_projects_or_goals_limits_the_tasks_of_each() {
+    // S3.F1, S2.F2
+    let place = Place::configured(&json!({ "slots": { "max": 8 }, "lanes": { "goal:rep*": { "max": 2 } } }));
+    let script = "echo begin >>$PLACE/steps; sleep 0.1; echo end >>$PLACE/steps";
+    let of_goal: Vec<String> =
+        (0..6).map(|n| place.enqueue(&["-u", &format!("u{n}"), "--goal", "report", "--shell", script])).collect();
+    assert_eq!(place.show(&of_goal[0])["lanes"], json!(["user:u0", "goal:report"]));
+    place.drain();
+    assert_eq!(most_at_once(&place), 2);
+    std::fs::remove_file(place.path("steps")).unwrap();
+    // Tasks that wait when the rule is set take the lane, too.
+    let of_project = |n: u32| place.enqueue(&["-u", &format!("u{n}"), "-p", "site", "--shell", script]);
+    let before: Vec<String> = (0..3).map(of_project).collect();
+    let other = place.enqueue(&["-u", "x", "-p", "shop", "--", "true"]);
+    assert!(place.ok(&["lanes", "set", "project:s*", "--max", "1"]).err.contains("4 that waited"));
+    let after: Vec<String> = (3..6).map(of_project).collect();
+    for id in [&before[0], &after[0]] {
+        assert!(place.show(id)["lanes"].to_string().contains("project:site"), "{}", place.show(id));
+    }
+    assert!(place.show(&other)["lanes"].to_string().contains("project:shop"));
+    place.drain();
+    assert_eq!(most_at_once(&place), 1);
+    // Without a rule nothing is added.
+    let free = place.enqueue(&["-u", "u", "-p", "web", "--goal", "other", "--", "true"]);
+    assert_eq!(place.show(&free)["lanes"], json!(["user:u"]));
 }

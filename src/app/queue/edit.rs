@@ -6,6 +6,7 @@ use super::terms::moments::due_of;
 use crate::app::names::lane_option;
 use crate::app::pass::preempt::refuse_room_for_several;
 use crate::app::queue::enqueue::{NewTask, priority_of};
+use crate::app::queue::terms::ruled::with_ruled_lanes;
 use crate::app::queue::terms::slots::{check_slots, count_of};
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError};
@@ -94,10 +95,8 @@ fn lanes_instead(app: &App, task: &Task, texts: &[String]) -> Result<Vec<LaneNam
         lanes.push(lane);
     }
     lanes.retain(|lane| *lane != own && !lane.is_global());
-    lanes.sort();
-    lanes.dedup();
     if lanes.is_empty() && !task.takes_user_lane {
         return Err(AppError::usage("a task without its user's lane needs another lane").hint("nothing was changed"));
     }
-    Ok(lanes)
+    with_ruled_lanes(app, lanes, task.project.as_ref(), task.goal.as_deref())
 }

@@ -14,6 +14,7 @@ use crate::app::queue::doors;
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::env::env_of;
 use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
+use crate::app::queue::terms::ruled::with_ruled_lanes;
 use crate::app::queue::terms::{
     NewTerms, accept_alone, accept_new, default_retries, note_children, stands_alone, terms_of,
 };
@@ -248,7 +249,7 @@ pub(crate) fn task_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Task,
     let (terms, key) = terms_of(app, new, &command, &cwd)?;
     let task = Task {
         takes_user_lane,
-        lanes,
+        lanes: with_ruled_lanes(app, lanes, project.as_ref(), new.goal.as_deref())?,
         sandbox: Some(Arc::clone(&context.0)),
         limits: Some(context.1.clone()),
         project,

@@ -5,6 +5,7 @@ pub(crate) mod env;
 mod groups;
 pub mod moments;
 mod reuse;
+pub mod ruled;
 pub(super) mod slots;
 mod subject;
 

@@ -4,6 +4,7 @@ use crate::app::capacity::holders::{NamedSlot, named_slots};
 use crate::app::look::lanes::{
     LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, set_lane, unset_lane,
 };
+use crate::app::queue::terms::ruled::{give_ruled_lanes, is_ruled};
 use crate::app::{App, AppError, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -214,6 +215,9 @@ Examples:
 Notes:
   An option with none takes back what `set` has set by that option, and the
   configuration counts again; `luzia lanes rm` takes back all of it.
+  A rule for project:NAME or goal:NAME, or a pattern of them, puts the tasks of
+  that project or goal into that lane. Tasks that run go on without it, and
+  `luzia lanes rm` leaves it to the tasks that have it.
   A lower --max ends nobody: holders in excess stay until they are done.
   --rate counts every grant of a lane; of a pattern, each lane counts alone.
   --reserve is of one lane, and leaves at least one slot for all others. Of
@@ -259,6 +263,12 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
                 return Err(AppError::usage("no option says what to set").hint(options_of_set()).into());
             }
             changed(&set_lane(app, &named, &given)?, true, console)?;
+            if is_ruled(named.text()) {
+                let waiting = give_ruled_lanes(app)?;
+                console.say(&format!(
+                    "tasks of such a project or goal take it; {waiting} that waited take it from now on"
+                ));
+            }
         }
         LanesVerb::Rm { lane } => {
             let (was_set, row) = unset_lane(app, &lane_pattern(&lane)?)?;

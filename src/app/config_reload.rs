@@ -1,8 +1,8 @@
 //! The configuration in force. A process that lives for long follows it: a pass goes by the rules as they are now.
 
 use crate::app::{App, AppError};
-use crate::model::Config;
 use crate::model::control::Control;
+use crate::model::{Config, LaneName};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -83,6 +83,15 @@ pub fn follow_control(app: &App) -> Result<(), AppError> {
         app.settings.combine();
     }
     Ok(())
+}
+
+/// Gives the lock timeouts of lanes as they are at each call: rules may be set while a holder keeps its locks.
+pub(super) fn lock_timeouts(app: &App) -> impl Fn(&LaneName) -> u64 + '_ {
+    |lane| {
+        // Rules that do not read now are those of the last look.
+        let _ = follow_control(app);
+        config(app).lock_timeout_ms(lane)
+    }
 }
 
 /// Takes a changed configuration up. One that cannot be read leaves the old one in force and is an error: nothing is to

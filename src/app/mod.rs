@@ -282,11 +282,13 @@ impl App {
 
     /// Every holder of a lane.
     pub fn holders(&self, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
-        Ok(self.store.holders(lane, config_reload::config(self).lock_timeout_ms(lane), judge)?)
+        let views = self.store.holders(lane, config_reload::config(self).lock_timeout_ms(lane), judge)?;
+        Ok(views.into_iter().map(|view| overdue::by_rule(self, view)).collect())
     }
 
     /// Those among them that an index of the locks knows.
     fn holders_in(&self, locks: &LockIndex, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
-        Ok(self.store.holders_in(locks, lane, config_reload::config(self).lock_timeout_ms(lane), judge)?)
+        let views = self.store.holders_in(locks, lane, config_reload::config(self).lock_timeout_ms(lane), judge)?;
+        Ok(views.into_iter().map(|view| overdue::by_rule(self, view)).collect())
     }
 }

@@ -4,13 +4,35 @@
 use super::config_reload::config;
 use super::queue::cancel::request_end;
 use crate::app::{App, AppError, Code};
+use crate::model::LockKind;
 use crate::model::config::OnOverdue;
 use crate::model::evidence::Verdict;
 use crate::store::LockView;
+use std::time::Duration;
+
+/// A lock as the rule of its lane has it: where that is `terminate`, a living holder is overdue when the lock timeout has
+/// passed since the grant, however often it has refreshed the lock.
+pub(super) fn by_rule(app: &App, mut view: LockView) -> LockView {
+    let left = until_overdue(app, &view);
+    if let Verdict::Live { overdue, .. } = &mut view.verdict {
+        *overdue |= left == Some(Duration::ZERO);
+    }
+    view
+}
+
+/// The time until a holder is overdue by such a rule; `None` where the rule of its lane is another.
+pub(super) fn until_overdue(app: &App, view: &LockView) -> Option<Duration> {
+    let config = config(app);
+    let record = view.record().filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process))?;
+    let lane = view.lane.as_ref().filter(|lane| config.on_overdue(lane) == OnOverdue::Terminate)?;
+    let held_ms = u64::try_from(app.host.now().ms_since(record.acquired_at?)).unwrap_or(0);
+    Some(Duration::from_millis(config.lock_timeout_ms(lane).saturating_sub(held_ms)))
+}
 
 /// Asks a holder to end where it is a task, is overdue, and the rule of its lane says so. A request that stands already is left
 /// alone.
 pub(super) fn end_overdue(app: &App, view: &LockView) -> Result<(), AppError> {
+    let view = by_rule(app, view.clone());
     let is_overdue = matches!(view.verdict, Verdict::Live { overdue: true, .. });
     let Some(lane) =
         view.lane.as_ref().filter(|lane| is_overdue && config(app).on_overdue(lane) == OnOverdue::Terminate)

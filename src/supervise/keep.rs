@@ -43,8 +43,7 @@ impl<'a> Keeper<'a> {
         grants: &[Grant],
         timeout_ms: &'a dyn Fn(&LaneName) -> u64,
     ) -> Self {
-        let shortest = grants.iter().map(|grant| timeout_ms(&grant.lane)).min().unwrap_or(u64::MAX);
-        let (every_ms, now) = ((shortest / 3).max(SHORTEST_MS), site.host.boot_ms());
+        let (every_ms, now) = (every_ms(grants, timeout_ms), site.host.boot_ms());
         let (due_ms, look_ms) = (now.saturating_add(every_ms), now.saturating_add(beat_ms()));
         let files_ms = now.saturating_add(LOOK_MS);
         let (grants, again) = (grants.to_vec(), Vec::new());
@@ -71,6 +70,12 @@ impl<'a> Keeper<'a> {
                 self.make_again();
                 self.look_ms = now;
             }
+            // A rule may have been set since.
+            let every_ms = every_ms(&self.grants, self.timeout_ms);
+            if every_ms < self.every_ms {
+                self.due_ms = self.due_ms.saturating_sub(self.every_ms - every_ms);
+            }
+            self.every_ms = every_ms;
         }
         if now < self.due_ms.min(self.look_ms) {
             return;
@@ -111,6 +116,12 @@ impl<'a> Keeper<'a> {
         }
         is_done
     }
+}
+
+/// A third of the shortest timeout of some lanes, in milliseconds.
+fn every_ms(grants: &[Grant], timeout_ms: &dyn Fn(&LaneName) -> u64) -> u64 {
+    let shortest = grants.iter().map(|grant| timeout_ms(&grant.lane)).min().unwrap_or(u64::MAX);
+    (shortest / 3).max(SHORTEST_MS)
 }
 
 fn beat_ms() -> u64 {

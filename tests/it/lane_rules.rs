@@ -191,3 +191,61 @@ fn a_rule_for_projects_or_goals_limits_the_tasks_of_each() {
     let free = place.enqueue(&["-u", "u", "-p", "web", "--goal", "other", "--", "true"]);
     assert_eq!(place.show(&free)["lanes"], json!(["user:u"]));
 }
+
+#[test]
+fn an_overdue_holder_is_ended_by_the_time_since_its_grant_wherever_the_rule_stands() {
+    // S3.F4
+    let rule = json!({ "lanes": { "build": { "lock_timeout_seconds": 0.6, "on_overdue": "terminate" } } });
+    let (configured, set) = (Place::configured(&rule), Place::new());
+    set.ok(&["lanes", "set", "build", "--lock-timeout", "600ms", "--on-overdue", "terminate"]);
+    for place in [configured, set] {
+        let holder = place.enqueue(&["-l", "build", "--", "sleep", "60"]);
+        place.ok(&["dispatch", "--once"]);
+        place.until_status(&holder, "running");
+        until("it is overdue", || {
+            let locks = place.json(&["list-locks", "--state", "overdue"]);
+            (locks["items"][0]["lane"] == "build").then_some(())
+        });
+        // Nobody waits for it yet.
+        assert_eq!(place.status(&holder), "running");
+        place.ok(&["run", "-l", "build", "--", "true"]);
+        assert_eq!(place.status(&holder), "cancelled");
+        // One who waits with `lock` is somebody who waits.
+        let holder = place.enqueue(&["-l", "build", "--", "sleep", "60"]);
+        place.ok(&["dispatch", "--once"]);
+        place.until_status(&holder, "running");
+        place.ok(&["lock", "-l", "build", "--", "true"]);
+        assert_eq!(place.status(&holder), "cancelled");
+    }
+}
+
+#[test]
+fn a_refresh_follows_a_rule_that_is_set_later() {
+    // X1
+    let place = Place::new();
+    let script = format!("read _ <{}", place.gate("go"));
+    let task = place.enqueue(&["-l", "build", "--shell", &script]);
+    place.ok(&["dispatch", "--once"]);
+    place.until_status(&task, "running");
+    let lock = place.start(&["lock", "-l", "pack", "--", "sh", "-c", &script]);
+    until("both are held", || (place.json(&["list-locks"])["items"].as_array().unwrap().len() == 3).then_some(()));
+    for lane in ["build", "pack"] {
+        place.ok(&["lanes", "set", lane, "--lock-timeout", "900ms"]);
+    }
+    let locks = || place.json(&["list-locks"])["items"].as_array().unwrap().clone();
+    let refreshed = |lane: &str| {
+        let lock = locks().into_iter().find(|lock| lock["lane"] == lane).unwrap();
+        assert_eq!(lock["state"], "held", "{lock}");
+        (lock["refreshed_at"] != lock["acquired_at"]).then_some(lock)
+    };
+    for lane in ["build", "pack"] {
+        let lock = until("it is refreshed", || refreshed(lane));
+        // The age for people counts from the grant.
+        assert!(lock["held_ms"].as_u64() > lock["age_ms"].as_u64(), "{lock}");
+    }
+    for _ in 0..2 {
+        place.open_gate("go");
+    }
+    lock.end().coded(0);
+    place.drain();
+}

@@ -82,7 +82,7 @@ fn lock(view: &LockView) -> Option<Finding> {
     let why = view.verdict.why();
     let (state, name) = (lock_state(&view.verdict), view.lane_name());
     let holder = view.holder().unwrap_or("an unknown holder");
-    let age = format_duration(view.age_ms);
+    let age = format_duration(view.held_ms);
     let message = format!("lane \"{name}\" is held by {holder} for {age} ({state}: {})", why.text());
     let kind = view.record().map(|record| record.kind);
     let level = match (&view.verdict, why) {

@@ -2,7 +2,7 @@
 //! lane before the command starts, and once a second while it runs. A lease is refreshed meanwhile.
 
 use super::acquire::{lanes_to_take, lanes_where};
-use crate::app::config_reload::config;
+use crate::app::config_reload::lock_timeouts;
 use crate::app::locks::lock::{End, not_started};
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::{Grant, loan};
@@ -50,7 +50,8 @@ struct Held {
 pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd, AppError> {
     let held = guarded(app, asked)?;
     let ttl_ms = |lane: &LaneName| held.iter().find(|one| one.grant.lane == *lane)?.view.record()?.ttl_ms;
-    let timeout_ms = |lane: &LaneName| ttl_ms(lane).unwrap_or_else(|| config(app).lock_timeout_ms(lane));
+    let by_lane = lock_timeouts(app);
+    let timeout_ms = |lane: &LaneName| ttl_ms(lane).unwrap_or_else(|| by_lane(lane));
     let site = app.site();
     let mut keepers: Vec<Keeper> = Vec::new();
     for one in held.iter().filter(|one| one.view.record().is_some_and(|record| record.kind == LockKind::Lease)) {

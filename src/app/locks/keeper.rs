@@ -2,7 +2,7 @@
 //! that ends, or the keeper is told to end, it gives the leases back. When the keeper is killed, the kernel frees its locks, and
 //! that is proof for everybody.
 
-use crate::app::config_reload::config;
+use crate::app::config_reload::{config, lock_timeouts};
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::{App, AppError};
@@ -48,7 +48,7 @@ pub fn keep_session(
     let Some(_lock) = app.store.become_keeper(key)? else { return Ok(()) };
     let process = Identity { pid, start, boot_id: app.host.identity().boot_id };
     let mut changes = app.store.session_changes(key, &process)?;
-    let (mut held, mut due_ms) = (Vec::new(), 0);
+    let (mut held, mut refreshed_ms) = (Vec::<SessionLock>::new(), None);
     let over = loop {
         app.store.take_wanted(key, &mut held)?;
         forget_those_gone(app, key, &mut held)?;
@@ -63,10 +63,13 @@ pub fn keep_session(
             break Over::NothingLeft;
         }
         let now = app.host.boot_ms();
-        if now >= due_ms || held.iter().any(|lock: &SessionLock| app.store.has_lost_file(&lock.grant)) {
-            due_ms = now.saturating_add(refresh_all(app, &mut held));
+        let every_ms = every_ms(app, &held);
+        let is_due = refreshed_ms.is_none_or(|since: u64| now >= since.saturating_add(every_ms));
+        if is_due || held.iter().any(|lock| app.store.has_lost_file(&lock.grant)) {
+            refresh_all(app, &mut held);
+            refreshed_ms = Some(now);
         }
-        changes.wait(until_next(app, &held, due_ms));
+        changes.wait(until_next(app, &held, refreshed_ms.unwrap_or(now).saturating_add(every_ms)));
     };
     end_session(app, key, over, held)
 }
@@ -93,16 +96,19 @@ fn end_those_over(app: &App, key: &str, held: &mut Vec<SessionLock>) -> Result<(
     ended
 }
 
-/// Refreshes all leases; gives the time until the next refresh, in milliseconds: a third of the shortest timeout.
-fn refresh_all(app: &App, held: &mut [SessionLock]) -> u64 {
-    let mut shortest = u64::from(u32::MAX);
+fn refresh_all(app: &App, held: &mut [SessionLock]) {
     for lock in held {
         let timeout_ms = config(app).lock_timeout_ms(&lock.grant.lane);
-        shortest = shortest.min(timeout_ms);
         // A lock that is refreshed late is overdue for a moment, and stays held.
         let _ = app.store.refresh_session_lock(lock, timeout_ms);
     }
-    (shortest / 3).max(SHORTEST_MS)
+}
+
+/// The time between two refreshes by the rules as they are now, in milliseconds: a third of the shortest timeout.
+fn every_ms(app: &App, held: &[SessionLock]) -> u64 {
+    let timeout_ms = lock_timeouts(app);
+    let shortest = held.iter().map(|lock| timeout_ms(&lock.grant.lane)).min();
+    (shortest.unwrap_or(u64::from(u32::MAX)) / 3).max(SHORTEST_MS)
 }
 
 fn until_next(app: &App, held: &[SessionLock], due_ms: u64) -> Duration {

@@ -2,13 +2,14 @@
 //! the command itself is dead, even when this process is killed.
 
 use crate::app::capacity::{cpu_plan, slot_variables};
+use crate::app::config_reload::lock_timeouts;
 use crate::app::locks::acquire::{Granted, Waited, locked_line, note_granted_now, note_lock, split_by_holder};
 use crate::app::locks::consent;
 use crate::app::locks::own::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
-use crate::app::{App, AppError, Code, Kind, config_reload};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
 use crate::model::time::format_duration;
@@ -124,7 +125,7 @@ pub fn lock_telling(
     let (holder, Granted { grants, files, .. }) = take_for_command(app, &wanted, wait_ms, command, say)?;
     let mut env = lock_variables(app, &grants);
     let share = share_of(app, &grants, &mut env);
-    let timeout_ms = |lane: &LaneName| config_reload::config(app).lock_timeout_ms(lane);
+    let timeout_ms = lock_timeouts(app);
     let site = app.site();
     let keeper = Keeper::new(&site, LockKind::Process, holder.clone(), &grants, &timeout_ms);
     // Where it cannot be recorded the kernel locks still tell of the command, until luzia is killed and it closes them.

@@ -3,6 +3,7 @@
 use super::explain::first_obstacle;
 use super::lanes::Named;
 use crate::app::config_reload::config;
+use crate::app::overdue::by_rule;
 use crate::app::processes::stopped_supervisor;
 use crate::app::steps::wait::as_seen;
 use crate::app::{App, AppError};
@@ -235,5 +236,6 @@ pub fn locks(app: &App) -> Result<Vec<LockView>, AppError> {
     if !app.store.has_locks()? {
         return Ok(Vec::new());
     }
-    Ok(app.store.all_locks(&|lane| config(app).lock_timeout_ms(lane), judge)?)
+    let views = app.store.all_locks(&|lane| config(app).lock_timeout_ms(lane), judge)?;
+    Ok(views.into_iter().map(|view| by_rule(app, view)).collect())
 }

@@ -3,6 +3,7 @@
 use crate::app::config_reload::config;
 use crate::app::look::explain;
 use crate::app::look::explain::Front;
+use crate::app::overdue::by_rule;
 use crate::app::queue::wait;
 use crate::app::sandboxes::Elsewhere;
 use crate::app::steps::wait::as_seen;
@@ -137,7 +138,7 @@ pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
         recent: if has_layout { recent(app, app.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
         counts,
         capacity,
-        locks,
+        locks: locks.into_iter().map(|view| by_rule(app, view)).collect(),
         unseen_locks,
         active,
         set_aside: if has_layout { app.store.set_aside_records()?.len() } else { 0 },

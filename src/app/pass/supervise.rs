@@ -3,7 +3,7 @@
 
 use super::candidates::payer_of;
 use super::wake::wake_dependents;
-use crate::app::config_reload::{follow_config, follow_control};
+use crate::app::config_reload::{follow_config, follow_control, lock_timeouts};
 use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
 use crate::app::loans::see_to_loans;
 use crate::app::pass::{Hand, pass_with};
@@ -79,7 +79,7 @@ fn see_to(
         has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
         supervisors
     };
-    let timeout_ms = |lane: &LaneName| config_reload::config(app).lock_timeout_ms(lane);
+    let timeout_ms = lock_timeouts(app);
     // The claim was made by another process, which knew the rules.
     let cpu_plan = |lane: &LaneName| follow_control(app).ok().and_then(|()| capacity::cpu_plan(app, lane));
     let site = app.site();

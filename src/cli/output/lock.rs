@@ -58,6 +58,7 @@ pub fn lock_json(view: &LockView) -> Value {
         "state": lock_state(&view.verdict),
         "evidence": view.verdict.why().text(),
         "age_ms": view.age_ms,
+        "held_ms": view.held_ms,
         "threadId": lane.filter(|lane| lane.kind() == "thread").map(|lane| lane.key().as_str()),
         "activeExecutionId": view.holder().map(execution_id),
         "executionLockedAt": time(refreshed),

@@ -10,6 +10,7 @@ use crate::app::capacity::gates::not_now_text;
 use crate::app::config_reload::{config, control, follow_control};
 use crate::app::locks::acquire::{Granted, Waited};
 use crate::app::locks::cleanup::{broken_event, recover_now, stale_line};
+use crate::app::overdue::{end_overdue, until_overdue};
 use crate::app::pass::pass;
 use crate::app::pass::reach::own_context;
 use crate::app::queue::doors::remember_places;
@@ -140,7 +141,11 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
                 let refreshed = grants.iter().map(|grant| grant.lane.clone()).collect();
                 return Ok(Waited::Granted(Granted { grants, refreshed, files: Vec::new() }));
             }
-            Acquired::Held(view) => Seen::Held(view),
+            Acquired::Held(view) => {
+                // Without a way to ask, the caller waits on.
+                let _ = end_overdue(app, &view);
+                Seen::Held(view)
+            }
             Acquired::Behind(lane) => Seen::Behind(lane),
             Acquired::Limited { lane, until } => Seen::Barred(Bar::Rate { lane, until }),
             Acquired::Kept => Seen::Barred(Bar::Kept),
@@ -274,7 +279,13 @@ fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
         Some(ahead) => patience(ahead),
         None => LONGEST_PAUSE,
     };
-    let longest = longest.min(Duration::from_millis(again));
+    let overdue = match seen {
+        Seen::Held(view) => until_overdue(app, view),
+        Seen::Behind(_) | Seen::Barred(_) => None,
+    };
+    // One that was asked to end ends in its own time.
+    let longest =
+        longest.min(Duration::from_millis(again)).min(overdue.filter(|left| !left.is_zero()).unwrap_or(Duration::MAX));
     let longest = longest.min(warn_of_lock(app, request, Some(seen), false, wait));
     let silent = Duration::from_millis(SILENT_MS.saturating_sub(waited_ms(app, wait)));
     let says_first = wait.told.is_none() && silent < longest.min(left);

@@ -90,7 +90,7 @@ fn lock_row(app: &App, view: &LockView, path: Option<&String>) -> Vec<(String, T
         plain(Some(path.map_or_else(|| view.lane_name(), |path| format!("{} ({path})", view.lane_name())))),
         (state.to_owned(), tone),
         plain(view.shown()),
-        plain(Some(format_duration(view.age_ms))),
+        plain(Some(format_duration(view.held_ms))),
         plain(record.and_then(|record| record.lock_id.clone())),
         plain(record.and_then(|record| record.value.clone())),
         plain(record.and_then(|record| record.fence).map(|fence| fence.to_string())),

@@ -117,6 +117,7 @@ acquired_by_pid int~ The process that took it.
 state text held, stale, orphan or overdue.
 evidence text What proves the state.
 age_ms int The time since the last refresh.
+held_ms int The time since the grant.
 agent text~ The agent that holds it.
 session text~ The session of that agent.
 command text~ The command that runs under it.

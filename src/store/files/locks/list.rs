@@ -4,7 +4,7 @@
 use crate::model::evidence::{Evidence, HolderHost, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::is_user_stem;
 use crate::model::lock::loan;
-use crate::model::{LaneName, LockKind, LockRecord, TaskId};
+use crate::model::{LaneName, LockKind, LockRecord, TaskId, Timestamp};
 use crate::os::{Entry, FileKind, Open};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
@@ -28,6 +28,8 @@ pub struct LockView {
     pub verdict: Verdict,
     /// Milliseconds since the last refresh.
     pub age_ms: u64,
+    /// Milliseconds since the grant.
+    pub held_ms: u64,
 }
 
 impl LockView {
@@ -195,8 +197,12 @@ impl FileStore {
         let Some(evidence) = self.evidence(lane_stem, slot, limits)? else { return Ok(None) };
         let verdict = judge(&evidence);
         let recorded = evidence.sidecar.record().and_then(|record| record.lane.clone());
-        let refreshed = evidence.sidecar.record().and_then(|record| record.refreshed_at.or(record.acquired_at));
-        let since = evidence.now.ms_since(refreshed.unwrap_or(evidence.lock_modified));
+        let acquired = evidence.sidecar.record().and_then(|record| record.acquired_at);
+        let refreshed = evidence.sidecar.record().and_then(|record| record.refreshed_at).or(acquired);
+        let since = |at: Option<Timestamp>| {
+            u64::try_from(evidence.now.ms_since(at.unwrap_or(evidence.lock_modified))).unwrap_or(0)
+        };
+        let (age_ms, held_ms) = (since(refreshed), since(acquired.or(refreshed)));
         Ok(Some(LockView {
             // The file's name is what excludes; a sidecar that names another lane is not believed.
             lane: LaneName::from_stem(lane_stem).or(recorded.filter(|lane| lane.stem() == lane_stem)),
@@ -204,7 +210,8 @@ impl FileStore {
             slot,
             sidecar: evidence.sidecar,
             verdict,
-            age_ms: u64::try_from(since).unwrap_or(0),
+            age_ms,
+            held_ms,
         }))
     }
 
@@ -304,6 +311,7 @@ impl FileStore {
                     sidecar: Sidecar::Missing,
                     verdict: Verdict::Refused { why: Reason::NotProvenDead },
                     age_ms: 0,
+                    held_ms: 0,
                 }),
             }
         }

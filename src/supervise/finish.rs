@@ -66,7 +66,10 @@ pub fn give_back(
     let effects = effects(to);
     let released = match task.wait().filter(|_| effects.contains(&Effect::KeepLanes)) {
         Some(wait) => site.store.keep_for_wait(task, wait)?,
-        None => site.store.release_task(task.id, &task.all_lanes(), known)?,
+        None => {
+            let leases = site.store.release_leases(task.id)?;
+            [leases, site.store.release_task(task.id, &task.all_lanes(), known)?].concat()
+        }
     };
     let threads = released.iter().filter(|lock| lock.lane.kind() == "thread").count();
     let lanes: Vec<String> = released.iter().map(|lock| lock.lane.to_string()).collect();

@@ -10,7 +10,7 @@ use crate::app::look::list;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
-use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
+use crate::model::{Identity, LaneName, LockKind, Name, Status, TaskId, Timestamp, Who};
 use crate::policy::lane_set::lane_set;
 use crate::policy::staleness::judge;
 use crate::policy::staleness::standing::standing;
@@ -130,6 +130,7 @@ pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<L
     }
     let process = process_of(app, lease.pid)?;
     app.store.prepare()?;
+    mark_leases_of_task(app, &holder)?;
     let request = Request {
         needs: app.needs(&around.wanted),
         holder: holder.clone(),
@@ -161,6 +162,17 @@ pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<L
             error.0.log = log;
             Err(error)
         }
+    }
+}
+
+/// A lease that a task takes under its own name while it runs ends with the task.
+fn mark_leases_of_task(app: &App, holder: &str) -> Result<(), AppError> {
+    let Some(id) = TaskId::parse(holder) else { return Ok(()) };
+    match app.find(id)? {
+        Some((_, task)) if matches!(task.status(), Status::Running | Status::Waiting) => {
+            Ok(app.store.mark_leases(id)?)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -285,3 +285,42 @@ fn an_age_limit_does_not_end_a_lease_whose_process_lives() {
     process.kill();
     assert_eq!(place.ok(&["cleanup-stale", "1"]).line(), "1");
 }
+
+#[test]
+fn what_a_running_task_acquires_is_released_when_it_ends() {
+    // S0.11 to S0.14
+    let place = Place::new();
+    let script = "$LUZIA acquire thread:5 --task $LUZIA_TASK_ID && $LUZIA acquire -l db -l cache --task self --ttl 1h && \
+                  $LUZIA acquire thread:6 --task other";
+    let id = place.enqueue(&["-u", "a", "--shell", script]);
+    place.drain();
+    assert_eq!(place.status(&id), "completed", "{}", place.ok(&["logs", &id]).err);
+    for lane in ["thread:5", "lane:db", "lane:cache"] {
+        place.ok(&["check", lane]);
+    }
+    place.luzia(&["check", "thread:6"]).coded(75);
+    let listed = place.json(&["list-locks"]);
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
+    let released = &place.events_named("released")[0];
+    assert_eq!(released["data"]["threads"], 1);
+    assert!(released["message"].as_str().unwrap().starts_with("[AgentGraph] Released locks on 1 thread(s)"));
+}
+
+#[test]
+fn what_a_task_acquired_is_released_when_its_supervisor_is_killed_and_it_is_recovered() {
+    let place = Place::new();
+    let script = format!("$LUZIA acquire thread:5 --task self; echo up >$PLACE/up; read _ <{}", place.gate("go"));
+    let id = place.enqueue(&["-u", "a", "--shell", &script]);
+    place.ok(&["dispatch", "--once"]);
+    place.until_file("up");
+    place.luzia(&["check", "thread:5"]).coded(75);
+    crate::support::signal(place.supervisor(&id), rustix::process::Signal::KILL);
+    until("the task is recovered", || {
+        place.ok(&["dispatch", "--once"]);
+        (place.status(&id) == "failed").then_some(())
+    });
+    place.ok(&["check", "thread:5"]);
+    // A lease under the name of a task that is over is one of its own.
+    place.ok(&["acquire", "thread:5", "--task", &id]);
+    place.luzia(&["check", "thread:5"]).coded(75);
+}

@@ -28,6 +28,7 @@ use serde_json::{Value, json};
                   Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and \
                   a release gives nothing back, for the task keeps its lanes until it ends. This holds also inside \
                   the command of `luzia lock`.\n\n\
+                  A lease that a running task takes under its own name (--task self) ends with that task.\n\n\
                   With --session the lease lasts as long as the agent: when its process ends, the lease is free at \
                   once. In a sandbox in which no agent is to be seen the keeper would end with the sandbox. Then \
                   --session is refused, unless --ttl gives a time limit, which holds instead, or --pid names a process \

@@ -7,6 +7,7 @@
 pub(crate) mod beat;
 pub(crate) mod done;
 pub(crate) mod finish;
+pub(crate) mod leases;
 pub(crate) mod mail;
 pub(crate) mod vars;
 pub(crate) mod waits;

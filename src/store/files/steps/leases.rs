@@ -1,0 +1,45 @@
+//! The mark of a task that has taken leases under its own name, by which its end finds them.
+
+use crate::model::evidence::Sidecar;
+use crate::model::{LockKind, TaskId};
+use crate::os::Open;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::files::locks::line::turns::FreedBy;
+use crate::store::{Break, FileStore};
+
+/// The file that is the mark.
+const MARK: &str = "leases";
+
+impl FileStore {
+    /// Marks that a task takes leases. The mark stands before the first of them.
+    pub fn mark_leases(&self, id: TaskId) -> Result<()> {
+        let _locked = self.lock_steps(id)?;
+        self.open(&layout::step_file(id, MARK), Open::CreateNew(0o600)).map(drop)
+    }
+
+    /// Releases the leases that a task has taken under its own name. The caller holds the task's `supervisor.lock`, and the
+    /// task's tree is dead. Idempotent.
+    pub fn release_leases(&self, id: TaskId) -> Result<Vec<Break>> {
+        let (mark, mut released) = (layout::step_file(id, MARK), Vec::new());
+        if self.meta(&mark)?.is_none() {
+            return Ok(released);
+        }
+        for (stem, slot) in self.lock_stems()? {
+            if self.task_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten() != Some(id) {
+                continue;
+            }
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
+            let mut guards = self.enter_patiently(&lane)?;
+            let Sidecar::Whole(record) = self.read_sidecar(&layout::sidecar(&stem, slot))? else { continue };
+            let holder = Some(id.to_string());
+            if record.kind != LockKind::Lease || record.task_id != holder {
+                continue;
+            }
+            self.free_lock(&mut guards, &lane, slot, FreedBy::Other)?;
+            released.push(Break { lane, slot, lock_id: record.lock_id, holder, why: None, age_ms: 0 });
+        }
+        self.unlink(&mark)?;
+        Ok(released)
+    }
+}

@@ -130,6 +130,8 @@ fn task_line(line: &str) -> Result<NewTask, String> {
             "on_wait" => task.terms.on_wait = Some(text(&key, value)?),
             "log_sample" => task.terms.log_sample = Some(amount(&key, value)?),
             "slots" => task.terms.slots = Some(number(&key, &value)?),
+            "message" => task.terms.message = Some(text(&key, value)?),
+            "channel" => task.terms.channel = Some(text(&key, value)?),
             "reuse" => task.terms.reuse = Some(text(&key, value)?),
             other => return Err(format!("\"{other}\" is no option of a task")),
         }

@@ -298,6 +298,8 @@ fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
         ("--log-sample", new.terms.log_sample.is_some()),
         ("--slots", new.terms.slots.is_some()),
         ("--reuse", new.terms.reuse.is_some()),
+        ("--message", new.terms.message.is_some()),
+        ("--channel", new.terms.channel.is_some()),
     ];
     asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)
 }

@@ -80,6 +80,14 @@ pub struct TermOptions {
     #[arg(long, value_name = "N")]
     pub slots: Option<u32>,
 
+    /// The message that the task answers, which `luzia show --json` has in `context`; by default the prompt or the command
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub message: Option<String>,
+
+    /// The channel by which it came; by default that of the session lane
+    #[arg(long, value_name = "NAME")]
+    pub channel: Option<String>,
+
     /// Begin with the variables of the newest completed task of this goal; `goal` stands for the value of --goal
     #[arg(long, value_name = "GOAL", allow_hyphen_values = true)]
     pub reuse: Option<String>,
@@ -102,6 +110,8 @@ impl TermOptions {
             on_wait: self.on_wait.clone(),
             log_sample: self.log_sample.clone(),
             reuse: self.reuse.clone(),
+            message: self.message.clone(),
+            channel: self.channel.clone(),
             slots: self.slots,
             must_inherit: self.inherit,
             is_run: false,

@@ -134,6 +134,12 @@ pub struct Terms {
     /// How many slots it takes of each capacity lane that it names, where that is more than one (`--slots`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_count: Option<u32>,
+    /// The message that it answers (S0.22).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The channel by which that came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
 }
 
 impl Task {

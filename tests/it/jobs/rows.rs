@@ -36,6 +36,22 @@ fn a_child_says_whose_it_is_and_whether_it_inherits() {
 }
 
 #[test]
+fn a_queued_item_keeps_the_message_and_the_channel_that_it_was_given() {
+    // S0.22
+    let place = Place::new();
+    let given = ["-u", "a", "--thread", "7", "--message", "how are you?", "--channel", "telegram", "--", "true"];
+    let context = json!({ "executionId": 1, "threadId": "7", "message": "how are you?", "channel": "telegram" });
+    assert_eq!(place.show(&place.enqueue(&given))["context"], context);
+    let line = json!({ "user": "b", "message": "hi", "channel": "mail", "command": ["true"] }).to_string();
+    std::fs::write(place.path("lines"), line).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("lines")]);
+    let context = json!({ "executionId": 2, "threadId": null, "message": "hi", "channel": "mail" });
+    assert_eq!(place.show("task_2")["context"], context);
+    place.drain();
+    assert_eq!(place.show("task_2")["context"], context);
+}
+
+#[test]
 fn only_an_awaited_child_inherits() {
     // S0.19
     let place = Place::new();

@@ -54,6 +54,10 @@ pub struct NewTerms {
     pub log_sample: Option<String>,
     /// `--reuse`.
     pub reuse: Option<String>,
+    /// `--message`.
+    pub message: Option<String>,
+    /// `--channel`.
+    pub channel: Option<String>,
     /// `--slots`.
     pub slots: Option<u32>,
     /// `--inherit`: it must be able to borrow the lanes of its parent.
@@ -110,6 +114,8 @@ pub(crate) fn terms_of(
         warn_after_ms: positive("warn-after", asked.warn_after.as_deref())?,
         on_wait: asked.on_wait.clone(),
         slot_count: slots::count_of(asked.slots)?,
+        message: asked.message.clone(),
+        channel: asked.channel.clone(),
         log_sample: asked.log_sample.as_deref().map(sample).transpose()?,
         ..Terms::default()
     };

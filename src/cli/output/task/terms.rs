@@ -42,12 +42,13 @@ pub fn extend(members: &mut Map<String, Value>, task: &Task) {
 pub fn context(task: &Task) -> Value {
     let key_of = |kind: &str| task.lanes.iter().find(|lane| lane.kind() == kind).map(|lane| lane.key().to_string());
     // A session is `session:<channel>:<user>`.
-    let channel = key_of("session").map(|key| key.split(':').next().unwrap_or_default().to_owned());
+    let of_session = || key_of("session").map(|key| key.split(':').next().unwrap_or_default().to_owned());
+    let message = task.terms.message.clone().or_else(|| task.stdin.clone());
     json!({
         "executionId": task.id.0,
         "threadId": key_of("thread"),
-        "message": task.stdin.clone().unwrap_or_else(|| task.command.join(" ")),
-        "channel": channel,
+        "message": message.unwrap_or_else(|| task.command.join(" ")),
+        "channel": task.terms.channel.clone().or_else(of_session),
     })
 }
 

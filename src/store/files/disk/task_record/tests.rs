@@ -54,6 +54,8 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
         "reuses",
         "dependency",
         "slot_",
+        "message",
+        "channel",
     ] {
         assert!(!text.contains(&format!("\"{member}")), "{member} in {text}");
     }
@@ -73,6 +75,8 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
         log_sample: Some(100_000),
         reuses: Some(TaskId(1)),
         slot_count: Some(3),
+        message: Some("how are you?".into()),
+        channel: Some("telegram".into()),
     };
     let group = Some(Group { name: Name::new("docs").expect("a name"), first: TaskId(2) });
     let full = Task { terms, group, ..bare };

@@ -2,7 +2,7 @@
 
 /// The words, and the command line that does it here. None of the words is a verb of luzia's.
 pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
-    (&["kill", "rm", "remove", "delete", "del", "abort", "terminate", "scancel", "qdel", "atrm"], "luzia cancel TASK"),
+    (&["kill", "abort", "terminate", "scancel", "qdel", "atrm"], "luzia cancel TASK"),
     (&["ps", "queue", "jobs", "tasks", "view", "squeue", "qstat", "atq"], "luzia list"),
     (&["history", "past", "archive", "sacct"], "luzia list -a"),
     (&["log", "cat", "output", "print"], "luzia logs TASK"),
@@ -23,7 +23,6 @@ pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["change", "modify", "update", "alter"], "luzia edit TASK"),
     (&["switch", "reorder", "prioritize", "bump"], "luzia move TASK --first"),
     (&["parallel", "parallelism", "limit", "concurrency"], "luzia lanes set LANE --max N"),
-    (&["clean", "prune", "gc", "cleanup", "purge"], "luzia cleanup-stale"),
     (&["crontab", "schedules", "timers", "timer"], "luzia cron"),
     (&["journal", "audit"], "luzia events"),
     (&["serve", "server", "worker"], "luzia daemon"),
@@ -38,6 +37,16 @@ pub(super) const SEVERAL: &[(&[&str], &str)] = &[
     (
         &["stop", "halt", "shutdown", "quit"],
         "`luzia pause --all` keeps waiting tasks from starting, and `luzia cancel TASK` ends one task",
+    ),
+    (
+        &["rm", "remove", "delete", "del"],
+        "`luzia cancel TASK` ends a task. Finished tasks go by themselves: retention.days and retention.tasks in the \
+         configuration say when, and `luzia config show` prints them",
+    ),
+    (
+        &["clean", "prune", "gc", "cleanup", "purge", "clear"],
+        "finished tasks go by themselves: retention.days and retention.tasks in the configuration say when, and `luzia \
+         config show` prints them. `luzia cleanup-stale` removes locks of dead holders",
     ),
     (
         &["uninstall"],

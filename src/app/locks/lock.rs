@@ -122,7 +122,14 @@ pub fn lock_telling(
         let exit = run_here(app, place, Care::default(), &|_| started())?;
         return Ok(Ran { end: exit.into(), kept: Vec::new() });
     }
-    let (holder, Granted { grants, files, .. }) = take_for_command(app, &wanted, wait_ms, command, say)?;
+    let taken = match take_for_command(app, &wanted, wait_ms, command, say) {
+        // The command may be the one that frees space.
+        Err(error) if error.0.code == Code::DiskFull && app.store.spend_reserve() => {
+            take_for_command(app, &wanted, wait_ms, command, say)
+        }
+        taken => taken,
+    };
+    let (holder, Granted { grants, files, .. }) = taken?;
     let mut env = lock_variables(app, &grants);
     let share = share_of(app, &grants, &mut env);
     let timeout_ms = lock_timeouts(app);
@@ -226,6 +233,8 @@ fn give_all<'g>(
         true => pass_for_waiting(app, &free).iter().for_each(|text| say(Line::Waits(text))),
         false => pass_for(app, &owed),
     }
+    // A disk that is still full has no reserve.
+    let _ = app.store.keep_reserve();
     failed.map_or(Ok(kept), |error| Err(error.into()))
 }
 

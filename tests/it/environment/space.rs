@@ -351,3 +351,19 @@ fn a_full_disk_between_two_steps_skips_none() {
     });
     assert_eq!(std::fs::read_to_string(place.path("steps")).unwrap(), "0\n1\n2\n");
 }
+
+#[test]
+fn a_full_disk_runs_the_command_under_a_lane_that_frees_space() {
+    let Some(small) = Small::new("a_full_disk_runs_the_command_under_a_lane_that_frees_space", "size=512k") else {
+        return;
+    };
+    let place = &small.place;
+    place.ok(&["lock", "-l", "cleanup", "--", "true"]);
+    for _ in 0..2 {
+        small.fill();
+        let ballast = place.state().join("ballast");
+        place.ok(&["lock", "-l", "cleanup", "-n", "--", "rm", ballast.to_str().unwrap()]);
+        assert!(!ballast.exists());
+    }
+    place.ok(&["check", "lane:cleanup"]);
+}

@@ -29,6 +29,7 @@ pub(crate) const CORRUPT: &str = "spool/corrupt";
 pub(crate) const SEQUENCE: &str = "spool/sequence";
 pub(crate) const FAIR: &str = "spool/fair";
 pub(crate) const WAKE: &str = "spool/wake";
+pub(crate) const RESERVE: &str = "spool/reserve";
 pub(crate) const TURN: &str = "spool/turn";
 pub(crate) const DUTY: &str = "spool/duty";
 pub(crate) const PRUNED: &str = "spool/pruned";

@@ -1,0 +1,29 @@
+//! Space that is kept for locks, so that on a full disk `luzia lock` still runs the command that frees some.
+
+use crate::os::Open;
+use crate::store::FileStore;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+
+/// How many bytes are kept: enough blocks for a lock file, its sidecar and the one that replaces that.
+const BYTES: usize = 32 * 1024;
+
+impl FileStore {
+    /// Gives the reserve back to the file system. False where it was missing.
+    pub fn spend_reserve(&self) -> bool {
+        self.unlink(layout::RESERVE).unwrap_or(false)
+    }
+
+    /// Makes the reserve where it is missing and the disk has space for it.
+    pub fn keep_reserve(&self) -> Result<()> {
+        if self.meta(layout::RESERVE)?.is_some() {
+            return Ok(());
+        }
+        let Some(mut file) = self.open(layout::RESERVE, Open::CreateNew(0o600))? else { return Ok(()) };
+        let written = file.write_all(&[b'.'; BYTES]).map_err(StoreError::io("write", layout::RESERVE));
+        if written.is_err() {
+            self.unlink(layout::RESERVE)?;
+        }
+        written
+    }
+}

@@ -172,12 +172,18 @@ fn a_wait_for_a_child_is_explained_by_the_child() {
         (&wait["children"][0]["id"], &wait["children"][0]["wait"]["event"]),
         (&json!("task_2"), &json!("SIGNATURE_COMPLETED"))
     );
-    let before = place.snapshot();
+    let state = || {
+        let mut files = place.snapshot();
+        // The supervisors of both tasks live.
+        files.retain(|path, _| !path.ends_with("/heartbeat"));
+        files
+    };
+    let before = state();
     for event in ["AGENT_COMPLETED", "agent", "event:AGENT_COMPLETED", "SCHEDULE_REACHED", "delay", "output"] {
         let refused = place.luzia(&["emit", event, "--task", &first]).coded(2);
         assert!(refused.err.contains("nothing was sent") && refused.err.contains("hint"), "{}", refused.err);
     }
-    place.assert_unchanged(&before, "events that luzia itself makes");
+    assert_eq!(state(), before, "events that luzia itself makes");
     place.ok(&["emit", "signature", "--task", "task_2"]);
     place.until_status(&first, "completed");
 }

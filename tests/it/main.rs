@@ -60,6 +60,7 @@ mod release;
 mod retention;
 mod rows_locks;
 mod rows_queue;
+mod rows_shown;
 mod sandboxes;
 mod schemas;
 mod sessions;

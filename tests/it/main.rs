@@ -58,6 +58,7 @@ mod read_again;
 mod regressions;
 mod release;
 mod retention;
+mod rows;
 mod rows_locks;
 mod rows_queue;
 mod rows_shown;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-pub(super) fn can_sandbox(test: &str) -> bool {
+pub(crate) fn can_sandbox(test: &str) -> bool {
     let can = Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output();
     let can = can.is_ok_and(|ran| ran.status.success());
     if !can {

@@ -47,6 +47,7 @@ mod loans;
 mod logs;
 mod manual;
 mod mcp;
+mod mcp_answers;
 mod metrics;
 mod mutants;
 mod names;
@@ -103,6 +104,7 @@ mod who;
 mod z_alone {
     use super::{harness, support, sweep_scenes, sweep_words};
 
+    mod agent_day;
     mod agent_sweep;
     mod contention;
     mod groups;

@@ -10,11 +10,11 @@ const MODERN: &str = "2026-07-28";
 /// A client of a server.
 pub(super) struct Client {
     child: Child,
-    input: Option<ChildStdin>,
+    pub(super) input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last_id: u64,
     /// Notifications that came.
-    heard: Vec<Value>,
+    pub(super) heard: Vec<Value>,
 }
 
 impl Client {
@@ -25,12 +25,12 @@ impl Client {
         Self { child, input, output, last_id: 0, heard: Vec::new() }
     }
 
-    fn send_text(&mut self, text: &str) {
+    pub(super) fn send_text(&mut self, text: &str) {
         writeln!(self.input.as_mut().unwrap(), "{text}").unwrap();
     }
 
     /// Sends a request; its id.
-    fn send(&mut self, method: &str, params: Value) -> u64 {
+    pub(super) fn send(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         self.send_text(
             &json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }).to_string(),
@@ -39,7 +39,7 @@ impl Client {
     }
 
     /// The next message.
-    fn next(&mut self) -> Value {
+    pub(super) fn next(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no message: {line:?}"));
@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// The answer to a request.
-    fn answer(&mut self, id: u64) -> Value {
+    pub(super) fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.next();
             if message["id"] == id {
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(super) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.answer(id)
     }
@@ -72,14 +72,14 @@ impl Client {
         (result["structuredContent"].clone(), result["isError"].as_bool().unwrap())
     }
 
-    fn document(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(super) fn document(&mut self, tool: &str, arguments: Value) -> Value {
         let (document, is_error) = self.call(tool, arguments);
         assert!(!is_error, "{document}");
         document
     }
 
     /// Closes standard input; the exit code.
-    fn end(mut self) -> i32 {
+    pub(super) fn end(mut self) -> i32 {
         drop(self.input.take());
         until("the server ends", || self.child.try_wait().unwrap()).code().unwrap()
     }
@@ -98,7 +98,7 @@ fn names(list: &Value) -> Vec<&str> {
     list["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-fn admitting(patterns: &[&str]) -> Place {
+pub(super) fn admitting(patterns: &[&str]) -> Place {
     Place::configured(&json!({ "mcp": { "allow": patterns } }))
 }
 
@@ -117,11 +117,12 @@ fn the_revisions_with_a_handshake_are_spoken() {
         client.send_text(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
         let list = client.ask("tools/list", json!({}));
-        assert_eq!(names(&list), ["wait", "explain", "list", "status", "acquire", "release", "cancel"]);
+        assert_eq!(names(&list), ["wait", "explain", "list", "status", "logs", "acquire", "release", "cancel"]);
         assert_eq!(list["result"]["resultType"], Value::Null, "only the modern era says it");
         for tool in list["result"]["tools"].as_array().unwrap() {
             assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
             assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
+            assert!(tool["outputSchema"]["properties"]["error"].is_object(), "{tool}");
         }
         assert_eq!(client.end(), 0);
     }
@@ -183,7 +184,8 @@ fn a_line_that_is_no_request_gets_an_error_and_the_server_goes_on() {
         ("release", json!({ "lane": "--all" })),
     ] {
         let (document, is_error) = client.call(tool, arguments.clone());
-        let is_told = document["error"]["message"].is_string();
+        let is_told = document["error"]["message"].is_string() && document["error"]["hint"].is_string();
+        let is_told = is_told && document["error"]["next"].is_array();
         assert!(
             is_error && is_told || tool == "release" && document["released"] == false,
             "{tool} {arguments}: {document}"
@@ -212,8 +214,8 @@ fn commands_run_only_where_the_configuration_admits_them() {
     assert_eq!(done["status"], "failed");
     assert_eq!(done["exit_code"], 3);
     assert_eq!(done["log"]["tail"], "red\n");
-    let log = format!("{}/stdout.log", done["log"]["path"].as_str().unwrap());
-    assert_eq!(std::fs::read_to_string(log).unwrap(), "red\n");
+    let log = client.document("logs", json!({ "task": "task_1", "lines": 1 }));
+    assert_eq!(log, json!({ "task": "task_1", "status": "failed", "log": { "tail": "red\n" } }));
     for arguments in [json!({ "argv": ["make"] }), json!({ "shell": "true", "env": { "PATH": "/tmp" } })] {
         assert_eq!(client.call("run", arguments).0["error"]["code"], "NOT_ALLOWED");
     }
@@ -271,7 +273,10 @@ fn a_cancelled_call_and_the_end_of_the_server_end_no_task() {
     client.send_text(&cancelled.to_string());
     // A call that was cancelled gets no answer: the next answer is that to the next request.
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
-    let _ = client.send("tools/call", json!({ "name": "wait", "arguments": { "tasks": "task_1", "wait_s": 50 } }));
+    let id = client.send("tools/call", json!({ "name": "wait", "arguments": { "tasks": "task_1", "wait_s": 50 } }));
+    drop(client.input.take());
+    let told = client.answer(id)["result"]["structuredContent"].clone();
+    assert_eq!((&told["status"], &told["still_waiting"]), (&"running".into(), &true.into()), "{told}");
     assert_eq!(client.end(), 0, "the end of standard input ends the waits");
     assert_eq!(place.status("task_1"), "running");
     place.open_gate("gate");
@@ -289,8 +294,9 @@ fn progress_is_told_with_the_first_reason_where_a_token_is_given() {
     assert_eq!(silent["result"]["structuredContent"]["still_waiting"], true);
     assert!(client.heard.is_empty());
     client.ask("tools/call", json!({ "name": "run", "arguments": arguments, "_meta": { "progressToken": "p7" } }));
-    let [told] = client.heard.as_slice() else { panic!("{:?}", client.heard) };
-    assert_eq!(told["params"]["progressToken"], "p7");
+    let [queued, told] = client.heard.as_slice() else { panic!("{:?}", client.heard) };
+    assert_eq!((&queued["params"]["message"], &queued["params"]["progress"]), (&"queued as task_3".into(), &1.into()));
+    assert_eq!((&told["params"]["progressToken"], &told["params"]["progress"]), (&"p7".into(), &2.into()));
     assert!(told["params"]["message"].as_str().unwrap().starts_with("task_3 waits: "), "{told}");
     place.open_gate("gate");
     assert_eq!(client.end(), 0);

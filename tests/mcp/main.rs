@@ -36,7 +36,7 @@ async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
 async fn a_session_of_work(client: Client) {
     let tools = client.list_all_tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
-    assert_eq!(names, ["run", "enqueue", "wait", "explain", "list", "status", "acquire", "release", "cancel"]);
+    assert_eq!(names, ["run", "enqueue", "wait", "explain", "list", "status", "logs", "acquire", "release", "cancel"]);
     let done = call(&client, "run", json!({ "argv": ["sh", "-c", "echo hello"], "lane": "build" })).await;
     assert_eq!((&done["status"], &done["log"]["tail"]), (&json!("completed"), &json!("hello\n")));
     let queued = call(&client, "enqueue", json!({ "argv": ["sh", "-c", "exit 4"], "lane": "build" })).await;

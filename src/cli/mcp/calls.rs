@@ -1,5 +1,6 @@
 //! Carries calls of tools out, by the commands of luzia.
 
+use super::lean;
 use super::tools::{RUN_WAIT_S, Tool};
 use super::wire::{Request, progress};
 use super::words;
@@ -25,7 +26,7 @@ const SLICE_MS: u64 = 500;
 /// How often a lane is looked at that is to become free.
 const LANE_LOOK: Duration = Duration::from_millis(200);
 /// How many lines of a log an answer holds, and how many bytes of them.
-const LOG_LINES: &str = "60";
+const LOG_LINES: u64 = 60;
 const LOG_BYTES: usize = 12_000;
 
 /// What a command of luzia answered.
@@ -57,10 +58,38 @@ pub struct Host<'a> {
     pub now: &'a (dyn Fn() -> Timestamp + Sync),
 }
 
+/// Whether a call is to stop waiting, and why.
+#[derive(Default)]
+pub struct Stop {
+    is_cancelled: AtomicBool,
+    is_over: AtomicBool,
+}
+
+impl Stop {
+    /// The client wants no answer any more.
+    pub fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::SeqCst);
+    }
+
+    /// Nothing more comes from the client, which may still read.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the client wants no answer any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::SeqCst)
+    }
+
+    fn is_set(&self) -> bool {
+        self.is_cancelled() || self.is_over.load(Ordering::SeqCst)
+    }
+}
+
 /// A call on its way.
 pub struct Call<'a> {
     host: &'a Host<'a>,
-    is_cancelled: &'a AtomicBool,
+    stop: &'a Stop,
     token: Option<&'a Value>,
     begin_ms: u64,
     told_ms: u64,
@@ -78,10 +107,10 @@ pub enum Outcome {
 
 impl<'a> Call<'a> {
     /// A call that begins now.
-    pub fn new(host: &'a Host<'a>, request: &'a Request, is_cancelled: &'a AtomicBool) -> Self {
+    pub fn new(host: &'a Host<'a>, request: &'a Request, stop: &'a Stop) -> Self {
         let now = (host.now_ms)();
         let token = request.params.get("_meta").and_then(|meta| meta.get("progressToken"));
-        Self { host, is_cancelled, token, begin_ms: now, told_ms: now, step: 0, message: "queued".to_owned() }
+        Self { host, stop, token, begin_ms: now, told_ms: now, step: 0, message: "queued".to_owned() }
     }
 
     /// Carries a tool out.
@@ -92,6 +121,8 @@ impl<'a> Call<'a> {
             return Outcome::Document(refusal, true);
         }
         match tool.name {
+            // Nothing was asked for any more.
+            _ if self.stop.is_cancelled() => Outcome::Document(json!({}), false),
             "run" | "enqueue" => {
                 let (accepted, is_error) = document((self.host.call)(&words::enqueue(arguments)));
                 let id = accepted.get("id").and_then(Value::as_str).and_then(TaskId::parse);
@@ -102,19 +133,59 @@ impl<'a> Call<'a> {
                     let _ = (self.host.with_app)(&mut |app| pass(app).map(drop));
                     return Outcome::Document(self.report(id), false);
                 }
-                if accepted.get("created") == Some(&json!(true))
-                    && let Err(error) = (self.host.with_app)(&mut |app| refuse_or_take_back(app, id))
-                {
+                let is_created = accepted.get("created") == Some(&json!(true));
+                if is_created && let Err(error) = (self.host.with_app)(&mut |app| refuse_or_take_back(app, id)) {
                     return Outcome::Document(error_document(&error), true);
                 }
-                self.await_tasks(&[id], wait_ms)
+                // A client that cancels the call knows the task by this.
+                self.tell(&format!("queued as {id}"));
+                let outcome = self.await_tasks(&[id], wait_ms);
+                if is_created && self.stop.is_cancelled() {
+                    self.take_back(id);
+                }
+                outcome
             }
+            "logs" => self.logs(arguments),
             "wait" => self.wait(arguments),
             name => {
                 let line = words::direct(name, arguments, &self.host.holder).unwrap_or_default();
                 let (value, is_error) = document((self.host.call)(&line));
+                let value = if name == "list" && !is_error { lean::tasks(&value) } else { lean::answer(value) };
                 Outcome::Document(value, is_error)
             }
+        }
+    }
+
+    /// Cancels a task of a call that was cancelled, where it has not started.
+    fn take_back(&self, id: TaskId) {
+        let mut is_pending = false;
+        let _ = (self.host.with_app)(&mut |app| {
+            is_pending = app.existing(id)?.status() == Status::Pending;
+            Ok(())
+        });
+        if is_pending {
+            let words = ["cancel", "--reason", "its call was cancelled", "--", &id.to_string()];
+            drop((self.host.call)(&words.map(str::to_owned)));
+        }
+    }
+
+    /// The end of the log of a task.
+    fn logs(&self, arguments: &Map<String, Value>) -> Outcome {
+        let text = words::text(arguments, "task").unwrap_or_default();
+        let mut id = None;
+        let found = (self.host.with_app)(&mut |app| {
+            let known = app.task_id(text)?;
+            id = Some((known, app.existing(known)?.status()));
+            Ok(())
+        });
+        match (found, id) {
+            (Ok(()), Some((id, status))) => {
+                let lines = arguments.get("lines").and_then(Value::as_u64).unwrap_or(LOG_LINES);
+                let log = self.log(id, lines);
+                Outcome::Document(json!({ "task": id.to_string(), "status": status.word(), "log": log }), false)
+            }
+            (Err(error), _) => Outcome::Document(error_document(&error), true),
+            (Ok(()), None) => Outcome::Document(json!({}), false),
         }
     }
 
@@ -147,10 +218,10 @@ impl<'a> Call<'a> {
         let (key, message, pattern) = refusal?;
         let (_, name) = key.split_once('.')?;
         let hint = format!(
-            "a person may add it to the configuration: {}; `luzia config path` names the file. Or run it with your own shell: luzia run",
+            "a person may add it to the configuration: {}; `luzia config path` names the file. Or run it with your own shell: luzia lock -l build --wait 90s -- COMMAND",
             json!({ "mcp": { name: [pattern] } })
         );
-        Some(json!({ "error": { "code": Code::NotAllowed.word(), "message": message, "hint": hint } }))
+        Some(json!({ "error": { "code": Code::NotAllowed.word(), "message": message, "hint": hint, "next": [] } }))
     }
 
     fn wait(&mut self, arguments: &Map<String, Value>) -> Outcome {
@@ -168,9 +239,7 @@ impl<'a> Call<'a> {
         });
         match found {
             Err(error) => Outcome::Document(error_document(&error), true),
-            Ok(()) if ids.is_empty() => {
-                Outcome::Document(json!({ "error": { "code": Code::Usage.word(), "message": "tasks is empty" } }), true)
-            }
+            Ok(()) if ids.is_empty() => Outcome::Document(usage("wait", "tasks is empty"), true),
             Ok(()) => self.await_tasks(&ids, wait_ms),
         }
     }
@@ -199,7 +268,7 @@ impl<'a> Call<'a> {
         if let Some(members) = value.as_object_mut().filter(|_| !is_free) {
             members.insert("still_waiting".to_owned(), json!(true));
         }
-        Outcome::Document(value, false)
+        Outcome::Document(lean::answer(value), false)
     }
 
     /// Waits until tasks are over, and starts meanwhile what can be started.
@@ -239,9 +308,9 @@ impl<'a> Call<'a> {
         if open.is_empty() { Outcome::Document(value, false) } else { Outcome::Unfinished(open, value) }
     }
 
-    /// All about a task: as `explain` says it, its place, the end of its log, and how to go on.
+    /// What became of a task: its state, why it waits, its place, the end of its log, and how to go on.
     pub fn report(&self, id: TaskId) -> Value {
-        let (mut value, _) = document((self.host.call)(&["explain", "--", &id.to_string()].map(str::to_owned)));
+        let (task, _) = document((self.host.call)(&["explain", "--", &id.to_string()].map(str::to_owned)));
         let mut position = None;
         let _ = (self.host.with_app)(&mut |app| {
             let task = app.existing(id)?;
@@ -250,35 +319,30 @@ impl<'a> Call<'a> {
             }
             Ok(())
         });
-        let log = self.log(id, &value);
-        let is_over = value.get("completed_at").is_some_and(|at| !at.is_null());
-        if let Some(members) = value.as_object_mut() {
-            members.insert("task".to_owned(), json!(id.to_string()));
-            members.insert("position".to_owned(), json!(position));
-            members.insert("log".to_owned(), log);
-            let next = if is_over {
-                json!([])
-            } else {
-                json!([{ "tool": "wait", "arguments": { "tasks": [id.to_string()] } }])
-            };
+        let mut members = Map::from_iter([("task".to_owned(), json!(id.to_string()))]);
+        members.extend(lean::report(&task));
+        members.extend(position.map(|position| ("position".to_owned(), json!(position))));
+        if task.get("starts").and_then(Value::as_u64).unwrap_or(0) > 0 {
+            members.insert("log".to_owned(), self.log(id, LOG_LINES));
+        }
+        if !members.contains_key("completed_at") {
+            let next = json!([{ "tool": "wait", "arguments": { "tasks": [id.to_string()] } }]);
             members.insert("next".to_owned(), next);
         }
-        value
+        Value::Object(members)
     }
 
-    fn log(&self, id: TaskId, task: &Value) -> Value {
-        if task.get("starts").and_then(Value::as_u64).unwrap_or(0) == 0 {
-            return Value::Null;
-        }
-        let answered = (self.host.call)(&["logs", "-n", LOG_LINES, "--", &id.to_string()].map(str::to_owned));
+    fn log(&self, id: TaskId, lines: u64) -> Value {
+        let words = ["logs", "-n", &lines.to_string(), "--", &id.to_string()];
+        let answered = (self.host.call)(&words.map(str::to_owned));
         let text = String::from_utf8_lossy(&answered.out);
         let mut from = text.len().saturating_sub(LOG_BYTES);
         while !text.is_char_boundary(from) {
             from += 1;
         }
-        let folder = if task.get("completed_at").is_some_and(Value::is_string) { "done" } else { "active" };
-        let conductor = task.get("conductor_dir").and_then(Value::as_str).unwrap_or_default();
-        json!({ "tail": &text[from..], "path": format!("{conductor}/{folder}/{id}"), "is_cut": from > 0 })
+        let mut log = Map::from_iter([("tail".to_owned(), json!(&text[from..]))]);
+        log.extend((from > 0).then(|| ("is_cut".to_owned(), json!(true))));
+        Value::Object(log)
     }
 
     fn left_ms(&self, wait_ms: u64) -> u64 {
@@ -287,18 +351,23 @@ impl<'a> Call<'a> {
 
     /// Whether the wait is over; tells the progress of one that goes on.
     fn is_over(&mut self, wait_ms: u64) -> bool {
-        if self.is_cancelled.load(Ordering::SeqCst) || self.left_ms(wait_ms) == 0 {
+        if self.stop.is_set() || self.left_ms(wait_ms) == 0 {
             return true;
         }
-        let now = (self.host.now_ms)();
-        if let Some(token) = self.token
-            && now.saturating_sub(self.told_ms) >= PROGRESS_MS
-        {
-            self.told_ms = now;
-            self.step += 1;
-            (self.host.write)(&progress(token, self.step, &self.message));
+        if (self.host.now_ms)().saturating_sub(self.told_ms) >= PROGRESS_MS {
+            let message = self.message.clone();
+            self.tell(&message);
         }
         false
+    }
+
+    /// Tells how far the call is, where the client has asked for that.
+    fn tell(&mut self, message: &str) {
+        self.told_ms = (self.host.now_ms)();
+        if let Some(token) = self.token {
+            self.step += 1;
+            (self.host.write)(&progress(token, self.step, message));
+        }
     }
 }
 
@@ -353,7 +422,9 @@ fn document(answered: Answered) -> (Value, bool) {
     let error = serde_json::from_str::<Value>(error).ok();
     let notes: Vec<&str> = notes.lines().filter(|line| !line.is_empty()).collect();
     if let Some(members) = value.as_object_mut() {
-        if let Some(error) = error {
+        if let Some(mut error) = error {
+            // As errors of other calls: who reads this sees no exit code.
+            error.as_object_mut().map(|error| error.retain(|name, _| !["schema", "exit"].contains(&name.as_str())));
             members.insert("error".to_owned(), error);
         }
         if !notes.is_empty() {
@@ -362,6 +433,12 @@ fn document(answered: Answered) -> (Value, bool) {
     }
     let is_busy = answered.code == Kind::Busy.code();
     (value, answered.code != 0 && !is_busy)
+}
+
+/// The error of a call whose arguments do not fit.
+pub fn usage(tool: &str, message: &str) -> Value {
+    let hint = format!("nothing was done; tools/list has the arguments of {tool}");
+    error_document(&AppError::usage(message).hint(hint))
 }
 
 /// An error of the program as commands write it.

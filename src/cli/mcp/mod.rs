@@ -4,6 +4,7 @@
 //! tasks go on.
 
 mod calls;
+mod lean;
 mod relay;
 mod tools;
 mod wire;
@@ -13,13 +14,11 @@ pub use calls::{Answered, Host, Work};
 pub use relay::{Helper, Relay};
 pub use wire::{Message, read};
 
-use crate::app::Code;
 use crate::app::config_reload::config;
 use crate::app::pass::pass;
-use calls::{Call, Outcome, error_document};
+use calls::{Call, Outcome, Stop, error_document, usage};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tools::{INSTRUCTIONS, TOOLS, tool};
 use wire::{INVALID_PARAMS, LEGACY, METHOD_NOT_FOUND, Request, TASKS, error, missing_extension, result, versions};
@@ -37,7 +36,7 @@ const POLL_MS: u64 = 2_000;
 pub struct Server<'a> {
     host: &'a Host<'a>,
     /// The calls on their way, by the text of their ids.
-    calls: Mutex<BTreeMap<String, Arc<AtomicBool>>>,
+    calls: Mutex<BTreeMap<String, Arc<Stop>>>,
 }
 
 /// Work that goes on beside the reader.
@@ -59,21 +58,21 @@ impl<'a> Server<'a> {
             }
             Message::Notification { method, params } => {
                 if method == "notifications/cancelled"
-                    && let Some(is_cancelled) =
+                    && let Some(stop) =
                         params.get("requestId").and_then(|id| self.calls().get(&id.to_string()).cloned())
                 {
-                    is_cancelled.store(true, Ordering::SeqCst);
+                    stop.cancel();
                 }
                 None
             }
             Message::Request(request) if request.method == "tools/call" => {
-                let is_cancelled = Arc::new(AtomicBool::new(false));
-                self.calls().insert(request.id.to_string(), Arc::clone(&is_cancelled));
+                let stop = Arc::new(Stop::default());
+                self.calls().insert(request.id.to_string(), Arc::clone(&stop));
                 Some(Box::new(move || {
-                    let answer = self.call(&request, &is_cancelled);
+                    let answer = self.call(&request, &stop);
                     self.calls().remove(&request.id.to_string());
                     // Nobody waits for the answer to a call that was cancelled.
-                    if !is_cancelled.load(Ordering::SeqCst) {
+                    if !stop.is_cancelled() {
                         (self.host.write)(&answer);
                     }
                 }))
@@ -85,12 +84,12 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Ends the waits of all calls; their tasks go on.
+    /// Ends the waits of all calls, which are answered by what has happened; their tasks go on.
     pub fn end(&self) {
-        self.calls().values().for_each(|is_cancelled| is_cancelled.store(true, Ordering::SeqCst));
+        self.calls().values().for_each(|stop| stop.end());
     }
 
-    fn calls(&self) -> MutexGuard<'_, BTreeMap<String, Arc<AtomicBool>>> {
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Stop>>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,23 +146,21 @@ impl<'a> Server<'a> {
         value
     }
 
-    fn call(&self, request: &Request, is_cancelled: &AtomicBool) -> Value {
+    fn call(&self, request: &Request, stop: &Stop) -> Value {
         let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
         let Some(tool) = tool(name) else {
             return error(&request.id, INVALID_PARAMS, &format!("there is no tool {name:?}"), Value::Null);
         };
-        let none = Map::new();
         let arguments = match request.params.get("arguments") {
-            None | Some(Value::Null) => &none,
-            Some(Value::Object(arguments)) => arguments,
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(arguments)) => tool.named(arguments),
             Some(_) => return error(&request.id, INVALID_PARAMS, "arguments are an object", Value::Null),
         };
-        if let Err(message) = tool.check(arguments) {
+        if let Err(message) = tool.check(&arguments) {
             // An error of the tool and not of the protocol: a model sees it and calls again.
-            let value = json!({ "error": { "code": Code::Usage.word(), "message": message } });
-            return result(request, tool_result(value, true));
+            return result(request, tool_result(usage(tool.name, &message), true));
         }
-        match Call::new(self.host, request, is_cancelled).carry_out(tool, arguments) {
+        match Call::new(self.host, request, stop).carry_out(tool, &arguments) {
             Outcome::Unfinished(ids, value) if request.takes_tasks && ids.len() == 1 => {
                 let id = ids.first().map(ToString::to_string).unwrap_or_default();
                 let mut task = task_state(&id, "working", &value);
@@ -195,11 +192,11 @@ impl<'a> Server<'a> {
     fn task(&self, id: &str, request: &Request) -> Value {
         // Somebody has to start what waits.
         let _ = (self.host.with_app)(&mut |app| pass(app).map(drop));
-        let is_cancelled = AtomicBool::new(false);
+        let stop = Stop::default();
         let Some(task_id) = crate::model::TaskId::parse(id) else {
             return error(&request.id, INVALID_PARAMS, "no task id", Value::Null);
         };
-        let value = Call::new(self.host, request, &is_cancelled).report(task_id);
+        let value = Call::new(self.host, request, &stop).report(task_id);
         let status = match value.get("status").and_then(Value::as_str) {
             Some("pending" | "running" | "waiting") | None => "working",
             Some("cancelled") => "cancelled",
@@ -221,9 +218,9 @@ impl<'a> Server<'a> {
 pub fn meant(line: &[u8]) -> Option<(String, Vec<String>)> {
     let Message::Request(request) = read(line) else { return None };
     let tool = tool(request.params.get("name")?.as_str()?)?;
-    let arguments = request.params.get("arguments")?.as_object()?;
-    tool.check(arguments).ok()?;
-    let words = if tool.starts { words::enqueue(arguments) } else { words::direct(tool.name, arguments, "mcp-1")? };
+    let arguments = tool.named(request.params.get("arguments")?.as_object()?);
+    tool.check(&arguments).ok()?;
+    let words = if tool.starts { words::enqueue(&arguments) } else { words::direct(tool.name, &arguments, "mcp-1")? };
     Some((tool.name.to_owned(), words))
 }
 
@@ -236,7 +233,7 @@ fn task_state(id: &str, status: &str, report: &Value) -> Value {
     let created = report.get("created_at").cloned().unwrap_or_default();
     let updated =
         ["completed_at", "started_at"].into_iter().filter_map(|name| report.get(name)).find(|at| at.is_string());
-    let message = report["reasons"][0]["message"].as_str().or(report["resultSummary"].as_str());
+    let message = report["reasons"][0]["message"].as_str().or(report["result_summary"].as_str());
     json!({
         "taskId": id,
         "status": status,

@@ -16,6 +16,8 @@ pub struct Tool {
     takes: &'static [Argument],
     /// Of which at least one must be given.
     needs: &'static [&'static str],
+    /// What its answer holds, beside `error` and `notes`.
+    gives: &'static [Given],
     /// Whether it starts commands, which `mcp.allow` must admit.
     pub starts: bool,
     is_read_only: bool,
@@ -52,8 +54,8 @@ const fn argument(name: &'static str, kind: Kind, about: &'static str) -> Argume
     Argument { name, kind, about }
 }
 
-const ARGV: Argument = argument("argv", Kind::Words, "Program and arguments.");
-const SHELL: Argument = argument("shell", Kind::Text, "A command line for sh -c, instead of argv.");
+const COMMAND: Argument = argument("command", Kind::Words, "Program and arguments.");
+const SHELL: Argument = argument("shell", Kind::Text, "A command line for sh -c, instead of command.");
 const CWD: Argument = argument("cwd", Kind::Text, "Absolute working directory; by default that of this server.");
 const USER: Argument = argument("user", Kind::Text, "The user whose lane is taken.");
 const LANE: Argument = argument("lane", Kind::Texts, "Lanes, e.g. build, @tree, @git-dir; all are taken, or none.");
@@ -73,14 +75,65 @@ const LANE_NAME: Argument = argument("lane", Kind::Text, "A lane, e.g. build, th
 const LANES: Argument =
     argument("lane", Kind::Texts, "A lane, e.g. build, thread:7, user:alice, @tree, or a list of lanes.");
 
+/// A member of an answer, its type in JSON, and what it says.
+type Given = (&'static str, &'static str, &'static str);
+
+const REPORT: &[Given] = &[
+    ("task", "string", "The task."),
+    ("status", "string", "pending, running, waiting, completed, failed, timeout or cancelled."),
+    ("exit_code", "integer", "The code of a command that is over."),
+    ("result_summary", "string", "How it ended, where that was not well."),
+    ("position", "integer", "Its place among the tasks of its user that wait."),
+    ("reasons", "array", "Why it waits."),
+    ("log", "object", "The end of its output: tail, and is_cut."),
+    ("still_waiting", "boolean", "Whether the wait ended before the task."),
+    ("next", "array", "The call that goes on."),
+];
+const WAITED: &[Given] = &[
+    ("task", "string", "The task, where it is one."),
+    ("status", "string", "Its state."),
+    ("exit_code", "integer", "Its code."),
+    ("log", "object", "The end of its output."),
+    ("tasks", "array", "The same of each, where they are several."),
+    ("lane", "string", "The lane, where one was waited for."),
+    ("free", "boolean", "Whether the next acquire would get it."),
+    ("still_waiting", "boolean", "Whether the time was over first: call again."),
+];
+const EXPLAINED: &[Given] = &[
+    ("task", "string", "The task that was asked for."),
+    ("status", "string", "Its state."),
+    ("reasons", "array", "Why it waits, each with a message."),
+    ("lane", "string", "The lane that was asked for."),
+    ("holders", "array", "Who holds it."),
+    ("waiters", "array", "Who waits for it."),
+    ("paused", "object", "Who has paused it, since when, why."),
+    ("gate", "object", "The condition of the host that shuts it."),
+];
+const LISTED: &[Given] = &[("items", "array", "The tasks: task, status, user, lanes, command, reason.")];
+const STATUS: &[Given] = &[
+    ("pending", "object", "How many tasks wait, by tier."),
+    ("active", "object", "Slots in use, by project and user."),
+    ("user_locks", "object", "The lanes of users that are held."),
+];
+const LEASE: &[Given] = &[
+    ("acquired", "boolean", "Whether the lanes are held now."),
+    ("lane", "string", "The lane, where it is one."),
+    ("lock_id", "string", "Give it to release."),
+    ("fence", "integer", "The token of the grant."),
+    ("grants", "array", "The same of each lane, where they are several."),
+];
+const GIVEN: &[Given] = &[("released", "boolean", "Whether anything was given back.")];
+const CANCELLED: &[Given] = &[("items", "array", "The task and what became of it.")];
+
 /// All tools.
-pub const TOOLS: [Tool; 9] = [
+pub const TOOLS: [Tool; 10] = [
     Tool {
         name: "run",
         about: "Run a command when it is its turn in its lanes, and wait for the answer. It is queued durably: when wait_s \
                 is over first, the answer says why it waits and the tool wait goes on. Never queue the same command again.",
-        takes: &[ARGV, SHELL, CWD, USER, LANE, KEY, CONFLICT, TIMEOUT, ENV, LABEL, WAIT],
-        needs: &["argv", "shell"],
+        takes: &[COMMAND, SHELL, CWD, USER, LANE, KEY, CONFLICT, TIMEOUT, ENV, LABEL, WAIT],
+        needs: &["command", "shell"],
+        gives: REPORT,
         starts: true,
         is_read_only: false,
         is_destructive: true,
@@ -89,7 +142,7 @@ pub const TOOLS: [Tool; 9] = [
         name: "enqueue",
         about: "Queue a command durably and return at once with its task. It starts when it is its turn.",
         takes: &[
-            ARGV,
+            COMMAND,
             SHELL,
             CWD,
             USER,
@@ -106,7 +159,8 @@ pub const TOOLS: [Tool; 9] = [
                 "Not before this time: 8:00, tomorrow 8:00, 2026-12-24 18:00 (local), or RFC 3339.",
             ),
         ],
-        needs: &["argv", "shell"],
+        needs: &["command", "shell"],
+        gives: REPORT,
         starts: true,
         is_read_only: false,
         is_destructive: true,
@@ -122,6 +176,7 @@ pub const TOOLS: [Tool; 9] = [
             WAIT,
         ],
         needs: &["tasks", "lane"],
+        gives: WAITED,
         starts: false,
         is_read_only: true,
         is_destructive: false,
@@ -131,6 +186,7 @@ pub const TOOLS: [Tool; 9] = [
         about: "Why a task, a user or a lane waits: who holds it, since when, whether the holder lives, and how that is known.",
         takes: &[TASK, argument("user", Kind::Text, "A user."), LANE_NAME],
         needs: &["task", "user", "lane"],
+        gives: EXPLAINED,
         starts: false,
         is_read_only: true,
         is_destructive: false,
@@ -142,9 +198,10 @@ pub const TOOLS: [Tool; 9] = [
             argument("states", Kind::Texts, "pending, running, waiting, completed, failed, timeout or cancelled."),
             argument("user", Kind::Text, "Only tasks of this user."),
             argument("lane", Kind::Text, "Only tasks of this lane."),
-            argument("limit", Kind::Count, "At most so many; 50 by default."),
+            argument("limit", Kind::Count, "At most so many; 20 by default."),
         ],
         needs: &[],
+        gives: LISTED,
         starts: false,
         is_read_only: true,
         is_destructive: false,
@@ -154,6 +211,17 @@ pub const TOOLS: [Tool; 9] = [
         about: "What is queued, what runs, and which locks are held.",
         takes: &[],
         needs: &[],
+        gives: STATUS,
+        starts: false,
+        is_read_only: true,
+        is_destructive: false,
+    },
+    Tool {
+        name: "logs",
+        about: "The end of the output of a task, whether it runs or is over.",
+        takes: &[TASK, argument("lines", Kind::Count, "At most so many lines; 60 by default.")],
+        needs: &["task"],
+        gives: REPORT,
         starts: false,
         is_read_only: true,
         is_destructive: false,
@@ -169,6 +237,7 @@ pub const TOOLS: [Tool; 9] = [
             argument("wait_s", Kind::Seconds, "Wait so long for the lane, at most 50 seconds; by default not at all."),
         ],
         needs: &["lane"],
+        gives: LEASE,
         starts: false,
         is_read_only: false,
         is_destructive: false,
@@ -182,6 +251,7 @@ pub const TOOLS: [Tool; 9] = [
             argument("session", Kind::TextOrFlag, "The key of your session, without a lock_id."),
         ],
         needs: &["lane"],
+        gives: GIVEN,
         starts: false,
         is_read_only: false,
         is_destructive: false,
@@ -191,6 +261,7 @@ pub const TOOLS: [Tool; 9] = [
         about: "End a task, or keep it from starting. The running task of somebody else is not ended.",
         takes: &[TASK, argument("grace_s", Kind::Seconds, "The time between SIGTERM and SIGKILL.")],
         needs: &["task"],
+        gives: CANCELLED,
         starts: false,
         is_read_only: false,
         is_destructive: true,
@@ -215,12 +286,28 @@ impl Tool {
             "name": self.name,
             "description": self.about,
             "inputSchema": schema,
+            "outputSchema": self.answers(),
             "annotations": {
                 "readOnlyHint": self.is_read_only,
                 "destructiveHint": self.is_destructive,
                 "openWorldHint": false,
             },
         })
+    }
+
+    /// The shape of its answers. An error is one of them, so nothing is required.
+    fn answers(&self) -> Value {
+        let member = |(name, kind, about): &Given| ((*name).to_owned(), json!({ "type": kind, "description": about }));
+        let mut properties: Map<String, Value> = self.gives.iter().map(member).collect();
+        let error = json!({ "type": "object", "description": "code, message, hint and next." });
+        properties.insert("error".to_owned(), error);
+        json!({ "type": "object", "properties": properties })
+    }
+
+    /// The arguments by the names of today: `argv` was the first name of `command`.
+    pub fn named(&self, given: &Map<String, Value>) -> Map<String, Value> {
+        let name = |name: &str| if name == "argv" && self.starts { "command".to_owned() } else { name.to_owned() };
+        given.iter().map(|(key, value)| (name(key), value.clone())).collect()
     }
 
     /// Checks the arguments of a call: their names, their types, and that one of those that are needed is there.

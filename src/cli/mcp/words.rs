@@ -40,7 +40,7 @@ fn lanes(mut words: Words, arguments: &Arguments) -> Words {
 pub fn argv(arguments: &Arguments) -> Vec<String> {
     match text(arguments, "shell") {
         Some(line) => ["sh", "-c", line].map(str::to_owned).to_vec(),
-        None => texts(arguments, "argv"),
+        None => texts(arguments, "command"),
     }
 }
 
@@ -95,7 +95,7 @@ pub fn direct(tool: &str, arguments: &Arguments, holder: &str) -> Option<Vec<Str
             words.option("--state", Some(states.as_str()).filter(|states| !states.is_empty()));
             words.option("--user", text(arguments, "user"));
             words.option("--lane", text(arguments, "lane"));
-            let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(50);
+            let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(20);
             words.option("--limit", Some(&limit.to_string()));
         }
         "acquire" => {
@@ -185,8 +185,7 @@ mod tests {
 
     #[test]
     fn a_call_means_a_command_line() {
-        let given =
-            json!({ "argv": ["make", "-j2"], "lane": "build", "timeout_s": 1.5, "env": { "A": "b c" }, "cwd": "/w" });
+        let given = json!({ "command": ["make", "-j2"], "lane": "build", "timeout_s": 1.5, "env": { "A": "b c" }, "cwd": "/w" });
         let words = "enqueue --cwd=/w --timeout=1500ms --lane=build";
         let mut expected: Vec<String> = words.split(' ').map(str::to_owned).collect();
         expected.extend(["--env=A=b c", "--", "make", "-j2"].map(str::to_owned));
@@ -194,7 +193,7 @@ mod tests {
         let shell = enqueue(&arguments(json!({ "shell": "a && b" })));
         assert_eq!(shell, ["enqueue", "--", "sh", "-c", "a && b"]);
         let list = direct("list", &arguments(json!({ "states": ["failed", "timeout"] })), "me");
-        assert_eq!(list.unwrap_or_default(), ["list", "--state=failed,timeout", "--limit=50"]);
+        assert_eq!(list.unwrap_or_default(), ["list", "--state=failed,timeout", "--limit=20"]);
         let lease = direct("acquire", &arguments(json!({ "lane": "build", "wait_s": 90 })), "me");
         assert_eq!(lease.unwrap_or_default(), ["acquire", "--session", "--timeout=50000ms", "--", "lane:build"]);
         let several = direct("acquire", &arguments(json!({ "lane": ["db", "@tree"], "ttl_s": 1 })), "me");

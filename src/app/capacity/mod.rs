@@ -11,6 +11,7 @@ use crate::model::LaneName;
 use crate::model::capacity::CpuRule;
 use crate::model::capacity::rules::slot_variable;
 use crate::model::lock::Grant;
+use crate::policy::capacity::jobs::knows_fifos;
 use crate::supervise::CpuPlan;
 
 /// How the processors of a lane are shared, where it has a budget.
@@ -27,4 +28,14 @@ fn plan_of(app: &App, rule: &CpuRule) -> CpuPlan {
 /// The variables that tell a holder what its slots stand for.
 pub(crate) fn slot_variables(grants: &[Grant]) -> impl Iterator<Item = (String, String)> + '_ {
     grants.iter().filter_map(|grant| Some((slot_variable(&grant.lane), grant.value.clone()?)))
+}
+
+/// Why budgets do not bound `make -jN` on this host: its make does not follow a job server of luzia.
+pub fn old_make(app: &App) -> Option<String> {
+    let path = (app.inherited)("PATH");
+    let said = app.host.version_of("make", path.as_deref().map(str::as_bytes))?;
+    let name = said.lines().next().filter(|_| !knows_fifos(&said))?;
+    Some(format!(
+        "{name} of this host takes its share as -j and follows no job server (GNU make 4.4 does), so `make -jN` is not bounded by a CPU budget"
+    ))
 }

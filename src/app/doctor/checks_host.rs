@@ -1,9 +1,11 @@
 //! The place: state directory, configuration, file system, format and modes.
 
 use crate::app::agents::found::Named;
+use crate::app::capacity::old_make;
 use crate::app::config_reload::follow_control;
 use crate::app::doctor::{Around, Finding, Level, MOST_TOLD, add};
-use crate::app::{App, AppError, config_reload};
+use crate::app::{App, AppError, config_reload, shell_word};
+use crate::model::Config;
 use crate::model::config::Contradiction;
 use crate::store::{FORMAT_VERSION, LockIndex, Moded, Purpose};
 
@@ -118,8 +120,16 @@ pub(super) fn rules(app: &App, findings: &mut Vec<Finding>) {
             false => Finding::warn(CHECK, found.to_string(), hint),
         }
     };
-    let found =
-        follow_control(app).map(|()| config_reload::config(app).contradictions().into_iter().map(tell).collect());
+    let old = |config: &Config| -> Option<Finding> {
+        let mut rules = config.lanes.iter();
+        let (lane, _) = rules.find(|(_, rule)| rule.cpu_budget.is_some() && rule.affinity != Some(true))?;
+        let hint = format!("luzia lanes set {} --affinity", shell_word(lane));
+        old_make(app).map(|why| Finding::warn(CHECK, why, hint))
+    };
+    let found = follow_control(app).map(|()| {
+        let config = config_reload::config(app);
+        config.contradictions().into_iter().map(tell).chain(old(&config)).collect()
+    });
     add(CHECK, "the rules of lanes go together", found, findings);
 }
 

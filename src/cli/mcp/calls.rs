@@ -424,7 +424,9 @@ fn document(answered: Answered) -> (Value, bool) {
     if let Some(members) = value.as_object_mut() {
         if let Some(mut error) = error {
             // As errors of other calls: who reads this sees no exit code.
-            error.as_object_mut().map(|error| error.retain(|name, _| !["schema", "exit"].contains(&name.as_str())));
+            if let Some(error) = error.as_object_mut() {
+                error.retain(|name, _| !["schema", "exit"].contains(&name.as_str()));
+            }
             members.insert("error".to_owned(), error);
         }
         if !notes.is_empty() {

@@ -3,6 +3,7 @@
 use super::{among_locks, is_over_soon, locked, most_at_once, running};
 use crate::support::{Place, lines, signal, until};
 use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
 
 /// A client of a job server that would start 8 jobs at once: one without asking, the others by a token each, which it gives
 /// back after each job. It writes `+` and `-` around each job, and ends after so many.
@@ -155,4 +156,28 @@ fn affinity_binds_what_runs_in_the_lane() {
     let lock = place.ok(&["lock", "-l", "build", "--", "sh", "-c", script]).line();
     assert!(task.parse::<u32>().is_ok(), "one processor: {task}");
     assert_eq!(task, lock, "the same one for all of the lane");
+}
+
+#[test]
+fn an_old_make_is_told_where_a_budget_is_set_and_by_doctor() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("bin")).unwrap();
+    let call = |version: &str, args: &[&str]| {
+        let script = format!("#!/bin/sh\necho GNU Make {version}\n");
+        std::fs::write(place.path("bin/make"), script).unwrap();
+        std::fs::set_permissions(place.path("bin/make"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        place.spawn(place.command(args).env("PATH", format!("{}:/usr/bin:/bin", place.text("bin")))).end()
+    };
+    const BUDGET: [&str; 5] = ["lanes", "set", "build", "--cpu-budget", "2"];
+    const TOLD: &str = "GNU Make 4.3 of this host";
+    let doctor = |version: &str| call(version, &["--json", "doctor"]).out;
+    assert!(!call("4.3", &["lanes", "set", "build", "--max", "2"]).coded(0).err.contains(TOLD));
+    assert!(!doctor("4.3").contains(TOLD));
+    assert!(!call("4.4.1", &BUDGET).coded(0).err.contains("GNU Make"));
+    assert!(!doctor("4.4.1").contains("GNU Make"));
+    let told = call("4.3", &BUDGET).coded(0).err;
+    assert!(told.contains(TOLD) && told.contains("`make -jN` is not bounded") && told.contains("--affinity"), "{told}");
+    assert!(doctor("4.3").contains(TOLD));
+    assert!(!call("4.3", &["lanes", "set", "build", "--affinity"]).coded(0).err.contains(TOLD));
+    assert!(!doctor("4.3").contains(TOLD), "the commands themselves are bound");
 }

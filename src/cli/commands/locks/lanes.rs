@@ -1,6 +1,7 @@
 //! `luzia lanes`: the lanes, how full they are, and the rules they go by.
 
 use crate::app::capacity::holders::{NamedSlot, named_slots};
+use crate::app::capacity::old_make;
 use crate::app::look::lanes::{
     LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, set_lane, unset_lane,
 };
@@ -262,12 +263,18 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
             if given.is_empty() {
                 return Err(AppError::usage("no option says what to set").hint(options_of_set()).into());
             }
-            changed(&set_lane(app, &named, &given)?, true, console)?;
+            let row = set_lane(app, &named, &given)?;
+            changed(&row, true, console)?;
             if is_ruled(named.text()) {
                 let waiting = give_ruled_lanes(app)?;
                 console.say(&format!(
                     "tasks of such a project or goal take it; {waiting} that waited take it from now on"
                 ));
+            }
+            let is_unbound = row.rule.cpu_budget.is_some() && row.rule.affinity != Some(true);
+            let has_set = rule.cpu_budget.is_some() || rule.affinity.is_some();
+            if let Some(why) = old_make(app).filter(|_| is_unbound && has_set) {
+                console.say(&format!("note: {why}; --affinity binds the commands themselves"));
             }
         }
         LanesVerb::Rm { lane } => {

@@ -152,3 +152,97 @@ fn who_wants_more_slots_than_can_be_free_closes_a_ring() {
     assert_eq!(place.until_file("two").trim(), "0");
     place.until_status(&parent, "completed");
 }
+
+/// Runs luzia in a task or a `lock` that has said that it runs, and waits for the other one to say so.
+fn crossed(own: &str, other: &str, script: &str) -> String {
+    let exe = env!("CARGO_BIN_EXE_luzia");
+    format!(
+        "echo > $PLACE/up.{own}; until test -e $PLACE/up.{other}; do sleep 0.02; done; {exe} {script} 2> $PLACE/err.{own}; echo $? > $PLACE/code.{own}"
+    )
+}
+
+/// The codes and errors of two that cross: at least one of them is refused, so both come to their end.
+#[track_caller]
+fn check_refused(place: &Place, ring: &str) {
+    let codes = ["a", "b"].map(|name| place.until_file(&format!("code.{name}")).trim().to_owned());
+    assert!(codes.contains(&"1".to_owned()) && codes.iter().all(|code| code == "0" || code == "1"), "{codes:?}");
+    let refused = if codes[0] == "1" { "err.a" } else { "err.b" };
+    let error = std::fs::read_to_string(place.path(refused)).unwrap();
+    assert!(error.contains("wait for each other for ever") && error.contains(ring), "{error}");
+}
+
+#[test]
+fn locks_in_tasks_that_would_close_a_ring_are_refused() {
+    // S4.16, X27
+    let place = Place::new();
+    let run = |lane: &str, script: &str| place.enqueue(&["-l", lane, "--", "sh", "-c", script]);
+    run("p", &crossed("a", "b", "lock -l q -- true"));
+    run("q", &crossed("b", "a", "acquire lane:p --task x --timeout 60"));
+    place.ok(&["dispatch"]);
+    check_refused(&place, "task_1 waits for task_2");
+}
+
+#[test]
+fn locks_in_locks_that_would_close_a_ring_are_refused() {
+    let place = Place::new();
+    let one = place.start(&["lock", "-l", "p", "--", "sh", "-c", &crossed("a", "b", "lock -l q -- true")]);
+    let other = place.start(&["lock", "-l", "q", "--", "sh", "-c", &crossed("b", "a", "lock -l p -- true")]);
+    check_refused(&place, "waits for pid-");
+    one.end().coded(0);
+    other.end().coded(0);
+}
+
+#[test]
+fn waits_that_would_close_a_ring_are_refused() {
+    let place = Place::new();
+    let run = |lane: &str, script: &str| place.enqueue(&["-l", lane, "--", "sh", "-c", script]);
+    run("p", &crossed("a", "b", "wait 2"));
+    run("q", &crossed("b", "a", "wait 1"));
+    place.ok(&["dispatch"]);
+    check_refused(&place, "task_1 waits for task_2");
+}
+
+#[test]
+fn a_wait_for_a_task_without_a_slot_for_it_is_refused() {
+    let place = Place::configured(&json!({ "slots": { "max": 2 } }));
+    let exe = env!("CARGO_BIN_EXE_luzia");
+    for (own, other) in [("a", "b"), ("b", "a")] {
+        let script = crossed(own, other, "wait $ID");
+        let script = script.replace(
+            &format!("{exe} wait"),
+            &format!("ID=$({exe} enqueue --no-inherit -l subagent -- true); {exe} wait"),
+        );
+        place.enqueue(&["-u", own, "--", "sh", "-c", &script]);
+    }
+    place.ok(&["dispatch"]);
+    check_refused(&place, "waits for task_");
+}
+
+#[test]
+fn a_ring_that_closes_later_is_named_for_each_member_and_its_lane() {
+    let place = Place::new();
+    let exe = env!("CARGO_BIN_EXE_luzia");
+    // Task 2 waits for the queued task 3, which comes to need task 1 only by an edit.
+    place.ok(&["acquire", "lane:z", "--task", "other"]);
+    let waits = |own: &str, id: u64| format!("echo > $PLACE/up.{own}; {exe} wait {id}");
+    place.enqueue(&["-l", "p", "--", "sh", "-c", &waits("a", 2)]);
+    place.enqueue(&["-l", "q", "--", "sh", "-c", &waits("b", 3)]);
+    place.enqueue(&["-l", "z", "--", "true"]);
+    place.ok(&["dispatch"]);
+    for name in ["up.a", "up.b"] {
+        place.until_file(name);
+    }
+    let awaited = place.state().join("spool/awaited");
+    crate::support::until("both wait", || (std::fs::read_dir(&awaited).ok()?.count() == 2).then_some(()));
+    place.ok(&["doctor"]);
+    place.ok(&["edit", "3", "-l", "p"]);
+    for member in ["1", "2", "3", "lane:p", "lane:q"] {
+        let why = place.json(&["explain", member]);
+        assert_eq!(why["reasons"][0]["reason"], "Cycle", "{member}: {why}");
+    }
+    let doctor = place.luzia(&["doctor", "--json"]).coded(1).out;
+    assert!(doctor.contains("task_1 waits for task_2, which waits for task_3"), "{doctor}");
+    place.ok(&["cancel", "3"]);
+    place.until_status("1", "failed");
+    assert!(!awaited.exists() || std::fs::read_dir(&awaited).unwrap().count() == 0);
+}

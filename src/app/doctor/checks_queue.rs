@@ -2,9 +2,9 @@
 
 use crate::app::config_reload::config;
 use crate::app::doctor::{Finding, Level, add, checks_aside};
-use crate::app::look::cycles::ring_text;
+use crate::app::foresee::cycles::{self, Member, ring_text};
 use crate::app::look::explain::front;
-use crate::app::look::{cycles, list};
+use crate::app::look::list;
 use crate::app::pass::close_conductor;
 use crate::app::pass::unseen::blindness_of;
 use crate::app::processes::stopped_supervisor;
@@ -317,14 +317,11 @@ fn parked(app: &App) -> Result<Vec<Finding>, AppError> {
 }
 
 fn cycles(app: &App) -> Result<Vec<Finding>, AppError> {
-    let tell = |ring: Vec<TaskId>| {
+    let tell = |ring: Vec<Member>| {
         let message = format!("these wait for each other for ever: {}", ring_text(&ring));
-        let first = ring.first().map_or_else(String::new, TaskId::to_string);
-        Finding::problem(
-            "cycles",
-            message,
-            format!("luzia explain {first} tells more; they wait until one of them is ended"),
-        )
+        let first = ring.iter().find(|member| matches!(member, Member::Task(_)));
+        let way = first.map_or_else(|| "luzia list-locks".to_owned(), |id| format!("luzia explain {id}"));
+        Finding::problem("cycles", message, format!("{way} tells more; they wait until one of them is ended"))
     };
     Ok(cycles::cycles(app)?.into_iter().map(tell).collect())
 }

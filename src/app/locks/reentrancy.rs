@@ -2,10 +2,10 @@
 //! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
 
 use crate::app::config_reload::follow_config;
+use crate::app::foresee::cycles::{Member, cycle_with, refuse_ring_of_tasks, ring_text};
 use crate::app::locks::lock::{Care, End, run_here};
 use crate::app::locks::own;
 use crate::app::locks::own::{Own, Stuck, deadlock, own_session, stuck_on};
-use crate::app::look::cycles::{cycle_with, ring_text};
 use crate::app::look::list;
 use crate::app::pass::borrowers::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::processes::is_in_tree;
@@ -181,7 +181,11 @@ pub fn refuse_waiting_inside(app: &App, new: &NewTask, caller: &Caller) -> Resul
 fn refuse_ring(app: &App, task: &Task) -> Result<(), AppError> {
     let ring = if task.waited_for { cycle_with(app, task)? } else { None };
     let Some(ring) = ring else { return Ok(()) };
-    let first = ring.iter().chain(&task.parent).find(|id| id.0 > 0).copied();
+    let of_ring = ring.iter().filter_map(|member| match member {
+        Member::Task(id) if id.0 > 0 => Some(*id),
+        _ => None,
+    });
+    let first = of_ring.chain(task.parent).next();
     let error = deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
         .hint("nothing was queued; queue it without waiting for it, or run the command directly");
     Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
@@ -197,7 +201,8 @@ pub fn refuse_waiting_for(app: &App, ids: &[TaskId], any: bool) -> Result<(), Ap
     let stuck = ids.iter().map(|id| waits_for_itself(app, &own, *id)).collect::<Result<Vec<_>, _>>()?;
     let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
     match stuck.into_iter().flatten().next().filter(|_| is_refused) {
-        None => Ok(()),
+        None if any => Ok(()),
+        None => refuse_ring_of_tasks(app, ids),
         Some((stuck, would)) => Err(stuck.error(&would, "go on without waiting for it")),
     }
 }

@@ -1,10 +1,10 @@
 //! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
 
-use super::cycles::cycle_of;
 use super::shortage::standstill;
 use crate::app::capacity::bars::{Bars, bars};
 use crate::app::capacity::{gates, holders};
 use crate::app::config_reload::config;
+use crate::app::foresee::cycles::{Member, cycle_in, cycle_of};
 use crate::app::foresee::turns::{Known, first_of_user};
 use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::is_own_task;
@@ -75,6 +75,8 @@ pub struct LaneWhy {
     pub waiters: Vec<LineWaiter>,
     /// What keeps everybody from it, apart from its holders.
     pub bars: Bars,
+    /// Those who wait for each other for ever and keep it from becoming free.
+    pub ring: Option<Vec<Member>>,
 }
 
 /// What stands first in the queue.
@@ -319,7 +321,8 @@ fn explain_lane(app: &App, lane: &LaneName) -> Result<LaneWhy, AppError> {
     let mut reasons = reasons(app)?;
     let now = reasons.lane_now(lane)?;
     let bars = bars(app, lane, &app.holders_in(&reasons.locks, lane)?)?;
-    let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new(), waiters: Vec::new(), bars };
+    let mut why =
+        LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new(), waiters: Vec::new(), bars, ring: None };
     if !app.store.has_layout()? {
         return Ok(why);
     }
@@ -336,6 +339,8 @@ fn explain_lane(app: &App, lane: &LaneName) -> Result<LaneWhy, AppError> {
             break;
         }
     }
+    why.obstacles.retain(|obstacle| !matches!(obstacle, Obstacle::Cycle { .. }));
+    why.ring = cycle_in(app, lane)?;
     Ok(why)
 }
 

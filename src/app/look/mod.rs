@@ -2,7 +2,6 @@
 
 mod ahead;
 pub mod course;
-pub mod cycles;
 pub mod details;
 pub mod events;
 pub mod explain;

@@ -1,15 +1,17 @@
 //! `wait`: blocks until tasks are over. Waits on file events, and looks again from time to time where there are none.
 
 use crate::app::config_reload::config;
+use crate::app::foresee::cycles::refuse_ring_of_tasks;
 use crate::app::loans::{end_loans, heed_signals};
 use crate::app::pass::borrowers::{lend_to, remind_lenders};
 use crate::app::pass::reach::{context_differences, own_context};
 use crate::app::pass::timers::fire_timers;
 use crate::app::pass::wake_supervisor;
+use crate::app::processes::is_in_tree;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::config::Contexts;
 use crate::model::{Status, Task, TaskId};
-use crate::store::Place;
+use crate::store::{Lending, Place};
 use std::time::Duration;
 
 /// How often a waiter asks the parent of a child for a pass, in milliseconds.
@@ -30,6 +32,11 @@ pub fn wait(
         app.existing(*id)?;
     }
     let mut lent = lend_to(app, ids.iter().copied())?;
+    let awaited = awaited(app, if any { &[] } else { ids })?;
+    if !awaited.is_empty() {
+        // Of two that begin at once, at least one sees the other.
+        refuse_ring_of_tasks(app, ids)?;
+    }
     let begin = app.host.boot_ms();
     let mut reminded_ms = begin;
     let mut last: Vec<Option<Status>> = vec![None; ids.len()];
@@ -83,6 +90,15 @@ pub fn wait(
         }
         changes.wait(LONGEST_PAUSE.min(Duration::from_millis(left)));
     }
+}
+
+/// Says for which tasks the task around this process waits, as long as the answer is kept. What only looks waits unseen.
+fn awaited(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
+    let Some(inside) = app.inside.as_ref() else { return Ok(Vec::new()) };
+    if !is_in_tree(app, inside.task)? {
+        return Ok(Vec::new());
+    }
+    Ok(ids.iter().map(|id| app.store.await_task(inside.task, *id)).collect::<Result<_, _>>()?)
 }
 
 /// Whether a daemon, a drain or a waiting `run` is at work that would start what this process may start.

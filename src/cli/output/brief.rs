@@ -1,6 +1,7 @@
 //! A task in the cells of a table: why it waits in a few words, and lengths of time in whole seconds. The full sentence is
 //! that of `messages`.
 
+use crate::app::foresee::cycles::Member;
 use crate::app::look::list::Stuck;
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{Holder, Life, Obstacle, shell_word};
@@ -11,7 +12,7 @@ use crate::model::{Task, Timestamp};
 /// The first reason why a task waits, for the REASON column.
 pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
     match obstacle {
-        Obstacle::Cycle { members } => match members.iter().find(|id| **id != task.id) {
+        Obstacle::Cycle { members } => match members.iter().find(|member| **member != Member::Task(task.id)) {
             Some(other) => format!("waits in a circle with {other}"),
             None => "waits for itself".to_owned(),
         },

@@ -4,8 +4,8 @@ mod reasons;
 
 use super::report::Report;
 use crate::app::capacity::bars::pause_text;
+use crate::app::foresee::cycles::{Member, ring_text};
 use crate::app::foresee::turns::MOST_AHEAD;
-use crate::app::look::cycles::ring_text;
 use crate::app::look::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};
 use crate::model::evidence::Reason;
@@ -38,13 +38,30 @@ pub fn grant_of_agent(agent: &str) -> Option<&'static str> {
     })
 }
 
+/// Those who wait for each other for ever, in words.
+pub fn ring_sentence(members: &[Member]) -> String {
+    format!("these wait for each other for ever: {}", ring_text(members))
+}
+
+fn ring_next(members: &[Member], of: Option<&Task>) -> String {
+    let other = members.iter().find_map(|member| match member {
+        Member::Task(id) if of.is_none_or(|task| *id != task.id) => Some(format!("luzia explain {id}")),
+        _ => None,
+    });
+    other.unwrap_or_else(|| "luzia list-locks".to_owned())
+}
+
+/// As the reason of a task, of a lane that they hold.
+pub fn ring_json(members: &[Member]) -> Value {
+    let names: Vec<String> = members.iter().map(Member::to_string).collect();
+    let next = [ring_next(members, None)];
+    json!({ "reason": "Cycle", "message": ring_sentence(members), "next": next, "members": names })
+}
+
 /// An obstacle as a sentence, and the command that would change it.
 pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (String, Option<String>) {
     match obstacle {
-        Obstacle::Cycle { members } => {
-            let text = format!("these wait for each other for ever: {}", ring_text(members));
-            (text, members.iter().find(|id| **id != task.id).map(|id| format!("luzia explain {id}")))
-        }
+        Obstacle::Cycle { members } => (ring_sentence(members), Some(ring_next(members, Some(task)))),
         Obstacle::Paused { pause } => {
             (pause_text(pause, &task.id.to_string(), now), Some(format!("luzia wait {}", task.id)))
         }
@@ -348,7 +365,7 @@ mod tests {
             }
         }
         let (one, two) = (TaskId(1), TaskId(2));
-        all.push(Obstacle::Cycle { members: vec![one, two] });
+        all.push(Obstacle::Cycle { members: vec![Member::Task(one), Member::Task(two)] });
         for (what, until) in [("*", None), ("task_1", Some(Timestamp(9))), ("user:alice", None)] {
             let (reason, by) = (Some("release".to_owned()), Some("root".to_owned()));
             let pause = crate::app::Pause { until, reason, by, ..crate::app::Pause::of(what.to_owned(), Timestamp(0)) };

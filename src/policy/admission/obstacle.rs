@@ -6,15 +6,16 @@ use crate::model::config::Rate;
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::policy::context::Difference;
 use crate::policy::context::life::Life;
+use crate::policy::cycles::Member;
 use crate::policy::hold::Pause;
 
 /// One reason why a task does not start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obstacle {
-    /// Tasks wait for each other for ever, and it waits for one of them or is one of them.
+    /// Some wait for each other for ever, and it waits for one of them or is one of them.
     Cycle {
-        /// Those tasks, each followed by one it waits for.
-        members: Vec<TaskId>,
+        /// Its members, each followed by one it waits for.
+        members: Vec<Member>,
     },
     /// It, its user, one of its lanes or the host is paused.
     Paused {

@@ -4,12 +4,32 @@
 
 use crate::model::TaskId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// One of those who wait.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Member {
+    /// A task; one that is not queued has the number 0.
+    Task(TaskId),
+    /// A `luzia lock`, by its process.
+    Lock(u32),
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(TaskId(0)) => f.write_str("the new task"),
+            Self::Task(id) => id.fmt(f),
+            Self::Lock(pid) => write!(f, "pid-{pid}"),
+        }
+    }
+}
 
 /// Places of which some must be free.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Need {
-    /// The holder of each place. A task that holds several stands here as often.
-    pub holders: Vec<TaskId>,
+pub struct Need<M = Member> {
+    /// The holder of each place. One that holds several stands here as often.
+    pub holders: Vec<M>,
     /// How many of the places must be free. More than there are can never be, and tell nothing of who waits for whom.
     pub count: usize,
 }
@@ -17,25 +37,31 @@ pub struct Need {
 impl Need {
     /// A task that must be over.
     pub fn of(task: TaskId) -> Self {
-        Self { holders: vec![task], count: 1 }
+        Self { holders: vec![Member::Task(task)], count: 1 }
     }
 }
 
 /// Who waits for what.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Waits(BTreeMap<TaskId, Vec<Need>>);
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waits<M = Member>(BTreeMap<M, Vec<Need<M>>>);
 
-impl Waits {
+impl<M> Default for Waits<M> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<M: Copy + Ord> Waits<M> {
     /// Adds a need of a task. A task without needs ends by itself, and so does a holder that was never added.
-    pub fn add(&mut self, task: TaskId, need: Need) {
+    pub fn add(&mut self, task: M, need: Need<M>) {
         self.0.entry(task).or_default().push(need);
     }
 
     /// The tasks that can never be over: each has a need that stays open, because too many of its holders can never be over.
-    pub fn stuck(&self) -> BTreeSet<TaskId> {
-        let mut stuck: BTreeSet<TaskId> = self.0.keys().copied().collect();
+    pub fn stuck(&self) -> BTreeSet<M> {
+        let mut stuck: BTreeSet<M> = self.0.keys().copied().collect();
         loop {
-            let left: BTreeSet<TaskId> =
+            let left: BTreeSet<M> =
                 stuck.iter().copied().filter(|task| self.hopeless(*task, &stuck).is_some()).collect();
             if left.len() == stuck.len() {
                 return left;
@@ -45,8 +71,8 @@ impl Waits {
     }
 
     /// The first need of a task that the others cannot meet, as one of those that keep it from that.
-    fn hopeless(&self, task: TaskId, stuck: &BTreeSet<TaskId>) -> Option<TaskId> {
-        let keeper = |need: &Need| {
+    fn hopeless(&self, task: M, stuck: &BTreeSet<M>) -> Option<M> {
+        let keeper = |need: &Need<M>| {
             let kept = need.holders.iter().filter(|holder| stuck.contains(holder));
             let is_hopeless = need.holders.len() < need.count.saturating_add(kept.clone().count());
             kept.copied().next().filter(|_| is_hopeless)
@@ -56,7 +82,7 @@ impl Waits {
 
     /// The tasks that wait for each other for ever and keep this one from its end, each followed by one it waits for;
     /// `None` when it can be over. The task itself need not be among them.
-    pub fn cycle(&self, task: TaskId) -> Option<Vec<TaskId>> {
+    pub fn cycle(&self, task: M) -> Option<Vec<M>> {
         let stuck = self.stuck();
         let mut path = Vec::new();
         let mut at = stuck.get(&task).copied()?;
@@ -77,7 +103,7 @@ mod tests {
 
     const TASKS: usize = 6;
 
-    fn waits(of: &[(u64, &[u64])]) -> Waits {
+    fn waits(of: &[(u64, &[u64])]) -> Waits<TaskId> {
         let mut waits = Waits::default();
         for (task, need) in of {
             waits.add(TaskId(*task), some(need, 1));
@@ -85,7 +111,7 @@ mod tests {
         waits
     }
 
-    fn some(holders: &[u64], count: usize) -> Need {
+    fn some(holders: &[u64], count: usize) -> Need<TaskId> {
         Need { holders: holders.iter().map(|id| TaskId(*id)).collect(), count }
     }
 

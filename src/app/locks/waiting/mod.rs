@@ -8,6 +8,7 @@ use super::own::waits_for_own_session;
 use crate::app::capacity::bars::pause_of_lane;
 use crate::app::capacity::gates::not_now_text;
 use crate::app::config_reload::{config, control, follow_control};
+use crate::app::foresee::cycles::refuse_ring_of_lanes;
 use crate::app::locks::acquire::{Granted, Waited};
 use crate::app::locks::cleanup::{broken_event, recover_now, stale_line};
 use crate::app::overdue::{end_overdue, until_overdue};
@@ -71,6 +72,8 @@ struct Wait<'a> {
     recoveries: u32,
     /// Whether it takes a place before it looks: others are in the guard, or were there.
     joins: bool,
+    /// Whether it was asked whether this wait closes a ring.
+    is_checked: bool,
     /// Whether it has been in the line long enough to ask whether those before it are stopped.
     asks: bool,
     /// Takes the line that says for whom it waits.
@@ -100,6 +103,7 @@ pub(crate) fn acquire_waiting(
         changes: None,
         recoveries: 0,
         joins: false,
+        is_checked: false,
         asks: false,
         tell,
         told: None,
@@ -174,6 +178,9 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
                 Seen::Behind(lane) => Waited::Behind(lane),
                 Seen::Barred(bar) => Waited::Barred(bar),
             });
+        }
+        if !std::mem::replace(&mut wait.is_checked, true) {
+            refuse_ring_of_lanes(app, &request)?;
         }
         rest(app, &request, &seen, wait);
     }

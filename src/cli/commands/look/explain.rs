@@ -321,11 +321,11 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
             members.insert("pending".into(), why.pending.into());
             members.insert("waiters".into(), why.waiters.iter().map(waiter_json).collect());
             members.insert("first".into(), json!(why.first.map(|id| id.to_string())));
-            let reasons: Vec<Value> = first
+            let of_first = first
                 .iter()
-                .flat_map(|task| why.obstacles.iter().map(|obstacle| messages::obstacle_json(obstacle, task, now)))
-                .collect();
-            members.insert("reasons".into(), reasons.into());
+                .flat_map(|task| why.obstacles.iter().map(|obstacle| messages::obstacle_json(obstacle, task, now)));
+            let reasons = why.ring.iter().map(|ring| messages::ring_json(ring)).chain(of_first);
+            members.insert("reasons".into(), reasons.collect());
         }
         return Ok(console.document(&json::single("explain", value))?);
     }
@@ -358,6 +358,9 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
             text += &format!(", first {}", task.id);
         }
         text += "\n";
+    }
+    if let Some(ring) = &why.ring {
+        text += &format!("  {} [Cycle]\n", messages::ring_sentence(ring));
     }
     for (task, obstacle) in first.iter().flat_map(|task| why.obstacles.iter().map(move |obstacle| (task, obstacle))) {
         let (reason, _) = messages::obstacle_text(obstacle, task, now);

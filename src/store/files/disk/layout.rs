@@ -18,6 +18,7 @@ pub(crate) const TIMERS: &str = "spool/timers";
 pub(crate) const AFTER: &str = "spool/after";
 pub(crate) const LOANS: &str = "spool/loans";
 pub(crate) const FOLLOWED: &str = "spool/followed";
+pub(crate) const AWAITED: &str = "spool/awaited";
 pub(crate) const WARNED: &str = "spool/warned";
 pub(crate) const RATES: &str = "spool/rates";
 pub(crate) const ORDER: &str = "spool/lanes";
@@ -263,6 +264,11 @@ pub(crate) fn loan(child: TaskId) -> String {
 /// The lock of those who wait for a task that another request has queued.
 pub(crate) fn followed(id: TaskId) -> String {
     format!("{FOLLOWED}/{}", id.0)
+}
+
+/// The file whose kernel lock tells that a task waits for another one by `luzia wait`.
+pub(crate) fn awaited(waiter: TaskId, id: TaskId) -> String {
+    format!("{AWAITED}/{}-{}", waiter.0, id.0)
 }
 
 pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {

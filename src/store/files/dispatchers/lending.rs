@@ -1,5 +1,6 @@
 //! Who waits for a child, and so lends it the lanes of its parent: a shared kernel lock on `spool/loans/<id of the child>`.
-//! Who waits for a task that another request has queued with the same key: one on `spool/followed/<id>`.
+//! Who waits for a task that another request has queued with the same key: one on `spool/followed/<id>`. Which task waits for
+//! another one by `luzia wait`: one on `spool/awaited/<id>-<the other one>`.
 //! The lock is the proof of the wait, in every pid namespace; a waiter that is killed counts no more.
 
 use crate::model::TaskId;
@@ -48,6 +49,34 @@ impl FileStore {
     pub fn lend_to(&self, child: TaskId) -> Result<Lending> {
         self.make_dir(layout::LOANS)?;
         self.share(child, layout::loan(child))
+    }
+
+    /// Says that a task waits for another one by `luzia wait`, as long as this process keeps what it gets.
+    pub fn await_task(&self, waiter: TaskId, id: TaskId) -> Result<Lending> {
+        self.make_dir(layout::AWAITED)?;
+        self.share(id, layout::awaited(waiter, id))
+    }
+
+    /// Which tasks wait for others by `luzia wait`, each with such a one. What killed waiters left tells nothing, and is removed
+    /// where that can be.
+    pub fn awaited(&self) -> Result<Vec<(TaskId, TaskId)>> {
+        let entries = self.vfs.list(layout::AWAITED).map_err(StoreError::io("list", layout::AWAITED))?;
+        let pair = |name: &str| {
+            let (waiter, id) = name.split_once('-')?;
+            Some((file_name::task(waiter)?, file_name::task(id)?))
+        };
+        let mut awaited = Vec::new();
+        for (waiter, id) in entries.iter().flatten().filter_map(|entry| pair(&entry.name)) {
+            let path = layout::awaited(waiter, id);
+            let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
+            if file.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                let _ = self.vfs.unlink(&path);
+                let _ = file.unlock();
+            } else {
+                awaited.push((waiter, id));
+            }
+        }
+        Ok(awaited)
     }
 
     /// Says that somebody waits for a task that another request has queued, as long as this process keeps what it gets. What

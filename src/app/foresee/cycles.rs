@@ -1,0 +1,288 @@
+//! Tasks and `luzia lock`s that wait for each other for ever: nested runs, waits and locks whose lanes are held by those who
+//! wait for them. The rule is `policy::cycles`; this file says who waits for whom.
+
+use crate::app::config_reload::config;
+use crate::app::locks::own::deadlock;
+use crate::app::look::list;
+use crate::app::pass::borrowers::{lenders_if_waited, lenders_of, may_borrow};
+use crate::app::pass::situation::unfinished_before;
+use crate::app::processes::is_in_tree;
+use crate::app::{App, AppError, lane_word};
+use crate::model::lock::loan::{Lent, holders, lendable, lent, root};
+use crate::model::process::Probe;
+use crate::model::{LaneName, LockKind, Status, Task, TaskId};
+pub use crate::policy::cycles::Member;
+use crate::policy::cycles::{Need, Waits};
+use crate::store::{LockIndex, LockView, Request};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many queued tasks are looked at.
+const MOST: usize = 1000;
+
+/// The slots of a lane that living holders have, with those whose own waits are known.
+type Slots = Vec<(u32, Option<Member>)>;
+
+/// Everything that has to be known of the tasks, at one moment.
+struct World<'a> {
+    app: &'a App,
+    locks: LockIndex,
+    queued: Vec<Task>,
+    /// The slots of lanes with their holders.
+    living: BTreeMap<LaneName, Slots>,
+}
+
+/// A wait that has not begun: for tasks, or for lanes.
+#[derive(Clone, Copy, Default)]
+struct New<'a> {
+    /// A task that would be queued and waited for; its number is 0.
+    task: Option<&'a Task>,
+    /// Those that would wait.
+    members: &'a [Member],
+    /// For all of these tasks.
+    tasks: &'a [TaskId],
+    /// For so many slots of these lanes.
+    lanes: &'a [(LaneName, u32)],
+}
+
+/// The members of a ring that keeps a task from its end.
+pub fn cycle_of(app: &App, id: TaskId) -> Result<Option<Vec<Member>>, AppError> {
+    Ok(waits(app, New::default())?.cycle(Member::Task(id)))
+}
+
+/// Like `cycle_of`, for a task that would be queued and waited for; its number is 0.
+pub(crate) fn cycle_with(app: &App, new: &Task) -> Result<Option<Vec<Member>>, AppError> {
+    Ok(waits(app, New { task: Some(new), ..New::default() })?.cycle(Member::Task(new.id)))
+}
+
+/// Every ring of those that wait for each other for ever, each once.
+pub fn cycles(app: &App) -> Result<Vec<Vec<Member>>, AppError> {
+    let waits = waits(app, New::default())?;
+    let mut seen: BTreeSet<BTreeSet<Member>> = BTreeSet::new();
+    let rings = waits.stuck().into_iter().filter_map(|id| waits.cycle(id));
+    Ok(rings.filter(|ring| seen.insert(ring.iter().copied().collect())).collect())
+}
+
+/// The ring that keeps the holders of a lane.
+pub(crate) fn cycle_in(app: &App, lane: &LaneName) -> Result<Option<Vec<Member>>, AppError> {
+    let members: Vec<Member> = app.holders(lane)?.iter().filter_map(member_of).collect();
+    if members.is_empty() {
+        return Ok(None);
+    }
+    let waits = waits(app, New::default())?;
+    Ok(members.into_iter().find_map(|member| waits.cycle(member)))
+}
+
+/// Refuses a wait for lanes inside a task or a `luzia lock` when that closes a ring.
+pub(crate) fn refuse_ring_of_lanes(app: &App, request: &Request) -> Result<(), AppError> {
+    let lanes: Vec<(LaneName, u32)> = request.needs.iter().map(|need| (need.lane.clone(), need.count)).collect();
+    let next = format!("luzia explain {}", lanes.first().map_or_else(String::new, |(lane, _)| lane_word(lane)));
+    refuse_ring(app, New { lanes: &lanes, ..New::default() }, &next)
+}
+
+/// Refuses a wait for tasks inside a task or a `luzia lock` when that closes a ring.
+pub(crate) fn refuse_ring_of_tasks(app: &App, ids: &[TaskId]) -> Result<(), AppError> {
+    let next = format!("luzia explain {}", ids.first().map_or_else(String::new, TaskId::to_string));
+    refuse_ring(app, New { tasks: ids, ..New::default() }, &next)
+}
+
+fn refuse_ring(app: &App, new: New<'_>, next: &str) -> Result<(), AppError> {
+    if !app.has_holder || !app.store.has_layout()? {
+        return Ok(());
+    }
+    let members = around(app, app.host.identity().pid, &started(app)?, &list::locks(app)?);
+    let waits = waits(app, New { members: &members, ..new })?;
+    let Some(ring) = members.iter().find_map(|member| waits.cycle(*member)) else { return Ok(()) };
+    Err(deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
+        .hint("it was not waited for; give back what this holds first, or go on without it")
+        .next(next))
+}
+
+/// The running tasks, each with its supervisor.
+fn started(app: &App) -> Result<Vec<(TaskId, u32)>, AppError> {
+    let mut started = Vec::new();
+    for id in app.store.in_flight()? {
+        started.extend(app.store.started(id)?.flatten().map(|start| (id, start.supervisor.pid)));
+    }
+    Ok(started)
+}
+
+/// The tasks and the `luzia lock`s inside which a process runs, as far as `/proc` shows them.
+fn around(app: &App, pid: u32, started: &[(TaskId, u32)], locks: &[LockView]) -> Vec<Member> {
+    let above: BTreeSet<u32> = app.host.ancestors(pid, &|_| false).iter().map(|above| above.process.pid).collect();
+    let tasks = started.iter().filter(|(_, supervisor)| above.contains(supervisor)).map(|(id, _)| Member::Task(*id));
+    let mut members: BTreeSet<Member> = tasks.collect();
+    let holders = locks.iter().filter(|view| view.record().is_some_and(|record| record.kind == LockKind::Process));
+    members.extend(
+        holders.filter_map(member_of).filter(|member| matches!(member, Member::Lock(pid) if above.contains(pid))),
+    );
+    if pid == app.host.identity().pid {
+        let own = app.inside.as_ref().map(|inside| inside.task);
+        members.extend(own.filter(|own| is_in_tree(app, *own).unwrap_or(false)).map(Member::Task));
+    }
+    members.into_iter().collect()
+}
+
+/// Who holds a lock, if the waits of that holder are known.
+fn member_of(view: &LockView) -> Option<Member> {
+    let record = view.record().filter(|_| !view.verdict.is_stale())?;
+    match (view.holder().and_then(TaskId::parse), record.kind, record.pid) {
+        (Some(id), ..) => Some(Member::Task(id)),
+        (None, LockKind::Process, Some(pid)) => Some(Member::Lock(pid)),
+        _ => None,
+    }
+}
+
+/// Who waits for whom. Without anybody that waits inside a task or a `luzia lock` there is nothing to be known: then each ends
+/// by itself.
+fn waits(app: &App, new: New<'_>) -> Result<Waits, AppError> {
+    let mut waits = Waits::default();
+    if !app.store.has_layout()? {
+        return Ok(waits);
+    }
+    // A record that does not read is `doctor`'s to report.
+    let running = app.store.started_tasks().filter_map(Result::ok).filter(|task| task.status() == Status::Running);
+    let queued: Vec<Task> = app.store.pending_tasks(None)?.filter_map(Result::ok).take(MOST).collect();
+    let mut has_waits = false;
+    for task in running.chain(queued.iter().cloned()).chain(new.task.cloned()) {
+        let is_waited_for = task.waited_for && (task.id.0 == 0 || has_waiter(app, &task))
+            || task.parent.is_some() && app.store.is_lent_to(task.id)?;
+        if let Some(parent) = task.parent.filter(|_| is_waited_for) {
+            waits.add(Member::Task(parent), Need::of(task.id));
+            has_waits = true;
+        }
+    }
+    let awaited = app.store.awaited()?.into_iter().map(|(waiter, id)| (Member::Task(waiter), id));
+    let will_be = new.members.iter().flat_map(|member| new.tasks.iter().map(|id| (*member, *id)));
+    for (member, id) in awaited.chain(will_be) {
+        waits.add(member, Need::of(id));
+        has_waits = true;
+    }
+    let mut world = World { app, locks: app.store.lock_index()?, queued, living: BTreeMap::new() };
+    let mut wanted: Vec<(Member, LaneName, u32)> = Vec::new();
+    for (lane, count) in new.lanes {
+        wanted.extend(new.members.iter().map(|member| (*member, lane.clone(), *count)));
+    }
+    let lines = list::all_waiters(app)?;
+    if !lines.is_empty() {
+        let (started, locks) = (started(app)?, list::locks(app)?);
+        for (lane, waiters) in lines {
+            let Ok(lane) = LaneName::parse(&lane) else { continue };
+            let members = waiters.iter().flat_map(|waiter| around(app, waiter.pid, &started, &locks));
+            wanted.extend(members.map(|member| (member, lane.clone(), 1)));
+        }
+    }
+    for (member, lane, count) in wanted {
+        let mut living = world.living(&lane)?;
+        living.retain(|(_, holder)| *holder != Some(member));
+        missing(&living, count, config(app).limit(&lane)).into_iter().for_each(|need| waits.add(member, need));
+        has_waits = true;
+    }
+    if has_waits {
+        for task in world.queued.clone().iter().chain(new.task) {
+            let will_be_lent = new.tasks.contains(&task.id) && may_borrow(app, task);
+            for need in world.needs_of(task, will_be_lent)? {
+                waits.add(Member::Task(task.id), need);
+            }
+        }
+    }
+    Ok(waits)
+}
+
+/// Whether the process that queued a task and waits for it lives, as far as its number tells.
+fn has_waiter(app: &App, task: &Task) -> bool {
+    !matches!(app.host.probe(task.created_by_pid), Probe::Gone | Probe::Zombie)
+}
+
+impl World<'_> {
+    fn needs_of(&mut self, task: &Task, will_be_lent: bool) -> Result<Vec<Need>, AppError> {
+        let mut needs: Vec<Need> = unfinished_before(self.app, task).into_iter().map(Need::of).collect();
+        // The waiter says so a moment after the task is queued.
+        let is_waited_for = will_be_lent || task.waited_for && (task.id.0 == 0 || has_waiter(self.app, task));
+        let lenders = match (is_waited_for, task.id.0) {
+            (true, _) => lenders_if_waited(self.app, task)?,
+            (false, 0) => Vec::new(),
+            (false, _) => lenders_of(self.app, task)?,
+        };
+        let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
+        for lane in task.all_lanes() {
+            // A claim takes the lanes first and moves the record then: a task is not in its own way.
+            let mut living = self.living(&lane)?;
+            living.retain(|(_, holder)| *holder != Some(Member::Task(task.id)));
+            let mut wanted = task.slots_of(&lane);
+            let by_task = |holder: Option<Member>| match holder {
+                Some(Member::Task(id)) => Some(id),
+                _ => None,
+            };
+            let tasks: Vec<(u32, Option<TaskId>)> =
+                living.iter().map(|(slot, holder)| (*slot, by_task(*holder))).collect();
+            match lent(tasks.iter().copied(), &ids) {
+                Lent::No => needs.extend(self.first_in(&lane, task).map(Need::of)),
+                // What is not lent is taken as by others.
+                Lent::By(_) => wanted = wanted.saturating_sub(lendable(tasks.iter().copied(), &ids)),
+                Lent::Taken(slot) => {
+                    let holder = tasks.into_iter().find(|(at, _)| *at == slot);
+                    needs.extend(holder.and_then(|(_, holder)| holder).map(Need::of));
+                    continue;
+                }
+            }
+            needs.extend(missing(&living, wanted, config(self.app).limit(&lane)));
+        }
+        Ok(needs)
+    }
+
+    /// The queued task that comes before a task in a lane that keeps an order.
+    fn first_in(&self, lane: &LaneName, task: &Task) -> Option<TaskId> {
+        let tier = task.priority.tier();
+        let is_before = |other: &&Task| {
+            let is_parked = other.due_at.is_some() || !other.after.is_empty();
+            // Sessions take turns in the lane of their user.
+            let takes_turns = lane.is_user() && other.share != task.share;
+            !is_parked && !takes_turns && other.priority.tier() == tier && other.all_lanes().contains(lane)
+        };
+        let before = self.queued.iter().filter(|_| lane.is_key_lane()).filter(is_before);
+        let first = before.map(Task::turn).min()?;
+        // A task that is about to be queued comes last.
+        let last = TaskId(u64::MAX);
+        let own = if task.id.0 == 0 { (task.priority, (last, last)) } else { task.turn() };
+        (first < own).then_some(first.1.1)
+    }
+
+    /// The slots of a lane that living holders have.
+    fn living(&mut self, lane: &LaneName) -> Result<Slots, AppError> {
+        if let Some(known) = self.living.get(lane) {
+            return Ok(known.clone());
+        }
+        let views = self.app.holders_in(&self.locks, lane)?;
+        let living = views.iter().filter(|view| !view.verdict.is_stale());
+        let living: Slots = living.map(|view| (view.slot, member_of(view))).collect();
+        self.living.insert(lane.clone(), living.clone());
+        Ok(living)
+    }
+}
+
+/// What must be over before a lane has so many free slots; `None` when it has them, or when enough of its holders are no tasks:
+/// those end by themselves.
+fn missing(living: &[(u32, Option<Member>)], wanted: u32, limit: u32) -> Option<Need> {
+    if wanted == 0 {
+        return None;
+    }
+    let missing = holders(living.iter().map(|(slot, _)| *slot)).saturating_add(wanted).saturating_sub(limit);
+    // A lender is not over before its borrower is.
+    let lowest = living.iter().filter(|(slot, _)| !living.iter().any(|(at, _)| at < slot && root(*at) == root(*slot)));
+    let of: Vec<Option<Member>> = lowest.map(|(_, holder)| *holder).collect();
+    let tasks: Vec<Member> = of.iter().flatten().copied().collect();
+    let count = usize::try_from(missing).unwrap_or(usize::MAX).saturating_sub(of.len() - tasks.len());
+    (count > 0).then_some(Need { holders: tasks, count })
+}
+
+/// Says who waits for whom in a ring.
+pub fn ring_text(members: &[Member]) -> String {
+    let mut text = members.first().map_or_else(String::new, Member::to_string);
+    for at in 1..=members.len() {
+        text += &format!(" waits for {}", members[at % members.len()]);
+        if at < members.len() {
+            text += ", which";
+        }
+    }
+    text
+}

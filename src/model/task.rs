@@ -225,7 +225,7 @@ fn default_umask() -> u32 {
 impl Task {
     /// The number of the step at which it failed, from 0; 0 of a task without steps.
     pub fn failed_action(&self) -> u32 {
-        let own = self.outcome().and_then(|outcome| outcome.failed_step);
+        let own = self.outcome().and_then(|outcome| outcome.step);
         self.stepwise.as_ref().map_or(own.unwrap_or(0), |stepwise| stepwise.step)
     }
 

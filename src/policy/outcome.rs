@@ -189,20 +189,8 @@ fn outcome(task: &Task, end: EndState, happened: &Happened, now: Timestamp, ran_
         Happened::Finished(finish) => finish.data.clone(),
         _ => None,
     };
-    let (completed_at, failed_step) = (now, None);
-    Outcome {
-        end,
-        completed_at,
-        exit_code,
-        signal,
-        summary,
-        data,
-        error,
-        cancelled_by,
-        cancel_reason,
-        ran_ms,
-        failed_step,
-    }
+    let (completed_at, step) = (now, None);
+    Outcome { end, completed_at, exit_code, signal, summary, data, error, cancelled_by, cancel_reason, ran_ms, step }
 }
 
 /// Why a task can never start.

@@ -113,6 +113,7 @@ fn stepwise(stepwise: &Stepwise) -> Value {
         "max_steps": stepwise.most,
         "steps_per_run": stepwise.per_run,
         "actions": stepwise.actions,
+        "names": stepwise.names,
         "last": stepwise.last.as_ref().map(|last| json!({
             "kind": if last.is_tool { "tool" } else { "output" },
             "exit_code": last.exit_code,
@@ -222,7 +223,7 @@ mod tests {
             cancelled_by: Some("user".into()),
             cancel_reason: Some("why".into()),
             ran_ms: Some(5),
-            failed_step: None,
+            step: None,
         });
         task(&over)
     }

@@ -218,8 +218,8 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran_ms: Option<u64>,
     /// The number of the `luzia step` at which it failed, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_step: Option<u32>,
+    #[serde(rename = "failed_step", skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
 }
 
 impl Outcome {

@@ -143,13 +143,6 @@ pub struct Terms {
 }
 
 impl Task {
-    /// The moment at which its wait is told, where it has a time of its own for that.
-    pub fn warns_at(&self) -> Option<Timestamp> {
-        let Terms { warn_after_ms, on_wait, .. } = &self.terms;
-        let after = warn_after_ms.or(on_wait.as_ref().map(|_| WARN_AFTER_MS))?;
-        Some(self.due_since().plus_ms(i64::try_from(after).unwrap_or(i64::MAX)))
-    }
-
     /// How many slots of one of its lanes the task takes: all of them, or none.
     pub fn slots_of(&self, lane: &LaneName) -> u32 {
         self.terms.slot_count.filter(|_| lane.is_capacity_lane()).unwrap_or(1)
@@ -164,5 +157,12 @@ impl Task {
         } else {
             Wanted::Completed
         }
+    }
+
+    /// The moment at which its wait is told, where it has a time of its own for that.
+    pub fn warns_at(&self) -> Option<Timestamp> {
+        let Terms { warn_after_ms, on_wait, .. } = &self.terms;
+        let after = warn_after_ms.or(on_wait.as_ref().map(|_| WARN_AFTER_MS))?;
+        Some(self.due_since().plus_ms(i64::try_from(after).unwrap_or(i64::MAX)))
     }
 }

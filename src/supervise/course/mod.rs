@@ -176,7 +176,7 @@ pub(in crate::supervise) fn name_failed_step(site: &Site, task: &mut Task) {
         // What does not read names no step.
         let failed = site.store.steps_failed(id).unwrap_or_default().into_iter().filter(|step| step.start == start);
         let last = failed.max_by(|a, b| a.ended_at.cmp(&b.ended_at));
-        outcome.failed_step = last.and_then(|step| u32::try_from(step.number.saturating_sub(1)).ok());
+        outcome.step = last.and_then(|step| u32::try_from(step.number.saturating_sub(1)).ok());
     }
 }
 

@@ -33,6 +33,8 @@ fn work(env: &Env, known: &Shared, name: &str) {
             know(known).vars.insert(var.clone());
         }
         let step = StepRecord { name: var.clone(), ..StepRecord::default() };
+        // Its first try failed.
+        let _ = store.record_failed_step(ID, step.clone());
         if let Ok(is_first) = store.record_step(ID, step) {
             know(known).steps.insert(var.clone());
             if !is_first {
@@ -69,6 +71,10 @@ fn audit(env: &Env, known: &Shared) {
             }
         }
         other => env.violation(&format!("the steps do not read: {other:?}")),
+    }
+    match store.steps_failed(ID) {
+        Ok(failed) if failed.iter().all(|step| !known.steps.contains(&step.name)) => {}
+        other => env.violation(&format!("of the steps {:?} some failed: {other:?}", known.steps)),
     }
     for number in &known.mail {
         if !matches!(store.mail(ID, *number), Ok(Some(_))) {

@@ -160,7 +160,7 @@ fn over() -> Task {
         cancelled_by: None,
         cancel_reason: None,
         ran_ms: Some(1),
-        failed_step: None,
+        step: None,
     };
     Task { state: TaskState::Over(outcome), ..task() }
 }

@@ -118,13 +118,11 @@ fn check_terms(task: &Task) -> std::result::Result<(), String> {
     if terms.slot_count.is_some_and(|count| count == 0 || count > MOST_SLOTS) {
         return Err(format!("its number of slots is not one of 1 to {MOST_SLOTS}"));
     }
-    let longest = terms.backoff_ms.max(terms.most_backoff_ms).max(terms.warn_after_ms).unwrap_or(0);
+    let longest = terms.backoff_ms.max(terms.most_backoff_ms).unwrap_or(0);
     let has_nul = |line: &Option<String>| line.as_deref().is_some_and(|line| line.contains('\0'));
     first_wrong(&[
-        (
-            longest > MAX_DURATION_MS,
-            "a pause between its attempts, or the time of its warning, is longer than 100 years",
-        ),
+        (longest > MAX_DURATION_MS, "a pause between its attempts is longer than 100 years"),
+        (terms.warn_after_ms.unwrap_or(0) > MAX_DURATION_MS, "its wait is told after more than 100 years"),
         (has_nul(&terms.on_finish), "its last command holds NUL"),
         (has_nul(&terms.on_wait), "the command of its warning holds NUL"),
     ])?;

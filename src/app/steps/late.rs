@@ -60,12 +60,11 @@ pub(super) fn tell_lost(app: &App, task: &Task, waits: &mut Waits) -> bool {
     has_lost
 }
 
-/// The commands of the waits of a task, in their order.
-pub(super) fn late_commands(app: &App, id: TaskId) -> Result<Vec<LateCommand>, StoreError> {
+/// The waits of a task for a look at them.
+pub(super) fn waits_shown(app: &App, id: TaskId) -> Result<Waits, StoreError> {
     match app.store.waits(id) {
-        Ok(waits) => Ok(waits.commands),
-        // A damaged `waits.json` ends the task at its next look. Until then the task is shown without its commands.
-        Err(StoreError::Corrupt { .. }) => Ok(Vec::new()),
-        Err(error) => Err(error),
+        // A damaged `waits.json` ends the task at its next look. Until then the task is shown without its waits.
+        Err(StoreError::Corrupt { .. }) => Ok(Waits::default()),
+        read => read,
     }
 }

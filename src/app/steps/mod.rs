@@ -15,13 +15,13 @@ pub mod words;
 
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Task, TaskId};
-use crate::store::{Beat, Vars};
-use late::late_commands;
+use crate::store::{Beat, Vars, Waits};
+use late::waits_shown;
 
 pub use crate::policy::steps::actions::MOST_EXPECTED;
 pub use crate::policy::steps::members;
 pub use crate::policy::steps::waits::{OnTimeout, WaitKind};
-pub use crate::store::{LateCommand, Mail, OpenWait, OutputEnd, StepRecord as Step};
+pub use crate::store::{DoneWait, LateCommand, Mail, OpenWait, OutputEnd, StepRecord as Step};
 pub use came::answer_of;
 
 /// What a task remembers between its starts.
@@ -35,6 +35,8 @@ pub struct Memory {
     pub mail: usize,
     /// The commands for the end of the time of a wait that were begun.
     pub commands: Vec<LateCommand>,
+    /// Its waits that are over.
+    pub waits: Vec<DoneWait>,
 }
 
 /// What a task remembers; `None` of one that has used none of it.
@@ -48,7 +50,8 @@ pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
     let failed = app.store.steps_failed(id).unwrap_or_default().into_iter().map(|step| (step, false));
     let mut steps: Vec<(Step, bool)> = done.chain(failed).collect();
     steps.sort_by_key(|(step, _)| step.number);
-    Ok(Some(Memory { vars, steps, mail: app.store.mail_numbers(id)?.len(), commands: late_commands(app, id)? }))
+    let Waits { commands, done: waits, .. } = waits_shown(app, id)?;
+    Ok(Some(Memory { vars, steps, mail: app.store.mail_numbers(id)?.len(), commands, waits }))
 }
 
 /// A step of a task that has ended, and whether it is done.

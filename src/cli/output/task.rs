@@ -63,6 +63,8 @@ pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>,
         members.push(("vars", memory.vars.map_or(Value::Null, |vars| serde_json::json!(vars))));
         members.push(("steps", memory.steps.iter().map(step).collect()));
         members.push(("mail", memory.mail.into()));
+        let wait = |wait: &crate::app::steps::DoneWait| serde_json::json!({ "kind": wait.kind, "event": wait.event, "at": wait.at, "timed_out": wait.is_timed_out });
+        members.push(("waits", memory.waits.iter().map(wait).collect()));
         if !memory.commands.is_empty() {
             let command = |command: &crate::app::steps::LateCommand| {
                 serde_json::json!({ "wait": command.position + 1, "begun_at": command.begun_at, "ended": command.ended,

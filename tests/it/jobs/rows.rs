@@ -181,6 +181,9 @@ fn a_time_that_ran_out_is_told_as_such_and_takes_the_old_answer_away() {
         let told = place.events_named("wait_timeout");
         assert_eq!((told.len(), &told[0]["data"]["means"]), (1, &json!("continue")), "{told:?}");
         let steps = place.ok(&["logs", &id, "--steps"]).out;
+        let waits = place.show(&id)["waits"].clone();
+        assert_eq!((&waits[0]["timed_out"], &waits[1]["timed_out"]), (&json!(false), &json!(true)), "{waits}");
+        assert!(place.ok(&["show", &id]).out.contains("response MESSAGE_RECEIVED: its time ran out at "));
         assert_eq!((steps.matches("completada").count(), steps.matches("vencida").count()), (1, 1), "{steps}");
     }
 }

@@ -218,6 +218,7 @@ const REMEMBERED: &str = "\
 vars? {any}~ Its variables.
 steps? [@step] Its steps that have ended.
 mail? int How many events it keeps.
+waits? [object] Its waits that are over: kind, event, at, and timed_out where the time ran out.
 timeout_commands? [object] The commands of --timeout-do that were begun: wait, begun_at, ended in words, and is_lost where nobody knows.
 ";
 

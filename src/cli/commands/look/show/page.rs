@@ -212,6 +212,11 @@ impl Page<'_, '_> {
             format!("{}: exit {}, {}{state}", step.name, step.exit_code, format_duration(step.ran_ms))
         };
         self.list("Steps", memory.steps.iter().map(step));
+        let wait = |wait: &crate::app::steps::DoneWait| {
+            let how = if wait.is_timed_out { "its time ran out" } else { "over" };
+            format!("{} {}: {how} at {}", wait.kind, wait.event, wait.at)
+        };
+        self.list("Waits", memory.waits.iter().map(wait));
         self.field("Mail", &format!("{} events", memory.mail));
         let command = |command: &crate::app::steps::LateCommand| {
             let ended = match &command.ended {

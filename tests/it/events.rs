@@ -303,7 +303,7 @@ fn wrong_input_is_refused_and_says_what_is_meant() {
     assert!(refused(&["--kind", "finishe"], 2).contains("did you mean finished?"));
     assert!(refused(&["--kind", "nonsense"], 2).contains("luzia-spool(5)"));
     assert!(refused(&["-f", "--json"], 2).contains("-o jsonl"));
-    assert!(refused(&["--since", "yesterdayish"], 2).contains("neither a length of time nor a moment"));
+    assert!(refused(&["--since", "yesterdayish"], 2).contains("write \"2h\", \"yesterday\""));
     assert!(refused(&["task_99"], 66).contains("there is no task_99"));
     assert!(refused(&["--lane", ""], 2).contains("lane"));
     assert!(place.luzia(&["list", "-o", "otlp"]).coded(2).err.contains("`luzia events` only"));

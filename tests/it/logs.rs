@@ -188,7 +188,7 @@ fn several_tasks_are_told_apart_and_last_is_the_newest() {
 fn wrong_options_of_logs_are_refused() {
     let place = Place::new();
     place.ok(&["run", "-u", "a", "--", "true"]);
-    for wrong in [&["--attempt", "0"][..], &["--attempt", "x"], &["--since", "yesterday"], &["--since", ""]] {
+    for wrong in [&["--attempt", "0"][..], &["--attempt", "x"], &["--since", "yesterdayish"], &["--since", ""]] {
         let ran = place.luzia(&[&["logs", "1"], wrong].concat()).coded(2);
         assert_eq!(ran.out, "", "{wrong:?}");
     }

@@ -16,7 +16,8 @@ pub fn assignments(words: &[String], as_json: bool) -> Result<Vec<(String, Value
 fn assignment(word: &str, as_json: bool) -> Result<(String, Value), AppError> {
     let shown: String = word.chars().take(80).collect();
     let Some((name, text)) = word.split_once('=') else {
-        return Err(AppError::usage(format!("\"{shown}\" is not NAME=VALUE; nothing was changed")));
+        return Err(AppError::usage(format!("\"{shown}\" is not NAME=VALUE; nothing was changed"))
+            .hint("name and value are one word: luzia set page=3"));
     };
     var_name(name)?;
     let value = if as_json {

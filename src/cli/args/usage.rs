@@ -4,14 +4,15 @@
 //! Never prints and never ends the process.
 
 mod line;
+mod meant;
 
 pub(super) use line::meant;
 
 use super::synonyms::{closest, synonym, synonym_line};
-use super::{Cli, command, help};
-use clap::Command;
+use super::{Cli, OutputFormat, command, help};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, ValueEnum};
 use line::{has_trailing_command, known_verb, verb_of, wants_json};
 use std::ffi::OsString;
 
@@ -74,16 +75,8 @@ pub(super) fn utf8(args: Vec<OsString>) -> Result<Vec<String>, ParseStop> {
 
 /// Checks what clap cannot: options that exclude each other wherever they stand.
 pub(super) fn checked(cli: Cli, args: &[String]) -> Result<Cli, ParseStop> {
-    if let super::Command::Step(super::Deferred(step)) = &cli.command
-        && let Some(at) = args.iter().position(|word| word == "--")
-        && args.len() == at + 2 + step.command.len()
-    {
-        return Err(ParseStop::Usage(Usage {
-            message: "the name of the step is missing before --; nothing was run".into(),
-            hint: Some(format!("luzia step NAME -- {} …", step.name)),
-            next: Vec::new(),
-            json: wants_json(args),
-        }));
+    if let Some(usage) = meant::nameless_step(&cli, args) {
+        return Err(ParseStop::Usage(usage));
     }
     match cli.globals.output {
         Some(format) if cli.globals.json && !format.is_json() => Err(ParseStop::Usage(Usage {
@@ -155,7 +148,11 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
             (first_paragraph(error), Some(hint.into()))
         }
         _ => {
-            let valid = context(error, ContextKind::ValidValue);
+            let mut valid = context(error, ContextKind::ValidValue);
+            if invalid.first().is_some_and(|argument| argument.starts_with("--output")) {
+                let own = OutputFormat::value_variants().iter().filter(|one| one.only_verb() == known_verb(args));
+                valid.extend(own.filter(|one| one.only_verb().is_some()).map(|one| one.word()));
+            }
             let given = context(error, ContextKind::InvalidValue).first().copied().unwrap_or_default();
             let meant = closest(given, valid.iter().copied()).map(|word| format!("did you mean \"{word}\"? "));
             let hint = format!("{}one of: {}", meant.unwrap_or_default(), valid.join(", "));
@@ -248,6 +245,10 @@ fn corrected(error: &clap::Error, args: &[String]) -> Option<String> {
 
 fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     let verb = known_verb(args);
+    if let Some(hint) = meant::hint(verb, name) {
+        let what = if name.starts_with('-') { "there is no option" } else { "unexpected argument" };
+        return (format!("{what} {}", quoted(name)), Some(hint));
+    }
     let (line, definition) = meant(args);
     if !name.starts_with('-') {
         let hint = match verb {

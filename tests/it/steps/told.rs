@@ -267,3 +267,27 @@ fn the_end_of_a_step_has_its_time_and_says_where_its_output_is() {
     assert_eq!(ends[1]["output_ref"], json!(format!("log:{id}/stdout.log/4")));
     assert!(ends[1]["ran_ms"].as_u64().unwrap() >= 50, "{ends:?}");
 }
+
+#[test]
+fn a_word_that_a_verb_does_not_take_is_answered_by_what_was_meant() {
+    let place = pending();
+    for (words, meant) in [
+        (&["await", "response", "--thread", "5"][..], "--match thread=ID"),
+        (&["await", "response", "--from", "ana"], "--match from=NAME"),
+        (&["set", "--task", "1", "page", "3"], "luzia set page=3"),
+        (&["get", "task_1", "page"], "luzia get --task TASK NAME"),
+        (&["finish", "done"], "luzia finish --summary TEXT"),
+        (&["events", "--type", "failed"], "did you mean --kind?"),
+        (&["events", "-n", "3"], "--since 1h"),
+        (&["timeline", "task_1"], "luzia events TASK"),
+        (&["timeline", "-o", "html"], "svg"),
+    ] {
+        let refused = place.luzia(words).coded(2);
+        assert!(refused.err.contains(meant), "{words:?}: {}", refused.err);
+    }
+    place.ok(&["events", "--since", "yesterday"]);
+    let (_, shown) = script(&place, &[], "\"$LUZIA\" await response --match =x || exit 7");
+    assert_eq!(shown["exit_code"], 7);
+    let (_, shown) = script(&place, &[], "\"$LUZIA\" await response --timeout-do '' --timeout 1ms || exit $?");
+    assert_eq!(shown["exit_code"], 2);
+}

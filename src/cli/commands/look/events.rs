@@ -1,6 +1,5 @@
 //! `luzia events`: prints the event log.
 
-use super::logs::since;
 use crate::app::look::events::{Filter, KINDS, Record, Tracer, Wanted, events, host, is_kind};
 use crate::app::names::lane_option;
 use crate::app::{App, AppError};
@@ -84,7 +83,7 @@ pub fn run(args: &EventsArgs, app: &App, account: Account, console: &mut Console
         let error = AppError::usage("-f has no end, so its answer cannot be one document");
         return Err(error.hint("-o jsonl gives a line for each event").into());
     }
-    let wanted = wanted(args, app, account, console)?;
+    let wanted = wanted(args, app, account)?;
     let mut printer = Printer::new(app, console);
     let count = events(app, &wanted, &mut |record| printer.print(record))?;
     printer.end()?;
@@ -96,7 +95,7 @@ pub fn run(args: &EventsArgs, app: &App, account: Account, console: &mut Console
     Ok(Exit::Done.code())
 }
 
-fn wanted(args: &EventsArgs, app: &App, account: Account, console: &Console) -> Result<Wanted, AppError> {
+fn wanted(args: &EventsArgs, app: &App, account: Account) -> Result<Wanted, AppError> {
     let ids = args.tasks.iter().chain(&args.task).map(|text| app.task_id(text));
     let tasks: std::collections::BTreeSet<TaskId> = ids.collect::<Result<_, _>>()?;
     let mut kinds = std::collections::BTreeSet::new();
@@ -125,7 +124,7 @@ fn wanted(args: &EventsArgs, app: &App, account: Account, console: &Console) -> 
     Ok(Wanted {
         filter,
         mine: if args.mine { Some(account()?) } else { None },
-        since: args.since.as_deref().map(|text| since(text, console.now)).transpose()?,
+        since: crate::app::queue::terms::moments::past_moment(app, "since", args.since.as_deref())?,
         follow: args.follow,
     })
 }

@@ -5,6 +5,7 @@ mod course;
 use crate::app::locks::reentrancy::refuse_waiting_for;
 use crate::app::look::logs::{Stream, Wanted, logs};
 use crate::app::look::tail::Piece;
+use crate::app::queue::terms::moments::past_moment;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
@@ -12,7 +13,6 @@ use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::escape::escape_output;
 use crate::cli::output::json;
 use crate::cli::output::task::tell_wait;
-use crate::model::time::parse_duration;
 use crate::model::{Status, Task, TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
@@ -127,7 +127,7 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
         (_, true) => Some(Stream::Err),
         (false, false) => None,
     };
-    let since = args.since.as_deref().map(|text| since(text, console.now)).transpose()?;
+    let since = past_moment(app, "since", args.since.as_deref())?;
     if args.attempt == Some(0) {
         return Err(AppError::usage("--attempt counts from 1").into());
     }
@@ -158,18 +158,6 @@ fn tell_unstarted(task: &Task, console: &mut Console) {
     if task.starts == 0 && task.status() == Status::Pending {
         console.hint(&format!("{} has not started; `luzia explain {}` says why", task.id, task.id));
     }
-}
-
-/// Reads the value of `--since`: so long ago, or at that moment.
-pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, AppError> {
-    if let Ok(ms) = parse_duration(text) {
-        return Ok(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX).saturating_neg()));
-    }
-    Timestamp::parse(text).ok_or_else(|| {
-        let shown: String = text.chars().take(80).collect();
-        AppError::usage(format!("--since: \"{shown}\" is neither a length of time nor a moment"))
-            .hint("write 90s, 10m, 2h or 1d, or a moment such as 2026-01-31T08:00:00Z")
-    })
 }
 
 /// A sentence for output that is not kept.

@@ -1,6 +1,5 @@
 //! `luzia stats`: how long lanes were waited for and held, how deep they were, and how tasks ended.
 
-use super::logs::since;
 use crate::app::foresee::{LaneScore, estimate_scores};
 use crate::app::look::stats::{LaneLine, Spread, TaskLine, lane_stats, task_stats};
 use crate::app::{App, AppError};
@@ -79,7 +78,7 @@ Exit codes:
 
 /// `luzia stats`.
 pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
-    let from = args.since.as_deref().map(|text| since(text, console.now)).transpose()?;
+    let from = crate::app::queue::terms::moments::past_moment(app, "since", args.since.as_deref())?;
     let topic = match (&args.by, args.topic) {
         (Some(_), _) => Topic::Tasks,
         (None, topic) => topic.unwrap_or(Topic::Locks),

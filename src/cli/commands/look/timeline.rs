@@ -1,8 +1,8 @@
 //! `luzia timeline`: who held which lane when, as text, as a picture, or as a trace.
 
-use super::logs::since;
 use crate::app::App;
 use crate::app::look::timeline::{Hold, holds_since, runs_by, svg, trace};
+use crate::app::queue::terms::moments::past_moment;
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -55,7 +55,7 @@ const PLAIN_WIDTH: usize = 80;
 /// `luzia timeline`.
 pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
     let now = console.now;
-    let from = since(args.since.as_deref().unwrap_or("1h"), now)?;
+    let from = past_moment(app, "since", Some(args.since.as_deref().unwrap_or("1h")))?.unwrap_or(now);
     let holds = holds_since(app, from)?;
     if let Some(path) = &args.svg {
         write_text("svg", path, &svg(&holds, from, now))?;

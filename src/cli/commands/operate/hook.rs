@@ -75,10 +75,10 @@ pub enum HookVerb {
         command: Vec<String>,
     },
     /// List the hooks
-    #[command(after_help = LIST_HELP)]
+    #[command(alias = "ls", after_help = LIST_HELP)]
     List,
     /// Remove hooks
-    #[command(after_help = RM_HELP)]
+    #[command(alias = "remove", after_help = RM_HELP)]
     Rm {
         /// Their names
         #[arg(value_name = "NAME", required = true)]

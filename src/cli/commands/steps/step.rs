@@ -45,6 +45,7 @@ const STEP_HELP: &str = "\
 Notes:
   A step that is done is not done again when its task is started again. Its first 64 KiB of standard output are
   printed again, and its exit code is passed on. Standard error goes where it goes, and is not kept.
+  What the last try of a failed step wrote is kept, too: luzia logs TASK --step NAME
   Between the end of CMD and its record there is an instant: if luzia is killed then, a further start runs CMD again.
   So CMD runs at least once. It runs exactly once where that instant is not hit, or where CMD itself can be repeated.
   CMD has LUZIA_STEP_NAME, and of the step done last LUZIA_LAST_STEP, LUZIA_LAST_EXIT and LUZIA_LAST_RESULT.

@@ -201,11 +201,15 @@ fn order(args: &AwaitArgs, app: &App, around: Option<&str>) -> Result<WaitOrder,
             .hint("--timeout says how long at most"));
     }
     let pair = |text: &String| {
-        text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
+        let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+        pair.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
             let shown: String = text.chars().take(80).collect();
             AppError::usage(format!("\"--match {shown}\" is not NAME=VALUE")).hint("such as --match from=ana")
         })
     };
+    if args.timeout_do.as_ref().is_some_and(|line| line.trim().is_empty()) {
+        return Err(AppError::usage("the command of --timeout-do is empty; nothing is waited for"));
+    }
     args.timeout_do.as_deref().map_or(Ok(()), |line| check_line("timeout-do", line))?;
     Ok(WaitOrder {
         name: args.name.clone(),

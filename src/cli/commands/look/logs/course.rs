@@ -1,8 +1,9 @@
 //! `luzia logs --steps`.
 
-use super::{LogsArgs, since};
+use super::LogsArgs;
 use crate::app::App;
 use crate::app::look::course::{ActionLine, actions};
+use crate::app::queue::terms::moments::past_moment;
 use crate::app::steps::step_named;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -35,7 +36,7 @@ pub(super) fn print_step(ids: &[TaskId], name: &str, app: &App, console: &mut Co
 
 /// Prints the actions of tasks, one task after another.
 pub(super) fn print(ids: &[TaskId], args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
-    let since = args.since.as_deref().map(|text| since(text, console.now)).transpose()?;
+    let since = past_moment(app, "since", args.since.as_deref())?;
     let is_wanted = |line: &ActionLine| {
         since.is_none_or(|since| line.at >= since)
             && args.grep.as_ref().is_none_or(|pattern| line.text().contains(pattern.as_str()))

@@ -1,0 +1,38 @@
+//! What was meant by an option or a word that a command does not take.
+
+use super::{Usage, wants_json};
+use crate::cli::args::{Cli, Command, Deferred};
+
+/// A command, what it does not take, and what does that work. A word without a hyphen is any further argument.
+const MEANT: &[(&str, &str, &str)] = &[
+    ("await", "--thread", "--match thread=ID waits for an event of that thread"),
+    ("await", "--from", "--match from=NAME waits for an event of that sender"),
+    ("await", "--user", "--match user=NAME waits for an event for that user"),
+    ("await", "--data", "--match NAME=VALUE says what the event must hold"),
+    ("emit", "--from", "the sender is a member of the data: --data '{\"from\":\"ana\"}'"),
+    ("events", "-n", "`luzia events | tail -n 20` has the newest 20; --since 1h those of the last hour"),
+    ("events", "--type", "did you mean --kind?"),
+    ("events", "--event", "did you mean --kind?"),
+    ("finish", "", "`luzia finish --summary TEXT` says what came of it"),
+    ("get", "", "`luzia get --task TASK NAME` reads a variable of another task"),
+    ("timeline", "", "`luzia events TASK` tells of one task"),
+];
+
+/// The hint for an argument of a command.
+pub(super) fn hint(verb: Option<&str>, argument: &str) -> Option<String> {
+    let word = if argument.starts_with('-') { argument } else { "" };
+    let found = MEANT.iter().find(|(of, taken, _)| Some(*of) == verb && *taken == word);
+    found.map(|(.., hint)| (*hint).to_owned())
+}
+
+/// The error of `luzia step -- CMD`, in which clap takes the first word of the command for the name.
+pub(super) fn nameless_step(cli: &Cli, args: &[String]) -> Option<Usage> {
+    let Command::Step(Deferred(step)) = &cli.command else { return None };
+    let separator = args.iter().position(|word| word == "--")?;
+    (args.len() == separator + 2 + step.command.len()).then(|| Usage {
+        message: "the name of the step is missing before --; nothing was run".into(),
+        hint: Some(format!("luzia step NAME -- {} …", step.name)),
+        next: Vec::new(),
+        json: wants_json(args),
+    })
+}

@@ -259,7 +259,7 @@ fn with_lock_instead(mut error: anyhow::Error, command: &Command) -> anyhow::Err
 
 /// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).
 fn fires_timers(command: &Command) -> bool {
-    let passes = matches!(command, Command::Run(_) | Command::Attach(_) | Command::Dispatch(_) | Command::Daemon(_));
+    let passes = matches!(command, Command::Run(_) | Command::Dispatch(_) | Command::Daemon(_));
     let is_own = matches!(command, Command::Supervise { .. } | Command::KeepSession { .. } | Command::RunHooks);
     let is_inside = matches!(command, Command::Step(_) | Command::Await(_) | Command::Beat(_) | Command::Finish(_));
     let is_of_locks = matches!(

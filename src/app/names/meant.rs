@@ -4,9 +4,12 @@ use crate::app::look::list::{Filter, list};
 use crate::app::{App, AppError, config_reload};
 use crate::model::LaneName;
 use crate::model::control::Held;
+use crate::model::queue::{QueueName, digest};
+use std::collections::BTreeMap;
 
-/// How many waiting tasks are looked at for a lane.
-const MOST_WAITING: usize = 1_000;
+/// How many waiting tasks are looked at for a lane, and in how many queues at most.
+const MOST_WAITING: usize = 200;
+const MOST_QUEUES: usize = 200;
 
 /// Refuses a bare word that was read as a user of whom luzia knows nothing, while the lane of that name is in use.
 pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), AppError> {
@@ -45,9 +48,20 @@ fn mark_of(app: &App, lane: &LaneName) -> Option<&'static str> {
     marks.into_iter().find_map(|(is_so, mark)| is_so.then_some(mark))
 }
 
-/// Whether a task waits for a lane, as far as the first waiting tasks tell.
+/// Whether a task waits for a lane, as far as the first waiting tasks tell. Of very many queues only the names are looked at.
 fn is_waited_for(app: &App, lane: &LaneName) -> Result<bool, AppError> {
     if !app.store.has_layout()? {
+        return Ok(false);
+    }
+    let queues: Vec<String> = app.store.lanes_with_work()?.into_values().flat_map(BTreeMap::into_keys).collect();
+    let alone = digest(&lane.to_string());
+    let is_alone = |queue: &&String| QueueName::parse(queue).is_some_and(|name| name.lanes == Some(alone.as_str()));
+    for queue in queues.iter().filter(is_alone) {
+        if app.store.any_of_queue(queue)?.is_some() {
+            return Ok(true);
+        }
+    }
+    if queues.len() > MOST_QUEUES {
         return Ok(false);
     }
     let waiting = app.store.pending_tasks(None)?.take(MOST_WAITING).chain(app.store.started_tasks());

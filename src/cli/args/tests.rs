@@ -215,8 +215,7 @@ fn verbs_are_not_abbreviated() {
     assert_eq!(usage(&["list", "--cron"]).hint, None);
     for (word, line) in [
         ("kill", "luzia cancel TASK"),
-        ("rm", "luzia cancel TASK"),
-        ("remove", "luzia cancel TASK"),
+        ("abort", "luzia cancel TASK"),
         ("ps", "luzia list"),
         ("tail", "luzia logs -f TASK"),
         ("history", "luzia list -a"),

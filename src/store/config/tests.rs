@@ -42,7 +42,7 @@ fn the_example_of_the_contract_reads_as_it_is() {
     assert_eq!(config.limit(&subagent), 8);
     assert_eq!(config.lanes["thread:*"].lock_timeout_ms, Some(600_000));
     let rest = Config { projects: BTreeMap::new(), lanes: BTreeMap::new(), ..config };
-    assert_eq!(rest, Config::default());
+    assert_eq!(rest, Config { slots_from: SlotsFrom::File, ..Config::default() });
 }
 
 #[test]

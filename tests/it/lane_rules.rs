@@ -179,7 +179,10 @@ fn a_rule_for_projects_or_goals_limits_the_tasks_of_each() {
     let of_project = |n: u32| place.enqueue(&["-u", &format!("u{n}"), "-p", "site", "--shell", script]);
     let before: Vec<String> = (0..3).map(of_project).collect();
     let other = place.enqueue(&["-u", "x", "-p", "shop", "--", "true"]);
-    assert!(place.ok(&["lanes", "set", "project:s*", "--max", "1"]).err.contains("4 that waited"));
+    place.ok(&["cron", "add", "nightly", "0 3 * * *", "-p", "site", "--", "true"]);
+    assert!(place.ok(&["lanes", "set", "project:s*", "--max", "1"]).err.contains("so do 4 that waited"));
+    let made = place.ok(&["cron", "run", "nightly"]).line();
+    assert!(place.show(&made)["lanes"].to_string().contains("project:site"), "{}", place.show(&made));
     let after: Vec<String> = (3..6).map(of_project).collect();
     for id in [&before[0], &after[0]] {
         assert!(place.show(id)["lanes"].to_string().contains("project:site"), "{}", place.show(id));

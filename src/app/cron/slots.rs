@@ -2,6 +2,7 @@
 
 use crate::app::cron::{enqueued, pattern_of};
 use crate::app::pass::Pass;
+use crate::app::queue::terms::ruled::with_ruled_lanes;
 use crate::app::{App, AppError, config_reload};
 use crate::model::calendar::{Made, Schedule};
 use crate::model::{ScheduleKey, Timer, Timestamp};
@@ -132,7 +133,11 @@ pub(super) fn make_slot(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let id = app.store.reserve_ids(1)?;
-    let task = schedule.task_for(id, slot, now);
+    let mut task = schedule.task_for(id, slot, now);
+    // A rule may have been set since the schedule was added.
+    if let Ok(lanes) = with_ruled_lanes(app, task.lanes.clone(), task.project.as_ref(), task.goal.as_deref()) {
+        task.lanes = lanes;
+    }
     schedule.last = Some(Made { slot, task: id });
     book.make(schedule, &task, &enqueued)
 }

@@ -267,9 +267,8 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
             changed(&row, true, console)?;
             if is_ruled(named.text()) {
                 let waiting = give_ruled_lanes(app)?;
-                console.say(&format!(
-                    "tasks of such a project or goal take it; {waiting} that waited take it from now on"
-                ));
+                let too = if waiting > 0 { format!("; so do {waiting} that waited") } else { String::new() };
+                console.progress(&format!("tasks of such a project or goal take it{too}"));
             }
             let is_unbound = row.rule.cpu_budget.is_some() && row.rule.affinity != Some(true);
             let has_set = rule.cpu_budget.is_some() || rule.affinity.is_some();

@@ -127,6 +127,8 @@ pub struct TaskOptions {
     pub env: Vec<String>,
 
     /// The directory the command runs in; by default this one
+    ///
+    /// In another one, the command has none of git's variables about one repository, such as GIT_DIR, that --env does not set.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cwd: Option<String>,
 

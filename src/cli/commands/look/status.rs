@@ -1,6 +1,6 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
-use crate::app::capacity::bars::pause_text;
+use crate::app::capacity::bars::{full_name, pause_text};
 use crate::app::look::list::all_waiters;
 use crate::app::look::status::{Capacity, Overview, Recent};
 use crate::app::look::{shortage, status};
@@ -278,7 +278,8 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     }
     let control = config_reload::control(app);
     for hold in control.standing(console.now) {
-        let what = if hold.held.text() == "*" { "every task".to_owned() } else { hold.held.text() };
+        let held = hold.held.text();
+        let what = if held == "*" { "every task".to_owned() } else { full_name(&held) };
         let until = hold.until.map(|until| format!(" until {until}")).unwrap_or_default();
         let why = hold.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         lines.row(["paused".to_owned(), format!("{what}{until}{why}")]);

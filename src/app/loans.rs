@@ -118,17 +118,21 @@ pub(crate) fn heed_signals(app: &App, lent: &mut Vec<Lending>) -> Result<(), App
         return Ok(());
     }
     let Some(signal) = app.host.procs.asked_to_end() else { return Ok(()) };
-    let is_ending = match &app.inside {
-        Some(inside) => app.run_dir.is_ending(inside.task)? || app.store.cancel_request(inside.task)?.is_some(),
-        None => false,
-    };
-    if !is_ending {
+    if !is_ending(app)? {
         end_loans(app, std::mem::take(lent), false, None)?;
     }
     Err(die_of(app, signal))
 }
 
-fn die_of(app: &App, signal: i32) -> AppError {
+/// Whether the task around this process is ended as a whole.
+pub(crate) fn is_ending(app: &App) -> Result<bool, AppError> {
+    Ok(match &app.inside {
+        Some(inside) => app.run_dir.is_ending(inside.task)? || app.store.cancel_request(inside.task)?.is_some(),
+        None => false,
+    })
+}
+
+pub(crate) fn die_of(app: &App, signal: i32) -> AppError {
     app.host.procs.die_of(signal);
     AppError::new(Kind::Busy, Code::WaitTimedOut, format!("signal {signal} ended the wait"))
 }
@@ -250,18 +254,34 @@ fn is_waited_for(app: &App, borrower: TaskId, in_lanes_of: TaskId) -> Result<boo
 
 /// What becomes readable when a process that waits for a child ends.
 fn end_of_waiter(app: &App, child: TaskId) -> Result<Option<File>, AppError> {
-    let Some(file) = app.store.loan_file(child)? else { return Ok(None) };
+    app.store.loan_file(child)?.map_or(Ok(None), |file| end_of_holder(app, file))
+}
+
+/// What becomes readable when a process of a task ends that waits for an event.
+pub(crate) fn end_of_await(app: &App, id: TaskId) -> Result<Option<File>, AppError> {
+    if !app.store.has_waiter(id)? {
+        return Ok(None);
+    }
+    app.store.waiter_file(id)?.map_or(Ok(None), |file| end_of_holder(app, file))
+}
+
+/// What becomes readable when the process ends that has locked a file.
+fn end_of_holder(app: &App, file: (u64, u64)) -> Result<Option<File>, AppError> {
     let named = app.host.procs.lock_holder(file).and_then(|pid| match app.host.probe(pid) {
         Probe::Alive { start } => Some(Identity { pid, start, boot_id: app.host.identity().boot_id }),
         Probe::Gone | Probe::Zombie | Probe::Unknown => None,
     });
     // On some file systems /proc/locks names another device than stat(2) does.
     let open_by = TreeMark { tree_lock: Some(file), ..TreeMark::default() };
-    let wrong = StoreError::io("look for those who wait for", "a child");
+    let wrong = StoreError::io("look for those who wait for", "a child or an event");
     let waiter = match named {
         Some(waiter) => Some(waiter),
         None => app.host.tree(&open_by, &[]).map_err(wrong)?.pop(),
     };
     let Some(waiter) = waiter else { return Ok(None) };
-    Ok(app.host.procs.end_of(&waiter).map_err(StoreError::io("watch a process that waits for", "a child"))?)
+    Ok(app
+        .host
+        .procs
+        .end_of(&waiter)
+        .map_err(StoreError::io("watch a process that waits for", "a child or an event"))?)
 }

@@ -29,6 +29,10 @@ impl Changes {
 }
 
 impl Changes {
+    pub(crate) fn of(watch: Option<Box<dyn Watch>>, clock: &Arc<dyn Clock>) -> Self {
+        Self { watch, clock: Arc::clone(clock) }
+    }
+
     /// Whether the kernel tells of changes.
     pub(crate) fn is_watching(&self) -> bool {
         self.watch.is_some()
@@ -88,10 +92,10 @@ impl FileStore {
     /// Watches one file. Without a path, or where the kernel gives no watch, nothing is watched.
     pub(crate) fn changes_of(&self, path: Option<&str>) -> Changes {
         let watch = path.and_then(|path| self.vfs.watch_file(path).ok().flatten());
-        Changes { watch, clock: Arc::clone(&self.host.clock) }
+        Changes::of(watch, &self.host.clock)
     }
 
     pub(crate) fn changes(&self, folders: &[&str]) -> Changes {
-        Changes { watch: self.vfs.watch(folders).ok(), clock: Arc::clone(&self.host.clock) }
+        Changes::of(self.vfs.watch(folders).ok(), &self.host.clock)
     }
 }

@@ -61,6 +61,16 @@ impl<'a> Keeper<'a> {
         &self.grants
     }
 
+    /// Refreshes the locks of some lanes no more: they are given up.
+    pub fn let_go(&mut self, lanes: &[LaneName]) {
+        self.grants.retain(|grant| !lanes.contains(&grant.lane));
+    }
+
+    /// Refreshes further locks, which were taken just now.
+    pub fn take_on(&mut self, grants: Vec<Grant>) {
+        self.grants.extend(grants);
+    }
+
     /// Does what is due. Asks for nothing but the time when nothing is.
     pub fn keep(&mut self) {
         let now = self.site.host.boot_ms();

@@ -18,6 +18,7 @@ mod recover;
 mod run;
 
 pub use beside::{run_beside, told_end};
+pub use course::away::Wants;
 pub use cpus::{CpuPlan, CpuShare};
 pub use finish::{Finished, finish};
 pub use keep::Keeper;
@@ -50,11 +51,13 @@ pub struct Surroundings<'a> {
     pub logs_max_bytes: u64,
     /// Whether tasks get control groups.
     pub cgroups: Cgroups,
+    /// The request for lanes of a task that it has given up.
+    pub wants: Wants<'a>,
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,
     /// Ends the children that run in the lanes of a task and for which nobody waits any more, and gives what becomes readable when
-    /// one of those who wait for the others ends. Looks in any case where that is asked for, else only where somebody waits.
+    /// one of those who wait for the others, or for an event, ends. Looks in any case where that is asked for, else only where somebody waits.
     pub loans: &'a dyn Fn(TaskId, bool) -> Vec<File>,
     /// Asks whether this process was told to end (SIGTERM), where no child is waited for; a yes is given once.
     pub told_to_end: &'a mut dyn FnMut() -> bool,

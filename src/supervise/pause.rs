@@ -1,5 +1,6 @@
 //! The pause of a task that runs: its supervisor stops every process of its tree, by its control group where it has one and by
-//! SIGSTOP else, and lets them go on. The task keeps its lanes; the time limit does not count meanwhile.
+//! SIGSTOP else, and lets them go on. The task keeps its lanes; the time limit does not count meanwhile. A tree whose `await` was
+//! killed stands still in the same way until the task has the slots again that it gave up for that.
 
 use super::kill::{Root, mark_of, tree_of};
 use crate::model::control::TaskHold;
@@ -16,7 +17,8 @@ const BETWEEN: Duration = Duration::from_millis(2);
 /// What stands still, and since when.
 struct Still {
     since_ms: u64,
-    hold: TaskHold,
+    /// The pause that was asked for; `None` where only slots are missing.
+    hold: Option<TaskHold>,
     /// The processes that were stopped here. One that was stopped before is left so.
     stopped: Vec<Identity>,
     /// Whether the control group of the task was stopped.
@@ -30,13 +32,15 @@ pub(super) struct Pausing {
     /// The control group of the task, where it has one.
     group: Option<Group>,
     still: Option<Still>,
+    /// Whether the task must have slots before it goes on.
+    lacks_slots: bool,
     /// For how long earlier pauses lasted, in milliseconds.
     earlier_ms: u64,
 }
 
 impl Pausing {
     pub(super) fn of(group: Option<Group>) -> Self {
-        Self { group, still: None, earlier_ms: 0 }
+        Self { group, still: None, lacks_slots: false, earlier_ms: 0 }
     }
 
     pub(super) fn is_paused(&self) -> bool {
@@ -51,7 +55,7 @@ impl Pausing {
 
     /// For how long the supervisor may wait before it looks again.
     pub(super) fn time_left(&self, site: &Site) -> Duration {
-        let until = self.still.as_ref().and_then(|still| still.hold.until);
+        let until = self.still.as_ref().and_then(|still| still.hold.as_ref()?.until);
         until.map_or(Duration::MAX, |until| {
             // A moment that has come in this very millisecond is met by the next one.
             Duration::from_millis(u64::try_from(until.ms_since(site.host.now())).unwrap_or(0).max(1))
@@ -65,17 +69,31 @@ impl Pausing {
         match (asked, &self.still) {
             (Some(asked), None) if asked.stands(now) => self.stop(site, task, asked, spared),
             (Some(asked), Some(_)) if asked.stands(now) => self.take_words(site, task, asked),
-            (Some(_), None) => drop(site.store.end_pause(task.id)),
-            (Some(_) | None, Some(_)) => self.go_on(site, task),
-            (None, None) => {}
+            (Some(_) | None, Some(still)) if still.hold.is_some() => self.go_on(site, task),
+            (Some(_), _) => drop(site.store.end_pause(task.id)),
+            (None, _) => {}
+        }
+    }
+
+    /// Stops the tree until it has its slots.
+    pub(super) fn lacks_slots(&mut self, site: &Site, task: &Task, spared: &[u32]) {
+        if !std::mem::replace(&mut self.lacks_slots, true) && self.still.is_none() {
+            self.still = Some(self.still_tree(site, task, None, spared).0);
+        }
+    }
+
+    /// Lets it go on, unless it is paused.
+    pub(super) fn has_slots(&mut self, site: &Site) {
+        if std::mem::take(&mut self.lacks_slots) && self.still.as_ref().is_some_and(|still| still.hold.is_none()) {
+            self.wake(site);
         }
     }
 
     /// Takes another end or another reason of a pause that stands.
     fn take_words(&mut self, site: &Site, task: &Task, asked: RunPause) {
         let Some(still) = &mut self.still else { return };
-        let is_new = still.hold != asked.hold;
-        still.hold = asked.hold;
+        let is_new = still.hold.as_ref() != Some(&asked.hold);
+        still.hold = Some(asked.hold);
         if is_new {
             note(site, task, still, 0);
         }
@@ -83,23 +101,33 @@ impl Pausing {
     }
 
     fn stop(&mut self, site: &Site, task: &Task, asked: RunPause, spared: &[u32]) {
-        let frozen = self.group.as_ref().map(|group| freeze(site, group)).unwrap_or_default();
-        let mut still = Still {
-            since_ms: site.host.boot_ms(),
-            hold: asked.hold,
-            stopped: Vec::new(),
-            is_frozen: frozen.is_some(),
-            passed_over: [spared, &frozen.unwrap_or_default()].concat(),
-        };
-        let running = stop_tree(site, task, &still.passed_over, &mut still.stopped).unwrap_or(1);
+        let (still, running) = self.still_tree(site, task, Some(asked.hold), spared);
         note(site, task, &still, running);
         self.still = Some(still);
         let _ = site.store.show_pause(task.id);
     }
 
-    /// Lets the command go on, and removes what asked for the pause.
+    /// Stops the tree. Gives how many processes could not be stopped, too.
+    fn still_tree(&self, site: &Site, task: &Task, hold: Option<TaskHold>, spared: &[u32]) -> (Still, usize) {
+        let frozen = self.group.as_ref().map(|group| freeze(site, group)).unwrap_or_default();
+        let mut still = Still {
+            since_ms: site.host.boot_ms(),
+            hold,
+            stopped: Vec::new(),
+            is_frozen: frozen.is_some(),
+            passed_over: [spared, &frozen.unwrap_or_default()].concat(),
+        };
+        let running = stop_tree(site, task, &still.passed_over, &mut still.stopped).unwrap_or(1);
+        (still, running)
+    }
+
+    /// Lets the command go on as soon as it has its slots, and removes what asked for the pause.
     fn go_on(&mut self, site: &Site, task: &Task) {
-        self.wake(site);
+        if let Some(still) = self.still.as_mut().filter(|_| self.lacks_slots) {
+            still.hold = None;
+        } else {
+            self.wake(site);
+        }
         site.store.note(&Event::of("resumed", task).in_lane_of(task).with(json!({ "paused_ms": self.earlier_ms })));
         let _ = site.store.end_pause(task.id);
     }
@@ -123,7 +151,7 @@ fn continue_all(site: &Site, stopped: &mut Vec<Identity>) {
 }
 
 fn note(site: &Site, task: &Task, still: &Still, running: usize) {
-    let TaskHold { since, until, reason, by, .. } = &still.hold;
+    let Some(TaskHold { since, until, reason, by, .. }) = &still.hold else { return };
     let text = |at: &Timestamp| at.to_string();
     let data = json!({
         "what": task.id.to_string(),

@@ -1,9 +1,9 @@
 //! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
+use super::course::care::Care;
 use super::course::subject::{compare, log_prompt, log_response};
 use super::course::wait::{asks_to_end, or_wait};
 use super::course::{judge, name_failed_step, output_before};
-use super::cpus::CpuShare;
 use super::finish::{Finished, close_outside, ended_events, give_back};
 use super::hooks;
 use super::keep::Keeper;
@@ -51,11 +51,13 @@ struct Attempted {
     result: Option<Hold>,
     /// What the hooks for its end need.
     hooks: Option<hooks::Place>,
+    /// Whether it ended without slots that it had given up, so that nothing more may start for it.
+    is_away: bool,
 }
 
 impl Attempted {
     fn not_launched(happened: Happened) -> Self {
-        Self { happened, ran_ms: None, result: None, hooks: None }
+        Self { happened, ran_ms: None, result: None, hooks: None, is_away: false }
     }
 }
 
@@ -100,7 +102,7 @@ fn run_found(
     } else {
         Attempted::not_launched(Happened::NeverLaunched)
     };
-    end(&task, attempted, &grants, found.lock, (site, &mut keeper)).map(Some)
+    end(&task, attempted, found.lock, (site, &mut keeper)).map(Some)
 }
 
 /// Runs the command of a task, and of a stepwise one as many steps as one claim may take (`--steps-per-run`).
@@ -109,7 +111,8 @@ fn attempts(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> 
     let mut taken = 1;
     loop {
         let attempted = attempt(around, task, keeper)?;
-        let has_ended = attempted.happened != Happened::StepDone || taken >= per_run || around.is_told_to_end;
+        let has_ended =
+            attempted.happened != Happened::StepDone || taken >= per_run || around.is_told_to_end || attempted.is_away;
         if has_ended || around.site.store.cancel_request(task.id)?.is_some() {
             return Ok(attempted);
         }
@@ -135,9 +138,13 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     let mut spared = Vec::new();
     let mut logs = LogKeeper::new(site, task, around.logs_max_bytes);
     let mut pausing = Pausing::of(group.clone());
-    let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing, has_lent: false };
+    let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing, has_lent: false, away: None };
     let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, &mut care)?;
-    let has_lent = care.has_lent;
+    let has_lent = care.has_lent || care.away.is_some();
+    let is_away = care.away.take().is_some_and(|mut away| {
+        away.stay(site);
+        true
+    });
     if has_lent {
         // Those who wait for its children end with it, and leave the children alone.
         site.run_dir.show_ending(task.id);
@@ -154,6 +161,9 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     if has_lent {
         site.run_dir.show_shortage(task.id, None);
     }
+    if is_away {
+        site.run_dir.end_away(task.id)?;
+    }
     if let Some(group) = &group {
         site.host.remove_group(group);
     }
@@ -162,7 +172,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     let happened = or_wait(site, task, happened)?;
     log_response(site, task, from);
     compare(around, task, keeper);
-    Ok(Attempted { happened, ran_ms, result: Some(result), hooks })
+    Ok(Attempted { happened, ran_ms, result: Some(result), hooks, is_away })
 }
 
 /// What comes of a request to end: a task that makes room for another one is queued again.
@@ -178,7 +188,6 @@ pub(super) fn cancelled(request: CancelRequest) -> Happened {
 fn end(
     task: &Task,
     attempted: Attempted,
-    grants: &[Grant],
     lock: Hold,
     (site, keeper): (&Site, &mut Keeper),
 ) -> Result<Finished, StoreError> {
@@ -209,42 +218,7 @@ fn end(
     let closed = close_outside(site, ending.task());
     // The pass that our caller makes then gives it up.
     site.store.take_turn();
-    give_back(site, &ending, closed.as_ref(), grants, lock)
-}
-
-/// What is kept while a command runs: its locks, and its share of processors.
-struct Care<'a, 'k> {
-    keeper: &'a mut Keeper<'k>,
-    share: Option<&'a mut CpuShare>,
-    pausing: &'a mut Pausing,
-    /// Whether somebody has waited for a child of the task.
-    has_lent: bool,
-}
-
-impl Care<'_, '_> {
-    fn keep(&mut self, child: &mut dyn Child) {
-        self.keeper.keep();
-        if let Some(share) = &mut self.share {
-            share.keep(child);
-        }
-    }
-
-    /// Heeds the ends of those who wait for children of the task, and ends the children for which nobody waits any more.
-    fn see_to_loans(&mut self, around: &Surroundings, id: TaskId, child: &mut dyn Child, in_any_case: bool) {
-        let waiters = (around.loans)(id, in_any_case || self.has_lent);
-        self.has_lent |= !waiters.is_empty();
-        child.heed_ends(waiters);
-    }
-
-    /// For how long the supervisor may wait before it looks again; `None` where the time limit of the task has passed, which
-    /// does not count while the task is paused.
-    fn time_left(&self, site: &Site, task: &Task, begin: u64) -> Option<Duration> {
-        let share = self.share.as_ref().map_or(Duration::MAX, |share| share.time_left());
-        let time = HEARTBEAT.min(self.keeper.time_left()).min(share).min(self.pausing.time_left(site));
-        let Some(limit) = task.timeout_ms.filter(|_| !self.pausing.is_paused()) else { return Some(time) };
-        let passed = site.host.boot_ms().saturating_sub(begin).saturating_sub(self.pausing.paused_ms(site));
-        (passed < limit).then(|| time.min(Duration::from_millis(limit - passed)))
-    }
+    give_back(site, &ending, closed.as_ref(), keeper.grants(), lock)
 }
 
 /// Watches the command until it ends, its time is over, or somebody wants it to end.
@@ -264,6 +238,9 @@ fn watch(
         if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Stop::Cancelled(request));
         }
+        if care.take_back(around, task) {
+            spared.extend((around.pass)());
+        }
         let Some(time) = care.time_left(site, task, begin) else { return Ok(Stop::TimedOut) };
         let woken = logs.wait(child, time).map_err(StoreError::io("wait for the command of", &task.id.to_string()))?;
         match woken {
@@ -278,20 +255,23 @@ fn watch(
                     return Ok(Stop::Waits);
                 }
                 care.pausing.heed(site, task, spared);
+                care.see_to_slots(site, task, spared);
                 spared.extend((around.pass)());
-                care.see_to_loans(around, task.id, child, false);
+                care.see_to_waiters(around, task, (child, spared), false);
             }
             Woken::Gone => {
-                care.see_to_loans(around, task.id, child, true);
+                care.see_to_waiters(around, task, (child, spared), true);
                 spared.extend((around.pass)());
             }
+            Woken::TimeUp if care.is_wanting() && !is_beat_due(site, beat_ms) => {}
             // A share of processors is looked after more often.
             Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(site, beat_ms) => {}
             Woken::TimeUp if asks_to_end(site, task.id, task.starts) => return Ok(Stop::Waits),
             Woken::TimeUp => {
                 beat_ms = site.host.boot_ms();
                 site.run_dir.beat(task.id);
-                care.see_to_loans(around, task.id, child, true);
+                care.see_to_slots(site, task, spared);
+                care.see_to_waiters(around, task, (child, spared), true);
                 care.pausing.heed(site, task, spared);
             }
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child)),

@@ -10,6 +10,7 @@ mod once;
 mod output;
 mod parked;
 mod rows;
+mod slots;
 mod stepwise;
 mod told;
 mod vars;

@@ -242,6 +242,7 @@ pub const SCENES: &[Scene] = &[
     super::sweep_steps::STEPWISE,
     super::sweep_capacity::CAPACITY,
     super::sweep_capacity::SLOTS,
+    super::sweep_waits::AWAIT_SLOT,
     super::sweep_waits::PARK,
     super::sweep_waits::EMIT_PARKED,
     super::sweep_waits::AWAIT_OUTPUT,

@@ -29,6 +29,20 @@ pub const PARK: Scene = Scene {
     ..PLAIN
 };
 
+/// A task blocks in its wait; another one runs in its slot and sends the event. Its supervisor and its `await` are killed while
+/// the slot goes and comes back.
+pub const AWAIT_SLOT: Scene = Scene {
+    name: "await-slot",
+    args: &["dispatch", "--once"],
+    prepare: queue_blocked,
+    follow: true,
+    queued: 2,
+    retries: 1,
+    resumes: true,
+    judge: goes_on_in_its_slot,
+    ..PLAIN
+};
+
 /// Its event comes while nothing of luzia runs.
 pub const EMIT_PARKED: Scene = Scene {
     name: "emit-parked",
@@ -107,6 +121,28 @@ fn queue_waiter(world: &World, options: &str) {
          {luzia} await event:GO --park {options} || exit $?; echo on >>effects"
     );
     world.enqueue(&["-u", "alice", "--thread", "7"], &["bash", "-c", &text].map(str::to_owned));
+}
+
+fn queue_blocked(world: &World) {
+    world.configure(r#"{ "slots": { "max": 1 } }"#);
+    let luzia = env!("CARGO_BIN_EXE_luzia");
+    let text = format!("{luzia} await event:GO --timeout 20s >>answers || exit $?");
+    world.enqueue(&["-u", "alice"], &oracle::script(world, "alice", &text));
+    let text = format!("{luzia} emit GO --task 1 --data 1 || :");
+    world.enqueue(&["-u", "bob"], &oracle::script(world, "bob", &text));
+}
+
+/// The event is not lost, and nobody is left without a slot.
+fn goes_on_in_its_slot(world: &World, _: &Answer) -> Vec<String> {
+    let answers = std::fs::read_to_string(world.work.join("answers")).unwrap_or_default();
+    let status = world.status_of(1);
+    let is_right = match status.as_str() {
+        "completed" => answers.ends_with("1\n"),
+        "failed" | "waiting" => true,
+        _ => false,
+    };
+    let is_left = world.state.join("run/1/away").exists();
+    if is_right && !is_left { Vec::new() } else { vec![format!("{status}, answers {answers:?}, away {is_left}")] }
 }
 
 /// Task 1 has written two lines, and task 2 is to wait for them and for a third one, which never comes.

@@ -20,7 +20,7 @@ use crate::app::processes::stopped_supervisor;
 use crate::app::queue::wait;
 use crate::app::queue::wait::has_waiting_dispatcher;
 use crate::app::sandboxes::Sandboxes;
-use crate::app::steps::wait::{as_seen, is_resume_ready};
+use crate::app::steps::wait::{as_seen, is_resume_ready, lanes_wanted};
 use crate::app::{App, AppError};
 use crate::model::evidence::Reason;
 use crate::model::lock::loan::{Lent, lendable, lent};
@@ -208,7 +208,12 @@ impl Reasons<'_> {
             return Ok(Vec::new());
         }
         let situation = self.situation(task)?;
-        let situation = Situation { ahead: 0, newer: None, first_in_lane: Vec::new(), ..situation };
+        let mut situation = Situation { ahead: 0, newer: None, first_in_lane: Vec::new(), ..situation };
+        if let Some(wanted) = lanes_wanted(self.app, task.id) {
+            // A pause does not keep a task from going on that has a process.
+            (situation.paused, situation.has_dispatcher) = (None, true);
+            situation.lanes.retain(|now| wanted.contains(&now.lane));
+        }
         Ok(obstacles(task, &situation).collect())
     }
 
@@ -308,7 +313,8 @@ fn explain_task(app: &App, id: TaskId, reasons: &mut Reasons<'_>) -> Result<Task
         let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
         let lanes = reasons.lanes_now(&task)?;
         let cycle = cycle_of(app, id)?.map(|members| Obstacle::Cycle { members });
-        let obstacles = cycle.into_iter().chain(standstill(app, &task)?).collect();
+        let ready = reasons.of_resumed(&task)?;
+        let obstacles = cycle.into_iter().chain(standstill(app, &task)?).chain(ready).collect();
         return Ok(TaskWhy { task: as_seen(app, task), obstacles, lanes, supervisor });
     }
     let situation = reasons.situation(&task)?;

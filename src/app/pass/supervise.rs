@@ -5,7 +5,7 @@ use super::candidates::payer_of;
 use super::wake::wake_dependents;
 use crate::app::config_reload::{follow_config, follow_control, lock_timeouts};
 use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
-use crate::app::loans::see_to_loans;
+use crate::app::loans::{end_of_await, see_to_loans};
 use crate::app::pass::{Hand, pass_with};
 use crate::app::steps::waiting::look_at_taken;
 use crate::app::{App, AppError, capacity, config_reload, pass};
@@ -82,6 +82,18 @@ fn see_to(
     let timeout_ms = lock_timeouts(app);
     // The claim was made by another process, which knew the rules.
     let cpu_plan = |lane: &LaneName| follow_control(app).ok().and_then(|()| capacity::cpu_plan(app, lane));
+    let wants = |task: &Task, lanes: &[LaneName]| {
+        // By rules that do not read the last ones hold.
+        let _ = follow_control(app);
+        let mut request = pass::request(app, task);
+        request.needs.retain(|need| lanes.contains(&need.lane));
+        request
+    };
+    let waiters = |id: TaskId, in_any_case: bool| {
+        let mut ends = see_to_loans(app, id, in_any_case);
+        ends.extend(end_of_await(app, id).unwrap_or_default());
+        ends
+    };
     let site = app.site();
     let mut around = Surroundings {
         site: &site,
@@ -92,7 +104,8 @@ fn see_to(
         logs_max_bytes: config_reload::config(app).logs_max_bytes,
         cgroups: config_reload::config(app).cgroups,
         pass: &mut pass,
-        loans: &|id, in_any_case| see_to_loans(app, id, in_any_case),
+        wants: &wants,
+        loans: &waiters,
         told_to_end: is_told_to_end,
         is_told_to_end: false,
     };

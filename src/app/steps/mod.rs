@@ -1,5 +1,6 @@
 //! What a task remembers between its starts: variables, signs of progress, finished steps, and mail.
 
+mod away;
 pub(crate) mod came;
 pub mod finish;
 mod known;

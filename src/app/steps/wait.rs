@@ -1,5 +1,7 @@
-//! `await`: a process of a task blocks until an event comes, or its time runs out. The task keeps its lanes meanwhile.
+//! `await`: a process of a task blocks until an event comes, or its time runs out. Its supervisor gives slots to others meanwhile,
+//! and the process returns when the task has them again.
 
+use super::away::{come_back, leave};
 use super::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
 use super::vars::take_in_vars;
 use super::waiting::{is_kept_in_wait, lanes_kept};
@@ -96,8 +98,18 @@ struct Going<'a> {
 
 /// The task as it is seen: one of which a process waits for an event is `waiting`.
 pub(crate) fn as_seen(app: &App, task: Task) -> Task {
-    let waits = task.status() == Status::Running && matches!(app.store.open_wait(task.id), Ok(Some(_)));
+    let waits = task.status() == Status::Running
+        && (matches!(app.store.open_wait(task.id), Ok(Some(_))) || lanes_wanted(app, task.id).is_some());
     if waits { Task { state: TaskState::Waiting(None), ..task } } else { task }
+}
+
+/// The lanes that a running task has given up for a wait that is over.
+pub(crate) fn lanes_wanted(app: &App, id: TaskId) -> Option<Vec<LaneName>> {
+    if !app.store.has_waiter(id).is_ok_and(|has| has) {
+        return None;
+    }
+    let waits = app.store.waits(id).ok().filter(|waits| waits.open.is_none())?;
+    app.run_dir.away(id, u32::try_from(waits.start).ok()?).ok().flatten()
 }
 
 /// The wait in which a task stands, with a process that waits or without.
@@ -112,7 +124,7 @@ pub fn open_wait(app: &App, id: TaskId) -> Result<Option<OpenWait>, AppError> {
 /// Whether a task has what it waited for, and waits for its lanes (X16).
 pub fn is_resume_ready(app: &App, id: TaskId) -> Result<bool, AppError> {
     if !app.store.stands_waiting(id)? {
-        return Ok(false);
+        return Ok(lanes_wanted(app, id).is_some());
     }
     // What does not read ends the task, and keeps no list from being shown.
     Ok(app.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
@@ -175,7 +187,7 @@ pub fn await_event(app: &App, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> R
     let reader = open.output.as_ref().map(OutputReader::new).transpose().map_err(AppError::usage)?;
     let mut going = Going { task, order, waiter, waits, open, wait, got: Vec::new(), reader, seen: None };
     enter(app, &mut going, say)?;
-    go_on(app, &mut going, say)
+    go_on(app, going, say)
 }
 
 /// The wait that stands open since an earlier start, or a new one.
@@ -231,14 +243,23 @@ fn enter(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), 
     Ok(())
 }
 
-fn go_on(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
+fn go_on(app: &App, mut going: Going, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
     let id = going.task.id;
     let mut changes = app.store.watch_mail(id);
     let mut lent = Vec::new();
     let used: Vec<u64> = going.waits.done.iter().flat_map(|done| done.mail.iter().copied()).collect();
     let mut seen = used;
+    let keeps_all = going.task.all_lanes().iter().all(|lane| is_kept_in_wait(app, lane));
+    if !keeps_all && !going.order.ends_run && going.order.kind != WaitKind::Agent {
+        // The supervisor gives up what the wait does not keep. This process ends when the task has that again.
+        app.host.procs.catch_ends();
+        wake_supervisor(app, id)?;
+    }
     loop {
         heed_signals(app, &mut lent)?;
+        if let Some(signal) = app.host.procs.asked_to_end() {
+            return Err(leave(app, (id, going.waits.start), signal, going.waiter)?);
+        }
         if !app.run_dir.is_supervised(id)? {
             // Recovery ends this run, and takes the wait over as it stands.
             app.host.sleep(ORPHAN_PAUSE);
@@ -251,27 +272,28 @@ fn go_on(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<Wait
             seen.push(number);
             let Some(mail) = app.store.mail(id, number)? else { continue };
             let event = if is_meant(&mail, &going.open) { WaitEvent::Match } else { WaitEvent::Other };
-            step_wait(app, going, event, Some(mail), say)?;
+            step_wait(app, &mut going, event, Some(mail), say)?;
         }
-        let pause = look_at_output(app, going, say)?;
+        let pause = look_at_output(app, &mut going, say)?;
         let until = Timestamp::parse(&going.open.until).unwrap_or(Timestamp::FIRST);
         let left = until.ms_since(app.host.now());
         if going.wait.phase == Phase::Waiting && left <= 0 {
             if next(going.wait, WaitEvent::TimeUp).is_some_and(|(after, _)| after.phase != Phase::Waiting) {
                 end_loans(app, std::mem::take(&mut lent), false, None)?;
             }
-            step_wait(app, going, WaitEvent::TimeUp, None, say)?;
+            step_wait(app, &mut going, WaitEvent::TimeUp, None, say)?;
         }
         match going.wait.phase {
             Phase::Waiting => {}
             phase => {
                 let left = u64::try_from(left).unwrap_or(0);
                 end_loans(app, lent, true, Some(app.host.boot_ms().saturating_add(left)))?;
-                return Ok(ended(app, going, phase));
+                come_back(app, id, going.waits.start, say)?;
+                return Ok(ended(app, &going, phase));
             }
         }
         if going.order.ends_run {
-            return end_run(app, going);
+            return end_run(app, &mut going);
         }
         if [WaitKind::Agent, WaitKind::Output].contains(&going.order.kind) {
             // A task that waits for its children lends them its lanes.

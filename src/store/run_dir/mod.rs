@@ -1,6 +1,7 @@
 //! `run/<id>/`: what is local to the host on which a task runs. The lock of its supervisor, the lock of its tree, and what else only
 //! the supervisor writes there. A store that several hosts share has none of this.
 
+mod away;
 pub(crate) mod group;
 pub(crate) mod log_notes;
 pub(crate) mod shortage;

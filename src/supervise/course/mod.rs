@@ -1,5 +1,7 @@
-//! The steps of a task as its supervisor sees them: what the next run is told, and what came of the last one.
+//! A run of a task as its supervisor sees it: what it is told, what is kept while it runs, and what came of it.
 
+pub(super) mod away;
+pub(super) mod care;
 pub(super) mod subject;
 pub(super) mod wait;
 

@@ -33,6 +33,6 @@ pub(in crate::supervise) fn or_wait(site: &Site, task: &Task, happened: Happened
 }
 
 /// Whether a lane is kept: as its rule was when the wait began, else by its kind (X3).
-fn is_kept(open: &OpenWait, lane: &LaneName) -> bool {
+pub(super) fn is_kept(open: &OpenWait, lane: &LaneName) -> bool {
     open.keep.as_ref().map_or(lane.is_key_lane(), |kept| kept.contains(&lane.to_string()))
 }

@@ -111,7 +111,7 @@ impl Checker {
     fn check_events(&mut self, world: &World) {
         let events = world.events();
         let parents = borrowers(&events);
-        let most = most_at_once(&intervals(&events), &parents);
+        let most = most_at_once(&slot_intervals(&events), &parents);
         if self.slots.is_some_and(|slots| most > slots) {
             self.complain(format!("{most} tasks ran at once"));
         }
@@ -213,16 +213,28 @@ pub fn places(state: &Path) -> BTreeMap<u64, Vec<String>> {
 
 /// The intervals in which the commands of each user ran or were paused: begin and end in milliseconds since the boot,
 /// and the task.
-pub fn intervals(events: &[serde_json::Value]) -> BTreeMap<String, Vec<(u64, u64, String)>> {
-    const ENDS: [&str; 5] = ["ended", "recovered", "released", "finished", "requeued"];
+pub fn intervals(events: &[serde_json::Value]) -> Spans {
+    spans(events, &["started"], &ENDS)
+}
+
+/// Those in which they had their slot of `global`: a task that waits gives it up.
+fn slot_intervals(events: &[serde_json::Value]) -> Spans {
+    spans(events, &["started", "took_again"], &[&ENDS[..], &["gave_up"]].concat())
+}
+
+type Spans = BTreeMap<String, Vec<(u64, u64, String)>>;
+
+const ENDS: [&str; 5] = ["ended", "recovered", "released", "finished", "requeued"];
+
+fn spans(events: &[serde_json::Value], begins: &[&str], ends: &[&str]) -> Spans {
     let mut spans: BTreeMap<String, Vec<(u64, u64, String)>> = BTreeMap::new();
     let mut open: BTreeMap<String, (String, u64)> = BTreeMap::new();
     for event in events {
         let (Some(name), Some(task)) = (event["event"].as_str(), event["task"].as_str()) else { continue };
         let Some(at) = event["boot_ms"].as_u64() else { continue };
-        if name == "started" {
+        if begins.contains(&name) {
             open.insert(task.to_owned(), (event["user"].as_str().unwrap_or_default().to_owned(), at));
-        } else if ENDS.contains(&name)
+        } else if ends.contains(&name)
             && let Some((user, begin)) = open.remove(task)
         {
             spans.entry(user).or_default().push((begin, at, task.to_owned()));

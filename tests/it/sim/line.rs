@@ -21,7 +21,7 @@ fn waiter(env: &Env, lanes: &[&str], grants: &AtomicU64, must_be_soon: bool) {
     let needs: Vec<LaneNeed> =
         lanes.iter().map(|lane| LaneNeed::new(LaneName::parse(lane).expect("a lane"), 1, TIMEOUT_MS)).collect();
     let sandbox = || SandboxId::parse("0123456789abcdef");
-    let mut in_line = InLine::waiting(has_turn, &sandbox);
+    let mut in_line = InLine::waiting(has_turn, sandbox);
     let begin = env.clock().boot_ms();
     for _ in 0..MOST_TRIES {
         let request = Request { needs: needs.clone(), ..request(env, "p", LockKind::Process) };

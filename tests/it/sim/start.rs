@@ -41,6 +41,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
             config: None,
             timeout_ms: &|_| 3_600_000,
             cpu_plan: &|_| None,
+            wants: &|_, _| panic!("nothing is given up here"),
             subject: &|_| Err("there is no work tree".to_owned()),
             logs_max_bytes: 0,
             cgroups: luzia::model::Cgroups::Auto,

@@ -93,7 +93,7 @@ pub(crate) fn acquire_waiting(
     log: &mut Vec<String>,
 ) -> Result<Waited, AppError> {
     let sandbox = || -> Option<SandboxId> { Some(own_context(app).0.id().clone()) };
-    let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, &sandbox) };
+    let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, sandbox) };
     let in_line = in_line.shown_as(&request.who);
     let begin_ms = app.host.boot_ms();
     let mut wait = Wait {

@@ -101,11 +101,11 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
             text +=
                 &format!("{} is over: {} at {}, {}\n", task.id, task.status(), outcome.completed_at, outcome.summary);
         }
-        (_, None, Some(_)) if !why.obstacles.is_empty() => text += &format!("{} waits:\n", task.id),
-        (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
-        (Status::Waiting, None, None) if is_resume_ready(app, task.id)? => {
+        (Status::Waiting, None, _) if is_resume_ready(app, task.id)? => {
             text += &format!("{} has what it waited for, and waits for its lanes:\n", task.id);
         }
+        (_, None, Some(_)) if !why.obstacles.is_empty() => text += &format!("{} waits:\n", task.id),
+        (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
         (Status::Waiting, None, None) => text += &format!("{} waits for an event, and has no process\n", task.id),
         (status, None, None) => text += &format!("{} is {status}\n", task.id),
     }

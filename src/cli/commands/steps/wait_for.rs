@@ -101,9 +101,10 @@ Notes:
   than 64 KiB comes by the file LUZIA_VAR_<name>_FILE; when all have more than 2 MiB as JSON, the largest new ones are only
   printed (luzia-set(1)). In a script pass the code on, else a time that ran out is ignored:
   answer=$(luzia await response) || exit $?
-  The task is `waiting` meanwhile. It keeps all its lanes, and its --timeout goes on. With --park its processes end and it keeps
-  only the lanes whose rule says so (by default its user, threads and sessions: luzia lanes set LANE --hold). What it held of the
-  others it takes again before its command is started again, ahead of new work; until they are free it is `resume_ready`.
+  The task is `waiting` meanwhile, and its --timeout goes on. It keeps the lanes whose rule says so (by default its user, threads
+  and sessions: luzia lanes set LANE --hold) and those that gave it a value or a share of processors. Others may have its slots of
+  the rest. The task takes them again before await returns, ahead of new work; until they are free it is `resume_ready`. A task
+  that waits for a child keeps all lanes for it. With --park its processes end, and its command is started again.
   When the task is started again, awaits that were over return at once with what they got, and the open one keeps its end. An
   await is known by --name, else by the step around it, its own arguments, and how many equal ones came before it in this start.
   Two equal ones of which one is under an `if` cannot be told apart: give each a --name. A name has one await in a start.

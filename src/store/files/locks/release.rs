@@ -3,7 +3,7 @@
 
 use crate::model::evidence::{Judge, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
-use crate::model::lock::Grant;
+use crate::model::lock::{Grant, loan};
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
 use crate::os::Entry;
 use crate::store::FileStore;
@@ -181,6 +181,22 @@ impl FileStore {
             }
         }
         Ok(released)
+    }
+
+    /// Gives up the slots of a lane that a waiting task holds, all or none. None where one of them is lent or borrowed: its other
+    /// holder would be left without it. The caller holds the task's `supervisor.lock`.
+    pub fn give_up_lane(&self, task: TaskId, lane: &LaneName, known: &[Grant]) -> Result<bool> {
+        let mut guards = self.enter_patiently(lane)?;
+        let held = self.slots_of(task, lane, known, &mut None)?;
+        let occupied = self.occupied_slots(&lane.stem())?;
+        let is_lent = |slot: u32| occupied.iter().any(|other| *other != slot && loan::root(*other) == loan::root(slot));
+        if held.iter().any(|held| loan::is_loan(held.slot) || is_lent(held.slot)) {
+            return Ok(false);
+        }
+        for Held { slot, .. } in held {
+            self.free_lock(&mut guards, lane, slot, FreedBy::Task)?;
+        }
+        Ok(true)
     }
 
     /// Releases every lock that a task holds, in whichever lane, for a task whose record does not read. The caller holds the

@@ -66,7 +66,7 @@ fn before(path: &str) -> String {
 }
 
 impl FileStore {
-    /// Takes the lock of a task's folder, which is made where it is missing.
+    /// Takes the lock of a task's folder, which is made where it is missing. As long as it lasts nobody begins or closes a wait.
     pub(crate) fn lock_steps(&self, id: TaskId) -> Result<Locked> {
         let path = layout::step_file(id, "lock");
         self.make_dir(layout::STEPS)?;

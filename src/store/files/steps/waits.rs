@@ -216,12 +216,29 @@ impl FileStore {
 
     /// The wait in which a process of a task stands now. A task that never waited costs one open.
     pub fn open_wait(&self, id: TaskId) -> Result<Option<OpenWait>> {
-        let path = layout::step_file(id, LOCK);
-        let Some(mut lock) = self.open(&path, Open::ReadOnly)? else { return Ok(None) };
-        if lock.try_lock(true).map_err(StoreError::io("lock", &path))? {
+        if !self.has_waiter(id)? {
             return Ok(None);
         }
         Ok(self.waits(id).map(|waits| waits.open).unwrap_or_default())
+    }
+
+    /// Whether a process of a task waits, or has waited and returns just now.
+    pub fn has_waiter(&self, id: TaskId) -> Result<bool> {
+        let path = layout::step_file(id, LOCK);
+        let Some(mut lock) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
+        lock.try_lock(true).map(|is_free| !is_free).map_err(StoreError::io("lock", &path))
+    }
+
+    /// Device and inode of the file that a process which waits has locked, where there is one.
+    pub fn waiter_file(&self, id: TaskId) -> Result<Option<(u64, u64)>> {
+        Ok(self.meta(&layout::step_file(id, LOCK))?.map(|meta| meta.ident))
+    }
+
+    /// Ends the right of a process that waits no more. From then on nobody gives up lanes for its wait.
+    pub fn leave_wait(&self, waiter: Waiter) -> Result<()> {
+        let id = waiter.id;
+        drop(waiter);
+        self.lock_steps(id).map(drop)
     }
 
     /// The wait that was open in a start of a task.

@@ -13,7 +13,7 @@ pub struct InLine<'a> {
     /// How it asks.
     pub(in crate::store) asker: Asker,
     /// The sandbox of the waiter or of the task.
-    pub(in crate::store) sandbox: &'a dyn Fn() -> Option<SandboxId>,
+    pub(in crate::store) sandbox: Box<dyn Fn() -> Option<SandboxId> + 'a>,
     /// What others see of the waiter beside its process.
     pub(in crate::store) note: String,
     pub(in crate::store) place: Option<Place>,
@@ -25,23 +25,23 @@ pub struct InLine<'a> {
 
 impl<'a> InLine<'a> {
     /// Of somebody who waits, and takes a place in the line when the lane cannot be had at once.
-    pub fn waiting(turn: LineJudge, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
+    pub fn waiting(turn: LineJudge, sandbox: impl Fn() -> Option<SandboxId> + 'a) -> Self {
         Self::of(turn, Asker::Newcomer, sandbox)
     }
 
     /// Of somebody who does not wait.
     pub fn once(turn: LineJudge) -> Self {
-        Self::of(turn, Asker::Once, &|| None)
+        Self::of(turn, Asker::Once, || None)
     }
 
     /// Of a dispatcher, for a task that was queued in a sandbox.
-    pub(crate) fn of_task(turn: LineJudge, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
+    pub(crate) fn of_task(turn: LineJudge, sandbox: impl Fn() -> Option<SandboxId> + 'a) -> Self {
         Self::of(turn, Asker::Task, sandbox)
     }
 
-    fn of(turn: LineJudge, asker: Asker, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
+    fn of(turn: LineJudge, asker: Asker, sandbox: impl Fn() -> Option<SandboxId> + 'a) -> Self {
         let note = note(None, None);
-        Self { turn, asker, sandbox, note, place: None, left: None, cannot_stand: false }
+        Self { turn, asker, sandbox: Box::new(sandbox), note, place: None, left: None, cannot_stand: false }
     }
 
     /// Adds what others see of the waiter.

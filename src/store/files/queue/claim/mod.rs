@@ -113,8 +113,10 @@ impl FileStore {
             return Ok((Claim::Refused(Box::new(task)), Some(lock)));
         }
         let sandbox = || task.sandbox.as_ref().map(|sandbox| sandbox.id().clone());
-        let mut in_line = InLine::of_task(judges.turn, &sandbox);
-        let (grants, broken) = match self.acquire_in_line(&request(&task), judges.lock, &mut in_line)? {
+        let mut in_line = InLine::of_task(judges.turn, sandbox);
+        let answer = self.acquire_in_line(&request(&task), judges.lock, &mut in_line)?;
+        drop(in_line);
+        let (grants, broken) = match answer {
             Acquired::Granted { grants, broken, .. } => (grants, broken),
             Acquired::Held(view) => return Ok((Claim::Held(Box::new(task), view), Some(lock))),
             Acquired::Limited { lane, until } => return Ok((Claim::Limited { lane, until }, Some(lock))),

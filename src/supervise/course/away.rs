@@ -1,0 +1,153 @@
+//! The slots that others may have while a process of the task blocks in `await` (X3): those of capacity lanes set to `release` that
+//! are only a number. The order is what keeps a command from working without its slot: `run/<id>/away` says that they go, they
+//! go; and back: they are there, the mark goes, the process that waits returns. A process that waits and is killed leaves a tree
+//! that the supervisor stops until the slots are back.
+
+use super::wait::is_kept;
+use crate::model::lock::Grant;
+use crate::model::{LaneName, Task, TaskId};
+use crate::policy::line::has_turn;
+use crate::policy::staleness::judge;
+use crate::policy::steps::waits::WaitKind;
+use crate::store::{Acquired, Event, InLine, OpenWait, Request, Site, StoreError};
+use crate::supervise::keep::Keeper;
+use serde_json::json;
+use std::time::Duration;
+
+/// How often a supervisor looks whether it is called to slots that it waits for, and how often it asks for them without a call.
+pub(in crate::supervise) const LOOK: Duration = Duration::from_millis(50);
+const ASK_MS: u64 = 1000;
+/// How long it listens for a call: nobody watches the command meanwhile.
+const LISTEN: Duration = Duration::from_millis(1);
+
+/// The request for some lanes of a task.
+pub type Wants<'a> = &'a dyn Fn(&Task, &[LaneName]) -> Request;
+
+/// The slots that a task has given up.
+pub(in crate::supervise) struct Away {
+    lanes: Vec<LaneName>,
+    /// Its place in a line, while it wants them back.
+    in_line: Option<InLine<'static>>,
+    asked_ms: u64,
+}
+
+/// What came of a try to take slots back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::supervise) enum Back {
+    /// The task has them.
+    Has,
+    Waits,
+    /// A dead task is in the way, which a pass recovers.
+    NeedsPass,
+}
+
+/// Whether a task that waits lends its lanes to a child meanwhile.
+fn lends(site: &Site, id: TaskId, open: &OpenWait) -> bool {
+    let is_child = |task: u64| matches!(site.store.find(TaskId(task)), Ok(Some((_, task))) if task.parent == Some(id));
+    match WaitKind::parse(&open.kind) {
+        Some(WaitKind::Agent) => true,
+        _ => open.output.as_ref().is_some_and(|watch| is_child(watch.task)),
+    }
+}
+
+/// The lanes that a task gives up for a wait. A value stands in the environment of the command, a share of processors in its affinity.
+fn goes(task: &Task, open: &OpenWait, grants: &[Grant]) -> Vec<LaneName> {
+    let is_number = |lane: &LaneName| {
+        let mut own = grants.iter().filter(|grant| grant.lane == *lane).peekable();
+        own.peek().is_some() && own.all(|grant| grant.value.is_none() && !grant.has_share)
+    };
+    let may_go = |lane: &LaneName| !lane.is_key_lane() && !is_kept(open, lane) && is_number(lane);
+    task.all_lanes().into_iter().filter(may_go).collect()
+}
+
+impl Away {
+    /// Gives up what a task does without while one of its processes waits; `None` where that is nothing.
+    pub(in crate::supervise) fn begin(
+        site: &Site,
+        task: &Task,
+        keeper: &mut Keeper,
+    ) -> Result<Option<Self>, StoreError> {
+        // The process that waits closes its wait under this lock before it looks for the mark.
+        let locked = site.store.lock_steps(task.id)?;
+        let open = site.store.open_in(task.id, task.starts).filter(|open| !open.ends_run);
+        let Some(open) = open.filter(|open| !lends(site, task.id, open)) else { return Ok(None) };
+        let grants = keeper.grants().to_vec();
+        let mut lanes = goes(task, &open, &grants);
+        if lanes.is_empty() || !site.store.has_waiter(task.id)? {
+            return Ok(None);
+        }
+        site.run_dir.note_away(task.id, task.starts, &lanes)?;
+        site.store.note(&Event::of("gave_up", task).in_lane_of(task).with(json!({ "lanes": names(&lanes) })));
+        keeper.let_go(&lanes);
+        for lane in lanes.clone().into_iter().rev() {
+            // After an error some slots of the lane may be gone: it counts as given up.
+            if matches!(site.store.give_up_lane(task.id, &lane, &grants), Ok(false)) {
+                lanes.retain(|other| *other != lane);
+                keeper.take_on(grants.iter().filter(|grant| grant.lane == lane).cloned().collect());
+            }
+        }
+        if lanes.is_empty() {
+            site.run_dir.end_away(task.id)?;
+            return Ok(None);
+        }
+        // Where this fails the mark names a lane too many.
+        let _ = site.run_dir.note_away(task.id, task.starts, &lanes);
+        drop(locked);
+        Ok(Some(Self { lanes, in_line: None, asked_ms: 0 }))
+    }
+
+    pub(in crate::supervise) fn is_wanted(&self) -> bool {
+        self.in_line.is_some()
+    }
+
+    /// The task waits again, in another process: its place in the line is given up.
+    pub(in crate::supervise) fn stay(&mut self, site: &Site) {
+        if let Some(mut in_line) = self.in_line.take() {
+            site.store.leave_line(&mut in_line);
+        }
+    }
+
+    /// The task is to go on: it wants its slots.
+    pub(in crate::supervise) fn want_back(&mut self, task: &Task) {
+        if self.in_line.is_none() {
+            // Tasks of this sandbox give way to it: its supervisor makes a pass for them.
+            let sandbox = task.sandbox.as_ref().map(|sandbox| sandbox.id().clone());
+            (self.in_line, self.asked_ms) = (Some(InLine::waiting(has_turn, move || sandbox.clone())), 0);
+        }
+    }
+
+    /// Tries to take all of them, or none, when it is called or has not asked for long.
+    pub(in crate::supervise) fn take_back(
+        &mut self,
+        site: &Site,
+        wants: Wants<'_>,
+        task: &Task,
+        keeper: &mut Keeper,
+    ) -> Back {
+        let Some(in_line) = &mut self.in_line else { return Back::Waits };
+        let now = site.host.boot_ms();
+        let is_called = self.asked_ms != 0 && site.store.wait_in_line(in_line, LISTEN, LISTEN) == Some(true);
+        if !is_called && self.asked_ms != 0 && now.saturating_sub(self.asked_ms) < ASK_MS {
+            return Back::Waits;
+        }
+        self.asked_ms = now.max(1);
+        match site.store.acquire_in_line(&wants(task, &self.lanes), judge, in_line) {
+            Ok(Acquired::Granted { .. } | Acquired::Refreshed(_)) => {}
+            Ok(Acquired::NeedsRecovery(_)) => return Back::NeedsPass,
+            Ok(_) | Err(_) => return Back::Waits,
+        }
+        // What cannot be read or removed now is tried again: the process that waits does not return before.
+        let Ok(grants) = site.store.adopt(task.id, &self.lanes) else { return Back::Waits };
+        if site.run_dir.end_away(task.id).is_err() {
+            return Back::Waits;
+        }
+        site.store.leave_line(in_line);
+        keeper.take_on(grants);
+        site.store.note(&Event::of("took_again", task).in_lane_of(task).with(json!({ "lanes": names(&self.lanes) })));
+        Back::Has
+    }
+}
+
+fn names(lanes: &[LaneName]) -> Vec<String> {
+    lanes.iter().map(ToString::to_string).collect()
+}

@@ -4,7 +4,7 @@
 use super::terms::slots::check_slots;
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
 use crate::app::queue::enqueue::{Accepted, NewTask};
-use crate::app::queue::terms::check_inherit;
+use crate::app::queue::terms::{check_inherit, reuse};
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code, Kind, config_reload, processes, shell_word};
 use crate::model::config::EVERY_PROJECT;
@@ -188,6 +188,7 @@ pub fn notes_on(app: &App, accepted: &[(&NewTask, &Accepted)]) -> Vec<String> {
             notes.push(format!("{option} stands behind the command word, so the command gets it"));
         }
     }
+    notes.extend(accepted.iter().filter_map(|(new, one)| reuse::note(new, one)));
     let named = accepted.iter().filter(|(new, _)| new.user.is_some());
     let strangers = new_users(app, named.map(|(_, one)| &one.task.user));
     notes.extend(strangers.notes());
@@ -275,6 +276,6 @@ fn without_code(message: &str) -> String {
     message.split(" (os error").next().unwrap_or(message).to_owned()
 }
 
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(80).collect::<String>().escape_debug().to_string()
 }

@@ -88,7 +88,7 @@ pub struct TermOptions {
     #[arg(long, value_name = "NAME")]
     pub channel: Option<String>,
 
-    /// Begin with the variables of the newest completed task of this goal; `goal` stands for the value of --goal
+    /// Begin with the variables of the newest completed task of this user and this goal; `goal` stands for the value of --goal
     #[arg(long, value_name = "GOAL", allow_hyphen_values = true)]
     pub reuse: Option<String>,
 }

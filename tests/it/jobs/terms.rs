@@ -29,8 +29,15 @@ fn a_task_goes_on_from_the_variables_of_the_last_of_its_goal() {
     assert!(place.show(&first).get("reuses").is_none());
     assert_eq!(place.ok(&["logs", &first, "--stdout"]).out, "<>\n");
     // Another user's variables are that user's.
-    let foreign = place.enqueue(&["-u", "b", "--reuse", "report", "--", "true"]);
-    assert!(place.show(&foreign).get("reuses").is_none());
+    let foreign = place.ok(&["enqueue", "-u", "b", "--reuse", "report", "--", "true"]);
+    assert!(
+        foreign.err.contains("begins without variables: no task of user \"b\" with the goal \"report\""),
+        "{}",
+        foreign.err
+    );
+    assert!(place.show(foreign.out.trim()).get("reuses").is_none());
+    let own = place.ok(&["enqueue", "-u", "a", "--goal", "report", "--reuse", "goal", "--", "true"]);
+    assert!(own.err.contains(&format!("begins with the variables of {named}")), "{}", own.err);
     assert_eq!(place.show(&old)["vars"]["old"], "yes");
 }
 

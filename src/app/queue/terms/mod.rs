@@ -4,7 +4,7 @@ pub mod dependencies;
 pub(crate) mod env;
 mod groups;
 pub mod moments;
-mod reuse;
+pub(super) mod reuse;
 pub mod ruled;
 pub(super) mod slots;
 mod subject;

@@ -1,6 +1,7 @@
 //! `--reuse`: a task goes on from what the last one of its goal had noted (S2.F3).
 
-use crate::app::queue::enqueue::NewTask;
+use crate::app::queue::doors::shown;
+use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::{App, AppError};
 use crate::model::{Status, Task, Timestamp};
 
@@ -28,6 +29,21 @@ pub(super) fn reuse(app: &App, task: &mut Task, new: &NewTask) -> Result<(), App
         Ok::<(), AppError>(())
     })?;
     Ok(())
+}
+
+/// Whose variables an accepted task begins with, in words.
+pub(in crate::app::queue) fn note(new: &NewTask, accepted: &Accepted) -> Option<String> {
+    let Accepted { task, created: true } = accepted else { return None };
+    let goal = goal_of(new.terms.reuse.as_deref()?, new.goal.as_deref()).ok()?;
+    Some(match task.terms.reuses {
+        Some(other) => format!("{} begins with the variables of {other}", task.id),
+        None => format!(
+            "{} begins without variables: no task of user \"{}\" with the goal \"{}\" has completed",
+            task.id,
+            task.user,
+            shown(&goal)
+        ),
+    })
 }
 
 /// The goal that is meant.

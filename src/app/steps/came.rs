@@ -7,7 +7,7 @@ use crate::store::{Mail, OpenWait, OutputEnd, Vars, var_text};
 use serde_json::{Value, json};
 
 /// The most bytes of the results of children in one variable; what marks the others as left out comes on top.
-const MOST_RESULTS_BYTES: usize = 56 * 1024;
+const MOST_RESULTS_BYTES: usize = 1024 * 1024;
 
 /// A wait that is open, as its table sees it.
 pub(crate) fn as_wait(open: &OpenWait) -> Wait {

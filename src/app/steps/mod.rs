@@ -2,6 +2,7 @@
 
 mod away;
 pub(crate) mod came;
+pub mod child;
 pub mod finish;
 mod known;
 mod late;

@@ -148,6 +148,16 @@ pub fn wait_why(app: &App, id: TaskId) -> Result<Option<(OpenWait, Vec<Mail>)>, 
 
 /// Waits for an event, or for output of another task, inside a task.
 pub fn await_event(app: &App, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
+    await_within(app, order, order.time_ms.max(1), say)
+}
+
+/// Like `await_event`, where another process of the task may wait for no longer than so many milliseconds.
+pub(super) fn await_within(
+    app: &App,
+    order: &WaitOrder,
+    ms: u64,
+    say: &mut dyn FnMut(&str),
+) -> Result<WaitEnd, AppError> {
     let id = own_task(app, "luzia await response")?;
     let task = unfinished(app, id)?;
     let start = app.store.started(id)?.flatten().map(|started| u64::from(started.start));
@@ -158,7 +168,7 @@ pub fn await_event(app: &App, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> R
     if let Some(output) = &order.output {
         check_output(app, output, Some(id))?;
     }
-    let waiter = app.store.begin_wait_within(id, order.time_ms.max(1)).map_err(|error| waits_already(id, error))?;
+    let waiter = app.store.begin_wait_within(id, ms).map_err(|error| waits_already(id, error))?;
     let mut waits = app.store.waits(id)?;
     if tell_lost(app, &task, &mut waits) {
         app.store.write_waits(&waiter, &waits)?;

@@ -110,6 +110,61 @@ fn a_parent_gets_the_variables_of_its_child() {
 }
 
 #[test]
+fn enqueue_with_wait_inside_a_task_waits_as_await_agent_does() {
+    // S1.22, S1.24
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let gate = place.gate("go");
+    let child = format!("echo up >$PLACE/up; read _ <{gate}; \"$LUZIA\" set found=3; \"$LUZIA\" finish --summary done");
+    let script =
+        format!("\"$LUZIA\" enqueue --wait -- sh -ec '{child}'; echo \"code $?, found $(\"$LUZIA\" get found)\"");
+    let parent = place.enqueue(&["-u", "p", "--", "sh", "-c", &script]);
+    place.ok(&["dispatch", "--once"]);
+    place.until_file("up");
+    let shown = place.show(&parent);
+    assert_eq!(
+        (&shown["status"], &shown["waiting_for"], &shown["waitingFor"]),
+        (&json!("waiting"), &json!("agent"), &json!("agent"))
+    );
+    assert!(place.ok(&["explain", &parent]).out.contains("task_2"));
+    place.open_gate("go");
+    place.until_status(&parent, "completed");
+    let vars = &place.show(&parent)["vars"];
+    assert_eq!((&vars["found"], &vars["triggeredExecutionId"]), (&json!("3"), &json!(2)), "{vars}");
+    let summary = &vars["childResults"]["task_2"];
+    assert_eq!((&summary["status"], &summary["exit_code"]), (&vars["childExecutionStatus"], &json!(0)), "{vars}");
+    assert!(place.luzia(&["logs", &parent, "--stdout"]).out.ends_with("found 3\n"));
+}
+
+#[test]
+fn two_waits_of_one_task_for_children_do_not_wait_for_each_other() {
+    let place = Place::configured(&json!({ "slots": { "max": 4 } }));
+    let child = |own: &str, other: &str| {
+        format!("echo >{own}; until [ -e {other} ]; do sleep 0.01; done; \"$LUZIA\" set {own}=1")
+    };
+    let wait = |user: &str, text: String| format!("\"$LUZIA\" enqueue -u {user} --wait -- sh -ec '{text}'");
+    let script = format!("{} & {} & wait", wait("one", child("a", "b")), wait("two", child("b", "a")));
+    let parent = place.enqueue(&["-u", "p", "--", "sh", "-ec", &script]);
+    place.ok(&["dispatch", "--drain"]);
+    let vars = &place.show(&parent)["vars"];
+    assert_eq!((&vars["a"], &vars["b"]), (&json!("1"), &json!("1")), "{vars}");
+}
+
+#[test]
+fn a_parent_has_the_results_of_forty_children_of_two_kilobytes_each() {
+    // S2.5
+    let place = Place::configured(&json!({ "slots": { "max": 8 } }));
+    let child = "\"$LUZIA\" finish --data \"\\\"$(head -c 2048 /dev/zero | tr \"\\0\" x)\\\"\"";
+    std::fs::write(place.path("child.sh"), child).unwrap();
+    let script = "for n in $(seq 40); do \"$LUZIA\" enqueue -u k$n -- sh $PLACE/child.sh >/dev/null; done; \"$LUZIA\" await agent >/dev/null";
+    let parent = place.enqueue(&["-u", "p", "--", "sh", "-ec", script]);
+    place.drain();
+    let results = place.show(&parent)["vars"]["childResults"].clone();
+    let whole =
+        results.as_object().unwrap().values().filter(|one| one["data"].as_str().is_some_and(|data| data.len() == 2048));
+    assert_eq!(whole.count(), 40, "{}", place.luzia(&["logs", &parent]).err);
+}
+
+#[test]
 fn the_end_of_a_child_leaves_the_message_of_a_person_alone() {
     // S1.24
     let place = Place::new();

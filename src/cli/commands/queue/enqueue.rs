@@ -14,6 +14,7 @@ use crate::app::queue::terms::moments;
 use crate::app::queue::wait::has_dispatcher;
 use crate::app::queue::{dry_run, wait};
 use crate::app::sandboxes::starts_only_here;
+use crate::app::steps::child::{await_child, take_result};
 use crate::app::{App, AppError, Code, Kind, OnConflict};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::estimate::{estimate_json, estimate_text};
@@ -23,7 +24,7 @@ use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::{has_key, running_json, tell_wait};
 use crate::cli::output::{json, messages};
 use crate::cli::task_request;
-use crate::model::{Status, TaskId};
+use crate::model::{Status, Task};
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
@@ -62,6 +63,8 @@ pub struct EnqueueArgs {
     pub from: Option<String>,
 
     /// Wait until the task has finished, and exit as `luzia wait` does
+    ///
+    /// Inside a task it waits for its child as `luzia await agent` does: it is `waiting`, and has the variables of the child.
     #[arg(long)]
     pub wait: bool,
 
@@ -201,7 +204,7 @@ pub fn run(
     }
     let id = accepted.task.id;
     let _followed = follow(app, &accepted)?;
-    Ok(wait_for_accepted(id, app, console).map_err(|error| after_accepting(app, id, error))?)
+    Ok(wait_for_accepted(&accepted.task, app, console).map_err(|error| after_accepting(app, id, error))?)
 }
 
 /// Tells what would become of a task.
@@ -264,17 +267,26 @@ pub(super) fn refused_at_the_door(mut error: AppError) -> AppError {
     error
 }
 
-fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8, AppError> {
+fn wait_for_accepted(task: &Task, app: &App, console: &mut Console) -> Result<u8, AppError> {
+    let id = task.id;
     refuse_waiting_for(app, &[id], false)?;
     if app.inside.is_none() && !has_dispatcher(app)? {
         let place = if starts_only_here(app)? { " in this sandbox" } else { "" };
         console.hint(&format!("nothing is running that starts tasks; `luzia dispatch`{place} starts it"));
     }
+    let is_told = await_child(app, task, &mut |line| {
+        if !console.is_json() && !console.quiet {
+            console.say(line);
+        }
+    })?;
     let over = wait::wait(app, &[id], false, None, &mut |task| {
         if let Err(error) = tell_wait(app, task, console) {
             console.trouble(&messages::report_of(&error));
         }
     })?;
+    if !is_told {
+        take_result(app, task)?;
+    }
     if let Some(task) = over.first().filter(|_| console.verbose) {
         event_messages(app, task.id, task.created_at)?.iter().for_each(|line| console.log(line));
     }

@@ -1,0 +1,51 @@
+//! `enqueue --wait` inside a task: the task waits for its child as `await agent --match child=ID` does, in the state `waiting`, and has
+//! the variables of what the child said (S1.22).
+
+use super::came::vars_of;
+use super::vars::take_in_vars;
+use super::wait::{WaitOrder, await_within, unused_mail};
+use crate::app::{App, AppError, Code};
+use crate::model::{Task, TaskId};
+use crate::policy::steps::waits::{OnTimeout, WaitKind};
+use crate::store::Mail;
+
+/// No wait for a child lasts longer: ten years, in milliseconds.
+const LONGEST_MS: u64 = 10 * 365 * 24 * 3_600_000;
+
+/// The task around this process, where a task is its child.
+fn parent_here(app: &App, child: &Task) -> Option<TaskId> {
+    app.inside.as_ref().map(|inside| inside.task).filter(|id| child.parent == Some(*id))
+}
+
+/// Waits for a child of the task around this process. False where the task is no child of it, or where another process of the parent
+/// waits: then `take_result` sets the variables later.
+pub fn await_child(app: &App, child: &Task, say: &mut dyn FnMut(&str)) -> Result<bool, AppError> {
+    let Some(parent) = parent_here(app, child) else { return Ok(false) };
+    let order = WaitOrder {
+        name: None,
+        around: None,
+        kind: WaitKind::Agent,
+        event: WaitKind::Agent.event().to_owned(),
+        time_ms: LONGEST_MS,
+        on_timeout: OnTimeout::Continue,
+        timeout_command: None,
+        filter: vec![("child".to_owned(), child.id.to_string())],
+        expect: 1,
+        ends_run: false,
+        output: None,
+    };
+    match await_within(app, &order, 0, &mut |_| say(&format!("luzia: {parent} waits for {}", child.id))) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.0.code, Code::WaitsAlready | Code::TaskNotRunning | Code::TaskOver) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Sets the variables of the end of a child for which no wait stood open.
+pub fn take_result(app: &App, child: &Task) -> Result<(), AppError> {
+    let Some(parent) = parent_here(app, child) else { return Ok(()) };
+    let (Some((_, task)), waits) = (app.find(parent)?, app.store.waits(parent)?) else { return Ok(()) };
+    let is_of = |mail: &Mail| mail.data.get("child").and_then(|name| name.as_str()) == Some(&*child.id.to_string());
+    let mail: Vec<Mail> = unused_mail(app, parent, &waits)?.into_iter().filter(is_of).collect();
+    if mail.is_empty() { Ok(()) } else { take_in_vars(app, &task, vars_of(WaitKind::Agent, &mail, None)) }
+}

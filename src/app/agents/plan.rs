@@ -224,11 +224,16 @@ pub fn commands_of(value: &Value) -> Vec<String> {
     commands.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether a server is the one that setup writes.
-pub fn is_our_server(value: &Value) -> bool {
-    value["command"].as_str().is_some_and(is_luzia)
-        && value["args"] == json!(SERVER_ARGUMENTS)
-        && value.get("env").is_none()
+/// Whether a server is `written` as setup writes it, now or by the name of the program, or with another path of the program.
+pub fn is_our_server(found: &Value, written: &Value) -> bool {
+    if !found.is_object() {
+        return false;
+    }
+    let mut with_ours = found.clone();
+    let has_path = found["command"].as_str().is_some_and(|command| command.starts_with('/'));
+    with_ours["command"] = written["command"].clone();
+    let is_named = found["command"] == SERVER && found["args"] == json!(SERVER_ARGUMENTS) && found.get("env").is_none();
+    is_named || has_path && with_ours == *written
 }
 
 fn collect_commands<'a>(value: &'a Value, found: &mut Vec<&'a str>) {

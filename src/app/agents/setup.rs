@@ -199,7 +199,7 @@ impl Piece {
         match self {
             Self::Default(name, value) => json_text::set_member(text, &[], name, value),
             Self::Server(name, value) => {
-                let is_old = |found: &serde_json::Value| is_our_server(found) && found != value;
+                let is_old = |found: &serde_json::Value| is_our_server(found, value) && found != value;
                 json_text::set_member(
                     &json_text::remove_member(text, &[name], SERVER, &is_old)?,
                     &[name],
@@ -224,7 +224,9 @@ impl Piece {
     fn take_out_of(&self, text: &str) -> Result<String, Broken> {
         match self {
             Self::Default(..) => Ok(text.to_owned()),
-            Self::Server(name, _) => json_text::remove_member(text, &[name], SERVER, &is_our_server),
+            Self::Server(name, value) => {
+                json_text::remove_member(text, &[name], SERVER, &|found| is_our_server(found, value))
+            }
             Self::Text(path, value) => json_text::remove_elements(text, path, &|found| found == value.as_str()),
             Self::Hook(event, _) => json_text::remove_elements(text, &["hooks", event], &is_our_hook),
         }

@@ -170,7 +170,7 @@ fn toml_of_others_stays() {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             assert!(lines.any(|one| one == line), "{line:?} is gone or moved:\n{put}");
         }
-        assert!(put.contains("[mcp_servers.luzia]\ncommand = \"luzia\"\nargs = [\"mcp\"]\n"), "{put}");
+        assert!(put.contains("[mcp_servers.luzia]\ncommand = \"/usr/bin/luzia\"\nargs = [\"mcp\"]\n"), "{put}");
         assert!(put.contains("\"/s/locks\""), "{put}");
         assert_eq!(content.put_into(&put).expect("it reads"), put);
         let taken = content.take_out_of(&put).expect("it reads").unwrap_or_default();

@@ -131,10 +131,13 @@ mod tests {
         }
     }
 
+    /// The priorities and numbers of tasks, by session and first task of the group.
+    type Queues = BTreeMap<(u8, Option<u64>), Vec<(u8, u64)>>;
+
     fn sides() -> impl Strategy<Value = Vec<Side>> {
         let tasks = proptest::collection::vec((0..4u8, proptest::option::weighted(0.3, 0..2u64), 4..7u8), 1..40);
         tasks.prop_map(|tasks| {
-            let mut queues: BTreeMap<(u8, Option<u64>), Vec<(u8, u64)>> = BTreeMap::new();
+            let mut queues = Queues::new();
             let mut firsts: BTreeMap<(u8, u64), u64> = BTreeMap::new();
             for (number, (session, group, priority)) in (1..).zip(tasks) {
                 let first = group.map(|group| *firsts.entry((session, group)).or_insert(number));

@@ -1,7 +1,7 @@
 //! The surroundings of a call: environment variables, the state directory, and the use cases in it.
 
 use super::args::{Command, Globals};
-use super::commands::queue::cron::CronVerb;
+use super::commands::cron::CronVerb;
 use super::configuration::named_config;
 use super::identity::caller_of;
 use crate::app::accounts::Accounts;

@@ -27,12 +27,16 @@ pub fn estimate_text(estimate: Option<&Estimate>, reasons: &[Obstacle]) -> Optio
     }
     let (soon, late) = (rough(*p50_ms), rough(*p90_ms));
     let span = if soon == late { about(*p50_ms) } else { format!("{soon} to {late}") };
-    let noun = if *position == 1 { "task" } else { "tasks" };
-    let told = format!("after {position} {noun} of all users (by the last {samples} runs of the same work)");
+    let after = match position {
+        0 => String::new(),
+        1 => ", after 1 task of all users".to_owned(),
+        more => format!(", after {more} tasks of all users"),
+    };
+    let told = format!("{after} (by the last {samples} runs of the same work)");
     // Nobody knows when somebody starts a dispatcher.
     Some(match reasons.contains(&Obstacle::NoDispatcher) {
-        true => format!("once a dispatcher runs, it starts {span} later, {told}"),
-        false => format!("it starts in {span}, {told}"),
+        true => format!("once a dispatcher runs, it starts {span} later{told}"),
+        false => format!("it starts in {span}{told}"),
     })
 }
 

@@ -4,7 +4,7 @@ use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
 use super::commands::operate::demo::DemoArgs;
 use super::commands::operate::doctor::{DoctorArgs, Surroundings};
 use super::commands::queue::room::{Around, Terminal};
-use super::commands::{locks, look, operate, queue, steps};
+use super::commands::{cron, locks, look, operate, queue, steps};
 use super::configuration::{Loaded, config_of, followed};
 use super::context::{account, app_of, caller, inputs, needs_rules, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
@@ -313,7 +313,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         Command::Resume(args) => queue::pause::resume(args, app, &ask, console),
         Command::Edit(args) => queue::edit::run(args, app, &ask, console),
         Command::Move(args) => queue::move_task::run(args, app, console),
-        Command::Cron(args) => queue::cron::run(args, app, &caller, &read_input, console),
+        Command::Cron(args) => cron::run(args, app, &caller, &read_input, console),
         Command::Lanes(args) => locks::lanes::run(args, app, console),
         Command::Retry(args) => queue::retry::run(args, app, &ask, console),
         Command::List(args) => look::list::run(args, app, console),

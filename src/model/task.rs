@@ -25,7 +25,7 @@ pub use environment::Environment;
 pub use priority::{Priority, Tier};
 pub use state::{EndState, Outcome, Status, TaskState};
 pub use stepwise::{Finish, LastRun, Stepwise};
-pub use terms::{Group, OnInterrupt, Terms, Wanted};
+pub use terms::{DueBoot, Group, OnInterrupt, Terms, Wanted};
 pub use wait::TaskWait;
 
 /// The number of a task, written `task_<n>`; also its sequence, which orders the queue. Never given twice.

@@ -60,4 +60,12 @@ impl Timer {
     pub fn of(alarm: impl Into<Alarm>, at: Timestamp) -> Self {
         Self { at, alarm: alarm.into() }
     }
+
+    /// The task that it is for.
+    pub fn task(&self) -> Option<TaskId> {
+        match &self.alarm {
+            Alarm::Task(id) => Some(*id),
+            Alarm::Schedule(_) => None,
+        }
+    }
 }

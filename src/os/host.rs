@@ -7,6 +7,7 @@ use crate::model::capacity::{Choice, Readings, SlotValues};
 use crate::model::lock::LockRecord;
 use crate::model::namespace::{Outlook, Sight, is_other_boot};
 use crate::model::process::{Ancestor, Probe};
+use crate::model::task::DueBoot;
 use crate::model::{Context, Group, GroupSight, Identity, Origin, RootId, Surroundings, Timestamp};
 use std::fs::File;
 use std::io;
@@ -59,6 +60,18 @@ impl Host {
     /// Milliseconds since boot.
     pub fn boot_ms(&self) -> u64 {
         self.clock.boot_ms()
+    }
+
+    /// The moment of the boot clock at which the wall clock shows a time, if neither is set until then.
+    pub fn by_boot_clock(&self, at: Timestamp) -> DueBoot {
+        let ahead = u64::try_from(at.ms_since(self.now())).unwrap_or(0);
+        DueBoot { boot_id: self.clock.boot_id(), at_ms: self.boot_ms().saturating_add(ahead) }
+    }
+
+    /// What the wall clock, as it goes now, shows at a moment of the boot clock of this boot.
+    pub fn by_wall_clock(&self, due: &DueBoot) -> Option<Timestamp> {
+        let ahead = i64::try_from(due.at_ms).ok()?.checked_sub(i64::try_from(self.boot_ms()).ok()?)?;
+        (due.boot_id == self.clock.boot_id()).then(|| self.now().plus_ms(ahead))
     }
 
     /// Waits.

@@ -25,7 +25,8 @@ pub use keep::Keeper;
 pub use recover::{recover, seen};
 pub use run::{run, run_claimed};
 
-use crate::model::{Cgroups, LaneName, TaskId, Timestamp};
+use crate::model::{Cgroups, LaneName, Status, Task, TaskId, Timestamp};
+use crate::policy::outcome::Happened;
 use crate::store::Site;
 use std::fs::File;
 use std::time::Duration;
@@ -63,6 +64,14 @@ pub struct Surroundings<'a> {
     pub told_to_end: &'a mut dyn FnMut() -> bool,
     /// Set when this process was told to end, which interrupted its task.
     pub is_told_to_end: bool,
+}
+
+/// A task after an attempt: the pause before its next one goes by the boot clock. A limit of a service names a moment instead.
+fn delayed(site: &Site, mut task: Task, happened: &Happened) -> Task {
+    let is_pause = task.status() == Status::Pending && !matches!(happened, Happened::Limited(_));
+    let due = task.due_at.filter(|at| is_pause && *at > site.host.now());
+    task.terms.due_boot = due.map(|at| site.host.by_boot_clock(at));
+    task
 }
 
 /// Milliseconds between two moments, never negative.

@@ -13,7 +13,7 @@ use super::limits::lift;
 use super::logs::LogKeeper;
 use super::pause::Pausing;
 use super::recover::{recover, seen};
-use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
+use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, delayed, elapsed_ms};
 use crate::model::lock::Grant;
 use crate::model::{Group, LaneName, LockKind, Status, Task, TaskId};
 use crate::os::{Child, Exit, Signal, Woken};
@@ -192,7 +192,7 @@ fn end(
     (site, keeper): (&Site, &mut Keeper),
 ) -> Result<Finished, StoreError> {
     let Attempted { happened, ran_ms, mut result, hooks, .. } = attempted;
-    let mut concluded = conclude(task, &happened, site.host.now(), ran_ms);
+    let mut concluded = delayed(site, conclude(task, &happened, site.host.now(), ran_ms), &happened);
     name_failed_step(site, &mut concluded);
     let ending = Ending::of(concluded);
     let mut pause = Duration::from_millis(50);

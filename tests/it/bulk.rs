@@ -34,10 +34,16 @@ fn tasks_are_cancelled_by_what_they_have_in_common() {
     let rest = place.json(&["cancel", "--all", "-y"]);
     assert_eq!(rest["items"].as_array().unwrap().len(), 2);
     // What has completed is retried only where that is asked for.
-    place.ok(&["retry", "-u", "b"]);
+    let before = place.snapshot();
+    place.luzia(&["retry", "-u", "b"]).coded(2);
+    place.luzia(&["retry", "--all"]).coded(2);
+    place.assert_unchanged(&before, "retries that nobody agreed to");
+    place.ok(&["retry", "-u", "b", "-y"]);
     place.drain();
     assert_eq!(statuses(&place, &all), ["cancelled", "cancelled", "completed", "completed"]);
-    place.ok(&["retry", "--all"]);
+    place.luzia(&["retry", "--since", "2100-01-01", "-y"]).coded(66);
+    place.luzia(&["retry", "1", "--since", "1h", "-y"]).coded(2);
+    place.ok(&["retry", "--since", "1h", "-y"]);
     assert_eq!(statuses(&place, &all), ["pending", "pending", "completed", "completed"]);
     let waits = place.start(&["wait", "--all", "--timeout", "20s"]);
     place.drain();
@@ -114,4 +120,30 @@ fn a_dry_run_says_place_and_reasons_and_writes_nothing() {
     place.luzia(&["enqueue", "--dry-run", "--after", "99", "--", "true"]).coded(66);
     place.luzia(&["enqueue", "--dry-run", "--wait", "--", "true"]).coded(2);
     place.assert_unchanged(&before, "dry runs");
+}
+
+#[test]
+fn a_retry_that_is_cancelled_leaves_the_failure_in_the_history() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "a", "--", "sh", "-c", "sleep 0.02; exit 3"]);
+    place.drain();
+    let failed = place.show(&id);
+    assert_eq!(failed.get("earlier"), None);
+    place.ok(&["retry", &id]);
+    place.ok(&["cancel", &id, "--reason", "not today"]);
+    let task = place.show(&id);
+    assert_eq!((&task["status"], task["earlier"].as_array().map(Vec::len)), (&json!("cancelled"), Some(1)), "{task}");
+    for member in ["status", "exit_code", "completed_at", "ran_ms", "result_summary"] {
+        assert_eq!(task["earlier"][0][member], failed[member], "{member}");
+    }
+    let listed = place.ok(&["list", "-a"]).out;
+    assert!(listed.contains("not today; before: exit=3"), "{listed}");
+    let shown = place.ok(&["show", &id]).out;
+    assert!(shown.contains("Ended before") && shown.contains("failed, the command exited with 3"), "{shown}");
+    // A second end stands behind the first one.
+    place.ok(&["retry", &id]);
+    place.drain();
+    let ends: Vec<Value> =
+        place.show(&id)["earlier"].as_array().unwrap().iter().map(|end| end["status"].clone()).collect();
+    assert_eq!(ends, [json!("failed"), json!("cancelled")]);
 }

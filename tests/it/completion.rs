@@ -13,6 +13,7 @@ fn place() -> Place {
         "projects": { "shop": { "user": "pat" } }, "lanes": { "gpu": { "max": 2 } },
     }));
     place.enqueue(&["-u", "alice", "--key", "nightly", "--", "true"]);
+    place.ok(&["cron", "add", "nightly", "@daily", "-u", "alice", "--", "true"]);
     place.ok(&["install-docs", "--prefix", place.path("docs").to_str().unwrap()]);
     place
 }
@@ -77,7 +78,7 @@ impl Shell {
 }
 
 /// What each line becomes.
-const LINES: [(&str, &str); 9] = [
+const LINES: [(&str, &str); 14] = [
     ("luzia canc", "luzia cancel"),
     ("luzia cancel ta", "luzia cancel task_1"),
     ("luzia enqueue -u ali", "luzia enqueue -u alice"),
@@ -85,6 +86,11 @@ const LINES: [(&str, &str); 9] = [
     ("luzia run -l gp", "luzia run -l gpu"),
     ("luzia list --key nig", "luzia list --key nightly"),
     ("luzia check user:al", "luzia check user:alice"),
+    ("luzia explain lane:gp", "luzia explain lane:gpu"),
+    ("luzia release lane:gp", "luzia release lane:gpu"),
+    ("luzia pause lane:gp", "luzia pause lane:gpu"),
+    ("luzia lanes show lane:gp", "luzia lanes show lane:gpu"),
+    ("luzia pause cron:nig", "luzia pause cron:nightly"),
     ("luzia list --no-h", "luzia list --no-header"),
     ("luzia list -o jsonl --state pen", "luzia list -o jsonl --state pending"),
 ];

@@ -128,3 +128,14 @@ fn stats_estimates_score_what_was_to_be_expected_by_the_events() {
     assert!(table.starts_with("LANE") && table.contains("WITHIN P90"), "{table}");
     place.luzia(&["stats", "guesses"]).coded(2);
 }
+
+/// The end of a lease says nothing of how long work runs.
+#[test]
+fn what_waits_for_a_lease_alone_has_no_estimate_by_runs() {
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--task", "me", "--ttl", "10m"]);
+    let id = place.enqueue(&["-u", "alice", "--", "true"]);
+    assert_eq!(place.json(&["explain", &id])["estimate"], Value::Null);
+    let said = place.ok(&["explain", &id]).out;
+    assert!(!said.contains("last 0 runs") && said.contains("when it starts is unknown"), "{said}");
+}

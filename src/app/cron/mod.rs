@@ -324,6 +324,15 @@ fn unknown_schedule(app: &App, text: &str) -> Result<AppError, AppError> {
 /// The zone of `--tz`, or that of this host.
 pub(crate) fn zone_of(app: &App, given: Option<&str>) -> Result<Zone, AppError> {
     let Some(given) = given else { return Ok(local_zone(app)) };
+    if Zone::is_difference(given) {
+        let way = if given[3..].starts_with('+') { "behind" } else { "ahead of" };
+        let shown: String = given.chars().take(20).collect();
+        let message =
+            format!("by the rule of POSIX \"{}\" is {way} UTC, and people mean the other way", shown.escape_debug());
+        return Err(AppError::usage(message).hint(
+            "write a place such as Europe/Berlin; Etc/GMT-2 is two hours ahead of UTC, Etc/GMT+2 two hours behind; nothing was changed",
+        ));
+    }
     Zone::parse(given).map_err(|error| {
         let hint = match error.near.as_slice() {
             [] => "a zone is named as Europe/Berlin or UTC; nothing was changed".to_owned(),

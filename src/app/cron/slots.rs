@@ -27,6 +27,11 @@ pub(crate) fn make_due_slots(
         return None;
     }
     let again = Some(now.plus_ms(AGAIN_MS));
+    // A pause counts as soon as it stands. Where that cannot be read, nothing is made.
+    if let Err(error) = config_reload::follow_control(app) {
+        note_failed(app, None, &error, pass);
+        return again;
+    }
     let book = match app.store.try_schedules() {
         Ok(Some(book)) => book,
         // The process that has the lock does the same work.

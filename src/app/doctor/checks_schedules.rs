@@ -1,8 +1,9 @@
 //! The schedules: whether each reads, and whether somebody will look at its next slot.
 
+use crate::app::cron::local_zone;
 use crate::app::doctor::{Finding, add};
 use crate::app::{App, AppError};
-use crate::model::calendar::Schedule;
+use crate::model::calendar::{Schedule, Zone};
 use crate::model::{ScheduleKey, Timer, Timestamp};
 use crate::store::StoreError;
 
@@ -10,7 +11,11 @@ const CHECK: &str = "schedules";
 /// For how long the slot of a schedule may be due before that is a matter to tell, in milliseconds: an hour.
 const LATE_MS: i64 = 3_600_000;
 
+/// How far ahead the databases of time zones are compared, in milliseconds: two years.
+const ZONES_AHEAD_MS: i64 = 2 * 365 * 86_400_000;
+
 pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
+    add("zones", "the zones in use mean the same here and to luzia", zones(app), findings);
     add(CHECK, "every schedule reads and will make its tasks", schedules(app), findings);
 }
 
@@ -31,6 +36,22 @@ fn schedules(app: &App) -> Result<Vec<Finding>, AppError> {
         found.push(Finding::problem(CHECK, message, "luzia doctor --fix sets its timer again"));
     }
     Ok(found)
+}
+
+/// The zones of schedules and of this host whose rules differ between the host's database and luzia's own, so that other hosts, and
+/// sandboxes without the database, read a time in another way.
+fn zones(app: &App) -> Result<Vec<Finding>, AppError> {
+    let now = app.host.now();
+    let mut zones = vec![local_zone(app)];
+    zones.extend(app.store.schedules()?.into_iter().flatten().filter_map(|schedule| Zone::parse(&schedule.zone).ok()));
+    zones.sort_by(|a, b| a.name().cmp(b.name()));
+    zones.dedup_by(|a, b| a.name() == b.name());
+    let differs = |zone: &Zone| {
+        let at = zone.differs_at(now, now.plus_ms(ZONES_AHEAD_MS))?;
+        let message = format!("the host's time zone database and luzia's own differ for {} from {at} on", zone.name());
+        Some(Finding::warn("zones", message, "luzia goes by the host's; bring tzdata or luzia up to date"))
+    };
+    Ok(zones.iter().filter_map(differs).collect())
 }
 
 fn late(schedule: &Schedule, now: Timestamp) -> Option<Finding> {

@@ -116,6 +116,9 @@ fn is_same(app: &App, holder: &Who, asked_by: Option<&str>) -> Option<bool> {
 fn is_foreign_task(app: &App, task: &Task, account: &str) -> bool {
     let holder = Who::of(task.agent.as_ref(), &[], None);
     let same_agent = is_same(app, &holder, task.asked_by.as_deref());
+    // An agent that tells no session has no more than its name.
+    let is_namesake = app.agent.is_some() && app.agent == task.agent && holder.session.is_none();
+    let same_agent = same_agent.or(is_namesake.then_some(true));
     is_foreign(Sides { same_agent, caller: calling_user(app, account), holder: Some(task.user.as_str()) })
 }
 

@@ -6,6 +6,7 @@ use crate::app::cron::slots::make_due_slots;
 use crate::app::pass::Pass;
 use crate::app::queue::accepted::{although, not_recorded};
 use crate::app::queue::cancel::request_end;
+use crate::app::queue::pause::change_waiting;
 use crate::app::wait_warnings::warn_of_task;
 use crate::app::{App, AppError, config_reload};
 use crate::model::{Task, TaskId, Timer, Timestamp};
@@ -19,13 +20,24 @@ use std::collections::BTreeMap;
 /// After how long a timer whose task never appeared is forgotten, in milliseconds.
 const FORGET_TIMER_MS: i64 = 3_600_000;
 
+/// How far the two clocks may drift apart before a delay is put right, in milliseconds.
+const CLOCK_SLACK_MS: i64 = 1000;
+
 /// How long a paused task that has to start by some moment is let alone at most, in milliseconds: who resumes it sets no timer.
 const LOOK_WHILE_PAUSED_MS: i64 = 60_000;
 
 /// Moves tasks whose time has come; gives the moment of the next timer.
 pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {
     let now = app.host.now();
-    let timers = app.store.timers(now)?;
+    let mut timers = app.store.timers(now)?;
+    let mut is_moved = false;
+    for id in &timers.later {
+        let parked = find_or_set_aside(app, *id, pass)?.filter(|(place, _)| *place == Place::Parked);
+        is_moved |= parked.is_some_and(|(_, task)| follow_boot_clock(app, &task));
+    }
+    if is_moved {
+        timers = app.store.timers(now)?;
+    }
     let next = timers.next;
     let mut waiting: BTreeMap<TaskId, Vec<Timestamp>> = BTreeMap::new();
     for (id, at) in timers.due {
@@ -39,6 +51,9 @@ pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp
             Some((Place::Pending, task)) if task.warns_at() == Some(at) => {
                 warn_of_task(app, &task, pass)?;
                 app.store.clear_timer(&Timer::of(id, at))?;
+            }
+            Some((Place::Parked, task)) if follow_boot_clock(app, &task) => {
+                app.store.clear_timer(&Timer::of(id, at))?
             }
             Some((Place::Parked, task)) => {
                 let is_settled = unpark_if_free(app, &task, now, pass)?;
@@ -65,6 +80,15 @@ pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp
         }
     }
     Ok(next.into_iter().chain(slot).min())
+}
+
+/// Puts the due time of a delay right after the wall clock was set in this boot; true when it is another one now. A task for which
+/// somebody acts right now is looked at again by the next pass.
+fn follow_boot_clock(app: &App, task: &Task) -> bool {
+    let Some(due) = task.due_at else { return false };
+    let right = task.terms.due_boot.as_ref().and_then(|due| app.host.by_wall_clock(due));
+    let Some(right) = right.filter(|right| right.ms_since(due).abs() > CLOCK_SLACK_MS) else { return false };
+    change_waiting(app, task.id, "clock_moved", |task| Ok(Task { due_at: Some(right), ..task.clone() })).is_ok()
 }
 
 /// Ends a task that was to have started by now. Paused time does not count, so the look is put off by it; true when the

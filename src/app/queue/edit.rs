@@ -2,7 +2,7 @@
 
 use super::doors::check_command;
 use super::pause::change_waiting;
-use super::terms::moments::due_of;
+use super::terms::moments::{due_by_boot_clock, due_of};
 use crate::app::names::lane_option;
 use crate::app::pass::preempt::refuse_room_for_several;
 use crate::app::queue::enqueue::{NewTask, priority_of};
@@ -59,6 +59,7 @@ fn edited(app: &App, task: &Task, edit: &Edit) -> Result<Task, AppError> {
     let moment = NewTask { delay: edit.delay.clone(), at: edit.at.clone(), ..NewTask::default() };
     if edit.delay.is_some() || edit.at.is_some() {
         new.due_at = due_of(app, &moment, app.host.now())?;
+        new.terms.due_boot = due_by_boot_clock(app, &moment)?;
     }
     if !edit.lanes.is_empty() {
         new.lanes = lanes_instead(app, task, &edit.lanes)?;

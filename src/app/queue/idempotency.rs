@@ -18,7 +18,7 @@ pub enum OnConflict {
     /// Keep the other one, and answer with it.
     #[default]
     Skip,
-    /// Cancel the other one, also where it runs, and queue this one.
+    /// Cancel the last one and what runs, and queue this one.
     Replace,
     /// Refuse.
     Reject,
@@ -47,7 +47,7 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &NewTask) -> Result<
     let key = task.key.clone().unwrap_or_default();
     let on_conflict = new.on_conflict.unwrap_or_default();
     let fresh_ms = duration("fresh", new.terms.fresh.as_deref())?;
-    // Of several that have the key the last one is replaced; the others stay beside it.
+    // Of several that wait the last one is replaced; the others stay beside it.
     let mut beside: Vec<TaskId> = Vec::new();
     loop {
         let mut slot = app.store.enter_key(&key)?;
@@ -58,7 +58,7 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &NewTask) -> Result<
                 .extend(found.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(&*key)));
         }
         let ids: Vec<TaskId> = unfinished.iter().map(|(_, other)| other.id).collect();
-        let last = unfinished.into_iter().find(|(_, other)| !beside.contains(&other.id));
+        let last = unfinished.iter().find(|(_, other)| !beside.contains(&other.id));
         match (last, on_conflict) {
             (None, OnConflict::Join) if let Some(other) = just_ended(app, &key, fresh_ms)? => {
                 return Ok(Accepted { task: other, created: false });
@@ -71,7 +71,7 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &NewTask) -> Result<
                 return Ok(Accepted { task, created: true });
             }
             (Some((_, other)), OnConflict::Skip | OnConflict::Join) => {
-                return Ok(Accepted { task: as_seen(app, other), created: false });
+                return Ok(Accepted { task: as_seen(app, other.clone()), created: false });
             }
             (Some((_, other)), OnConflict::Reject) => {
                 let status = as_seen(app, other.clone()).status();
@@ -83,10 +83,19 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &NewTask) -> Result<
                 .hint("wait for it; --on-conflict queue puts the new task behind it")
                 .next(format!("luzia show {}", other.id)));
             }
-            (Some((place, other)), OnConflict::Replace) => {
+            (Some((_, last)), OnConflict::Replace) => {
                 drop(slot);
-                beside = ids.into_iter().filter(|id| *id != other.id).collect();
-                replace(app, place, &other, &key, task.user.as_str())?;
+                let by = task.user.as_str();
+                let (waiting, running): (Vec<_>, Vec<_>) =
+                    unfinished.iter().partition(|(place, _)| matches!(place, Place::Pending | Place::Parked));
+                running.iter().try_for_each(|(_, other)| check_replaced(app, other, &key, by))?;
+                // It goes first, so that it does not start when what runs has ended.
+                if waiting.iter().any(|(_, other)| other.id == last.id) {
+                    let replaced = cancel_pending(app, last.id, by, Some("replaced"));
+                    replaced.map_err(|error| not_replaced(app, last.id, error))?;
+                }
+                running.iter().try_for_each(|(_, other)| replace(app, other, by))?;
+                beside = waiting.iter().map(|(_, other)| other.id).filter(|id| *id != last.id).collect();
             }
         }
     }
@@ -105,12 +114,8 @@ fn just_ended(app: &App, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task
     Ok(app.store.last_ended(&member, since, &counts)?)
 }
 
-/// Ends an older task in favour of a new one. What runs is ended first, and that is the work of its owner.
-fn replace(app: &App, place: Place, other: &Task, key: &str, by: &str) -> Result<(), AppError> {
-    if matches!(place, Place::Pending | Place::Parked) {
-        let replaced = cancel_pending(app, other.id, by, Some("replaced"));
-        return replaced.map(drop).map_err(|error| not_replaced(app, other.id, error));
-    }
+/// Refuses to end a task that runs for somebody else, or around this process.
+fn check_replaced(app: &App, other: &Task, key: &str, by: &str) -> Result<(), AppError> {
     let refuse = |why: &str, hint: &str| {
         Err(AppError::new(Kind::No, Code::KeyRuns, format!("{} has the key \"{key}\" and {why}", other.id))
             .hint(hint)
@@ -129,6 +134,11 @@ fn replace(app: &App, place: Place, other: &Task, key: &str, by: &str) -> Result
             "`luzia cancel` asks before it ends the work of others; nothing was queued",
         );
     }
+    Ok(())
+}
+
+/// Ends a task that runs in favour of a new one.
+fn replace(app: &App, other: &Task, by: &str) -> Result<(), AppError> {
     match cancel(app, other.id, by, Some("replaced"), None) {
         // It came to its end by itself.
         Err(error) if error.0.code == Code::TaskOver => Ok(()),

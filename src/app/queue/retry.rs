@@ -5,13 +5,16 @@ use crate::app::queue::accepted::{although, not_recorded};
 use crate::app::queue::idempotency::take_again;
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code, Kind};
-use crate::model::task::{TaskState, Terms};
+use crate::model::task::{Outcome, TaskState, Terms};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;
 use crate::policy::requests::dependency::{Met, met};
 use crate::store::{Ending, Event, Place};
 use std::collections::BTreeSet;
+
+/// How many earlier ends a task remembers.
+const MOST_ENDS: usize = 20;
 
 /// What a task that is retried does about the tasks it comes after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +62,7 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
         claims: 0,
         // One more attempt than were spent, whatever the limit was.
         retries: task.retries.max(task.failures),
-        terms: Terms { failed_dependency: None, subject_changed: None, ..task.terms },
+        terms: Terms { failed_dependency: None, subject_changed: None, earlier: with_end(&task), ..task.terms },
         ..task
     };
     let key = again.key.as_deref().map(|key| app.store.enter_key(key)).transpose()?;
@@ -79,6 +82,15 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     let settled = app.store.settle(&ending, lock).map_err(AppError::from);
     settled.map_err(|error| although(&format!("{id} is queued again"), error))?;
     Ok(ending.into_task())
+}
+
+/// The earlier ends of a task, and its last one, without the data that it handed on.
+fn with_end(task: &Task) -> Vec<Outcome> {
+    let last = task.outcome().map(|outcome| Outcome { data: None, ..outcome.clone() });
+    let mut ends: Vec<Outcome> = task.terms.earlier.iter().cloned().chain(last).collect();
+    let first = ends.len().saturating_sub(MOST_ENDS);
+    ends.drain(..first);
+    ends
 }
 
 /// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.

@@ -19,6 +19,8 @@ pub enum Live {
     Keys,
     /// Schedules.
     Schedules,
+    /// Schedules, as `pause` and `resume` take them.
+    PausableSchedules,
     /// Hooks.
     Hooks,
     /// Documents with a schema.
@@ -255,6 +257,7 @@ fn live(verb: &str, arg: &Arg) -> Vec<Live> {
             "PROJECT" => Some(Live::Projects),
             "KEY" if arg.get_id() == "key" => Some(Live::Keys),
             "NAME" if arg.is_positional() && ["run", "next"].contains(&verb) => Some(Live::Schedules),
+            "cron:NAME" => Some(Live::PausableSchedules),
             "VERB" if verb == "schema" => Some(Live::Documents),
             _ => None,
         });

@@ -32,6 +32,7 @@ pub use usage::{ParseStop, Usage};
 pub use values::{ColorWhen, LockState, OutputFormat};
 pub(crate) use values::{number, pid, priority};
 
+use super::commands::cron::{CronArgs, CronVerb};
 use super::commands::locks::{
     acquire::AcquireArgs, check::CheckArgs, check_project::CheckProjectArgs, guard::GuardArgs, lanes::LanesArgs,
     list_locks::ListLocksArgs, lock::LockArgs, release::ReleaseArgs, renew::RenewArgs,
@@ -46,8 +47,8 @@ use super::commands::operate::{
     install_docs::InstallDocsArgs, mcp::McpArgs, name::NameArgs, schema::SchemaArgs, shim::ShimArgs,
 };
 use super::commands::queue::{
-    attach::AttachArgs, cancel::CancelArgs, cron::CronArgs, cron::CronVerb, edit::EditArgs, enqueue::EnqueueArgs,
-    move_task::MoveArgs, pause::PauseArgs, pause::ResumeArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
+    attach::AttachArgs, cancel::CancelArgs, edit::EditArgs, enqueue::EnqueueArgs, move_task::MoveArgs,
+    pause::PauseArgs, pause::ResumeArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
 };
 use super::commands::steps::{
     beat::BeatArgs, emit::EmitArgs, finish::FinishArgs, get::GetArgs, set::SetArgs, step::StepArgs, wait_for::AwaitArgs,

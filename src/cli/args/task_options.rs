@@ -59,7 +59,7 @@ pub struct TaskOptions {
     /// Do not start before this moment, e.g. `8:00`, `tomorrow 8:00` or `2026-12-24 18:00`
     ///
     /// Without a zone it is that of this host, and the answer names it. `8:00` is the next time the clock shows that. A day is
-    /// today, tomorrow, a weekday (the next one) or a date; a date alone means 00:00 of that day. RFC 3339 names its zone.
+    /// today, tomorrow, a weekday (the next one) or a date; a day alone means 00:00. RFC 3339 names its zone.
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
 

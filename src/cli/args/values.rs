@@ -41,7 +41,7 @@ words! { Status {
 words! { OnConflict {
     Queue => "Queue the new task behind the other",
     Skip => "Queue nothing and print the id of the other (the default)",
-    Replace => "Cancel the other, also when it runs, wait for its end, and queue the new task",
+    Replace => "Cancel the last one that waits and what runs, wait for their end, and queue the new task",
     Reject => "Queue nothing and fail",
     Join => "Queue nothing and take the output and the end of the other; with --fresh also of one that has ended",
 }}

@@ -80,8 +80,17 @@ pub fn until(open: &OpenWait, now: Timestamp) -> String {
     format!("{} {}", if is_overdue { "overdue since" } else { "until" }, open.until)
 }
 
-/// How a task ended, where it did not end well.
-pub fn outcome(outcome: &Outcome) -> String {
+/// How a task ended, where it did not end well; and how it did before, where it was retried and did not start again.
+pub fn outcome(outcome: &Outcome, earlier: Option<&Outcome>) -> String {
+    let how = how_ended(outcome);
+    match earlier.filter(|_| outcome.ran_ms.is_none()).map(how_ended) {
+        Some(before) if how.is_empty() => format!("before: {before}"),
+        Some(before) => format!("{how}; before: {before}"),
+        None => how,
+    }
+}
+
+fn how_ended(outcome: &Outcome) -> String {
     match (outcome.exit_code, outcome.signal) {
         (Some(0), _) => String::new(),
         (Some(code), _) => format!("exit={code}"),
@@ -106,7 +115,11 @@ pub fn command(words: &[String]) -> String {
 /// How long the command of a task ran, or has been running, in milliseconds; none before it starts.
 pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
     match (task.outcome(), &task.last_start) {
-        (Some(outcome), _) => outcome.ran_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)),
+        (Some(outcome), _) => {
+            // One that was cancelled after a retry, and before its start, has run before.
+            let last = outcome.ran_ms.or_else(|| task.terms.earlier.last().and_then(|earlier| earlier.ran_ms));
+            last.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX))
+        }
         (None, Some(start)) if task.status() != crate::model::Status::Pending => Some(now.ms_since(start.at).max(0)),
         (None, _) => None,
     }

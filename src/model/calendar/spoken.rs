@@ -26,10 +26,9 @@ enum Said {
     Date(Day),
 }
 
-/// Reads a moment: RFC 3339; `in` with a length of time; `now`; or a day, a time of day, or both, by the clock of a zone. A day
+/// Reads a moment: RFC 3339; `in 2 hours`, `now + 2 hours` or `2 hours from now`; `now`; or a day, a time of day, or both, by the clock of a zone. A day
 /// is `today`, `tomorrow`, a day of the week (the next one) or `2026-12-24`. A time of day is `8:00`, `08:00:30`, `8am`,
-/// `8:30pm`, `noon` or `midnight`; alone it means the next time the clock shows it. A date alone means the begin of that day;
-/// the other days need a time.
+/// `8:30pm`, `noon` or `midnight`; alone it means the next time the clock shows it. A day alone means its begin.
 pub fn spoken(text: &str, now: Timestamp, zone: &Zone) -> Result<Timestamp, SpokenError> {
     let unread = || SpokenError::Unread(text.chars().take(80).collect());
     if let Some(at) = Timestamp::parse(text.trim()) {
@@ -39,14 +38,12 @@ pub fn spoken(text: &str, now: Timestamp, zone: &Zone) -> Result<Timestamp, Spok
     if text_of == "now" {
         return Ok(now);
     }
-    if let Some(rest) = text_of.strip_prefix("in ") {
+    let length = text_of.strip_prefix("in ").or_else(|| text_of.strip_prefix("now")?.trim_start().strip_prefix('+'));
+    if let Some(rest) = length.or_else(|| text_of.strip_suffix(" from now")) {
         let ms = spoken_duration(rest).ok_or_else(unread)?;
         return Ok(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX)).min(Timestamp::LAST));
     }
     let (day, time) = parts(&text_of).ok_or_else(unread)?;
-    if time.is_none() && !matches!(day, Some(Said::Date(_))) {
-        return Err(unread());
-    }
     let today = zone.wall(now).0;
     let first = |day: Day| zone.moments(day, time.unwrap_or(TimeOfDay::MIDNIGHT)).map(|(first, _)| first);
     let later = |days: i64| today.plus(days).and_then(|day| next_of(zone, day, time, now));
@@ -235,6 +232,14 @@ mod tests {
             ("tue 00:30", "2026-11-30T23:30:00Z"),
             ("tue 8:00", "2026-11-24T07:00:00Z"),
             ("2026-12-24", "2026-12-23T23:00:00Z"),
+            ("tomorrow", "2026-11-24T23:00:00Z"),
+            ("friday", "2026-11-26T23:00:00Z"),
+            ("next fri", "2026-11-26T23:00:00Z"),
+            // It is Tuesday, after midnight.
+            ("tue", "2026-11-30T23:00:00Z"),
+            ("now + 2 hours", "2026-11-24T02:00:00Z"),
+            ("now +90m", "2026-11-24T01:30:00Z"),
+            ("2 hours from now", "2026-11-24T02:00:00Z"),
             ("2026-12-24 18:00", "2026-12-24T17:00:00Z"),
             ("2026-12-24T18:00:05", "2026-12-24T17:00:05Z"),
             ("18:00 2026-07-24", "2026-07-24T16:00:00Z"),
@@ -296,15 +301,17 @@ mod tests {
             "١:٠٠",
             "8:00 am pm",
             "2026-12-24T",
-            "tomorrow",
-            "today",
-            "friday",
+            "now +",
+            "now 2h",
+            "from now",
             "at",
             "99999-01-01",
         ] {
             assert!(matches!(spoken(text, now, &utc), Err(SpokenError::Unread(_))), "{text}");
         }
-        assert_eq!(spoken("today 8:00", now, &utc), Err(SpokenError::Passed("today 8:00".into())));
+        for passed in ["today 8:00", "today"] {
+            assert_eq!(spoken(passed, now, &utc), Err(SpokenError::Passed(passed.into())));
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Time zones by their names in the IANA database. A copy of the database is part of the program, so a zone means the same on
-//! every host. This file and `pattern` alone use jiff.
+//! Time zones by their names in the IANA database: that of the host (`TZDIR`, `/usr/share/zoneinfo`), which says what its other
+//! clocks show. A copy of the database is part of the program, for zones that the host does not have. This file and `pattern`
+//! alone use jiff.
 
 use crate::model::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 use jiff::{ToSpan, Zoned};
 
 /// How many near names an error shows.
@@ -82,13 +83,36 @@ impl TimeOfDay {
 impl Zone {
     /// Reads the name of a zone, as `Europe/Berlin`, or the rule of one, as POSIX writes it in TZ, as `CET-1CEST,M3.5.0,M10.5.0/3`.
     pub fn parse(name: &str) -> Result<Self, ZoneError> {
+        let bundled = |_| TimeZoneDatabase::bundled().get(name);
         let rule = |_| TimeZone::posix(name);
-        let found = TimeZone::get(name).or_else(rule).ok().filter(|_| name.len() <= MOST_SHOWN);
+        let found = TimeZone::get(name).or_else(bundled).or_else(rule).ok().filter(|_| name.len() <= MOST_SHOWN);
         let Some(zone) = found else {
             return Err(ZoneError { given: name.chars().take(MOST_SHOWN).collect(), near: near(name) });
         };
         let name = zone.iana_name().map_or_else(|| name.to_owned(), str::to_owned);
         Ok(Self { name, zone })
+    }
+
+    /// The first moment from `from` to `to` at which the clock of the host's database and that of the program's own show different
+    /// times.
+    pub fn differs_at(&self, from: Timestamp, to: Timestamp) -> Option<Timestamp> {
+        let own = Self { name: self.name.clone(), zone: TimeZoneDatabase::bundled().get(&self.name).ok()? };
+        let changes = |zone: &Self| {
+            std::iter::successors(zone.change_after(from), |at| zone.change_after(*at))
+                .take_while(|at| *at <= to)
+                .collect::<Vec<Timestamp>>()
+        };
+        let mut moments = [vec![from], changes(self), changes(&own)].concat();
+        moments.sort_unstable();
+        moments.into_iter().find(|at| self.wall_time(*at) != own.wall_time(*at))
+    }
+
+    /// Whether a name is a difference from UTC as people write it, which POSIX reads the other way round: `UTC+2` is two hours
+    /// behind UTC there.
+    pub fn is_difference(name: &str) -> bool {
+        let digits =
+            ["UTC", "GMT"].iter().find_map(|word| name.get(..3).filter(|begin| begin.eq_ignore_ascii_case(word)));
+        digits.is_some() && name[3..].starts_with(['+', '-'])
     }
 
     /// Universal time.
@@ -206,6 +230,21 @@ mod tests {
         assert_eq!(Zone::parse("Mars/Base").expect_err("no zone").near.first(), None);
         assert_eq!(Zone::parse("Nowhere/At_all").expect_err("no zone").near, Vec::<String>::new());
         assert!(Zone::parse("").is_err() && Zone::parse(&"A".repeat(5000)).is_err());
+    }
+
+    #[test]
+    fn a_difference_from_utc_is_known_by_its_sign() {
+        for (name, is_difference) in [
+            ("UTC+2", true),
+            ("gmt-05:30", true),
+            ("UTC", false),
+            ("GMT0", false),
+            ("Etc/GMT-2", false),
+            ("CET-1CEST", false),
+            ("ü", false),
+        ] {
+            assert_eq!(Zone::is_difference(name), is_difference, "{name}");
+        }
     }
 
     #[test]

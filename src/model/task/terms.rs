@@ -1,5 +1,6 @@
 //! What few tasks ask for. A record that has none of it has no member for it.
 
+use super::state::Outcome;
 use super::{Task, TaskId};
 use crate::model::config::WARN_AFTER_MS;
 use crate::model::record::{as_word, note};
@@ -86,6 +87,15 @@ pub struct Group {
     pub first: TaskId,
 }
 
+/// A moment by the boot clock.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DueBoot {
+    /// The boot.
+    pub boot_id: String,
+    /// Milliseconds since that boot.
+    pub at_ms: u64,
+}
+
 /// What was asked for beside what every task has.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Terms {
@@ -128,6 +138,12 @@ pub struct Terms {
     /// Of how many of a million starts the prompt and the answer are logged.
     #[serde(rename = "log_sample_ppm", skip_serializing_if = "Option::is_none")]
     pub log_sample: Option<u32>,
+    /// When its delay ends by the boot clock. `due_at` is the same moment by the wall clock, and counts alone after a reboot.
+    #[serde(default, deserialize_with = "note", skip_serializing_if = "Option::is_none")]
+    pub due_boot: Option<DueBoot>,
+    /// How it ended before it was retried, the last end last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Outcome>,
     /// The task whose variables it began with.
     #[serde(default, deserialize_with = "note", skip_serializing_if = "Option::is_none")]
     pub reuses: Option<TaskId>,

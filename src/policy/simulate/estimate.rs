@@ -85,12 +85,13 @@ pub fn estimate(
         sorted.sort_unstable();
         sorted[(sorted.len() * percent).div_ceil(100) - 1]
     };
-    Some(Estimate {
-        p50_ms: rank(|one| one.wait_ms, 50),
-        p90_ms: rank(|one| one.wait_ms, 90),
-        samples: if samples == usize::MAX { 0 } else { samples },
-        position: rank(|one| one.before, 50),
-    })
+    let p90_ms = rank(|one| one.wait_ms, 90);
+    let samples = if samples == usize::MAX { 0 } else { samples };
+    // It waits for what has no length that was seen, e.g. the end of a lease.
+    if samples == 0 && p90_ms > 0 {
+        return None;
+    }
+    Some(Estimate { p50_ms: rank(|one| one.wait_ms, 50), p90_ms, samples, position: rank(|one| one.before, 50) })
 }
 
 /// Who holds a lane.

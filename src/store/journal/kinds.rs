@@ -10,6 +10,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("cancelled", "a task that had not started was cancelled"),
     ("checkpoint", "a task saves for what it waits"),
     ("claim_refused", "a conductor directory claims a lock that is not its own"),
+    ("clock_moved", "the wall clock was set, and the delay of a task goes on by the boot clock"),
     ("conductor_failed", "a conductor directory could not be written"),
     ("continued", "a task goes on after a wait"),
     ("cpu_share_failed", "the share of processors of a holder could not be changed"),

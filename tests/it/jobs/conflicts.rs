@@ -169,3 +169,30 @@ fn the_manual_names_every_policy() {
     assert!(wrong.err.contains("--fresh is for"), "{wrong:?}");
     place.luzia(&["enqueue", "--fresh", "1m", "--", "true"]).coded(2);
 }
+
+#[test]
+fn replace_ends_what_runs_and_what_waits_with_the_key() {
+    let place = Place::new();
+    let running = holder(&place, "running");
+    let (_, waiting) = second(&place, "queue", &[]);
+    let (code, answer) = second(&place, "replace", &[]);
+    assert_eq!((code, &answer["created"]), (0, &json!(true)), "{answer}");
+    for older in [running.as_str(), waiting["id"].as_str().unwrap()] {
+        let older = place.show(older);
+        assert_eq!((&older["status"], &older["cancelReason"]), (&json!("cancelled"), &json!("replaced")), "{older}");
+    }
+    place.drain();
+    assert_eq!(place.status(answer["id"].as_str().unwrap()), "completed");
+}
+
+#[test]
+fn a_replacement_that_is_refused_because_of_one_task_ends_none_of_the_others() {
+    let place = Place::new();
+    let queue = "\"$LUZIA\" enqueue -u alice --key k --on-conflict queue -- true";
+    let replace = "\"$LUZIA\" enqueue -u alice --key k --on-conflict replace -- true; echo $? > $PLACE/code";
+    let script = format!("{queue} && {{ {replace}; }}");
+    place.enqueue(&["-u", "alice", "--key", "k", "--", "sh", "-c", &script]);
+    place.drain();
+    assert_eq!(std::fs::read_to_string(place.path("code")).unwrap().trim(), "1");
+    assert_eq!((place.status("1"), place.status("2")), ("completed".to_owned(), "completed".to_owned()));
+}

@@ -102,6 +102,7 @@ pub(crate) fn terms_of(
     let terms = Terms {
         after_any: tasks_named(app, &asked.after_any)?,
         after_failed: tasks_named(app, &asked.after_failed)?,
+        due_boot: moments::due_by_boot_clock(app, new)?,
         subject: needs_subject.then(|| app.surroundings.subject(cwd)).transpose()?,
         is_stable: asked.is_stable,
         backoff_ms: unusual(positive("backoff", asked.backoff.as_deref())?.unwrap_or(backoff_ms), FIRST_BACKOFF_MS),

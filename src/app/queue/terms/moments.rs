@@ -6,6 +6,7 @@ use crate::app::{App, AppError};
 use crate::model::Timestamp;
 use crate::model::calendar::{SpokenError, Zone, past, spoken, spoken_duration};
 use crate::model::control::TaskHold;
+use crate::model::task::DueBoot;
 use crate::model::time::{format_duration, parse_duration};
 
 /// Reads the duration of an option, in milliseconds.
@@ -36,6 +37,12 @@ pub(crate) fn due_of(app: &App, new: &NewTask, now: Timestamp) -> Result<Option<
     moment(app, new.at.as_deref(), now)
 }
 
+/// When a delay (`--in`) ends by the boot clock; `None` for another time.
+pub(crate) fn due_by_boot_clock(app: &App, new: &NewTask) -> Result<Option<DueBoot>, AppError> {
+    let due = due_of(app, new, app.host.now())?.filter(|_| new.delay.is_some());
+    Ok(due.map(|at| app.host.by_boot_clock(at)))
+}
+
 /// Reads a moment as people say it, by the clock of this host.
 pub fn moment(app: &App, text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
     let Some(text) = text else { return Ok(None) };
@@ -46,7 +53,7 @@ pub fn moment(app: &App, text: Option<&str>, now: Timestamp) -> Result<Option<Ti
     let zone = local_zone(app);
     spoken(text, now, &zone).map(Some).map_err(|error| match error {
         SpokenError::Unread(_) => AppError::usage(error.to_string()).hint(format!(
-            "write \"8:00\", \"tomorrow 8:00\", \"fri 18:30\", \"2026-12-24 18:00\", or a time with its zone, as \
+            "write \"8:00\", \"tomorrow\", \"tomorrow 8:00\", \"fri 18:30\", \"2026-12-24 18:00\", or a time with its zone, as \
                  2026-12-24T18:00:00+01:00; the zone here is {}",
             zone.name()
         )),

@@ -28,7 +28,7 @@ pub fn run(args: &[String], apps: Apps, console: &mut Console) -> Answer {
         root.build();
         line(&end_of(text, &root), apps, console)?;
     } else if let Some((_, live)) = Live::WORDS.iter().find(|(word, _)| *word == kind) {
-        tell(names(*live, apps(&[]).as_ref()), "", text, console)?;
+        tell(names(*live, apps(&[]).as_ref(), text), "", text, console)?;
     }
     Ok(Exit::Done.code())
 }
@@ -43,7 +43,7 @@ fn line(end: &End, apps: Apps, console: &mut Console) -> anyhow::Result<()> {
             tell(words.clone(), &end.lead, &end.part, console)?;
             let app = if live.is_empty() { None } else { apps(&end.places) };
             for live in live {
-                tell(names(*live, app.as_ref()), &end.lead, &end.part, console)?;
+                tell(names(*live, app.as_ref(), &end.part), &end.lead, &end.part, console)?;
             }
         }
     }
@@ -60,8 +60,24 @@ fn tell(words: Vec<(String, String)>, lead: &str, part: &str, console: &mut Cons
     Ok(())
 }
 
-/// The names of a kind; none where they cannot be read.
-fn names(live: Live, app: Option<&App>) -> Vec<(String, String)> {
+/// The names of a kind; none where they cannot be read. A lane that is written as `lane:NAME`, a user as `user:NAME` and a schedule
+/// as `cron:NAME` are named so.
+fn names(live: Live, app: Option<&App>, part: &str) -> Vec<(String, String)> {
+    let kind = match (live, part.split_once(':')) {
+        (Live::Lanes, Some(("lane", _))) => "lane:",
+        (Live::Users, Some(("user", _))) => "user:",
+        (Live::PausableSchedules, _) => "cron:",
+        _ => "",
+    };
+    let found = plain_names(live, app);
+    if kind.is_empty() {
+        return found;
+    }
+    let bare = found.into_iter().filter(|(name, _)| !name.contains(':'));
+    bare.map(|(name, about)| (format!("{kind}{name}"), about)).collect()
+}
+
+fn plain_names(live: Live, app: Option<&App>) -> Vec<(String, String)> {
     if live == Live::Documents {
         return DOCUMENTS.iter().map(|shape| (shape.name.to_owned(), shape.about.to_owned())).collect();
     }
@@ -80,7 +96,7 @@ fn names(live: Live, app: Option<&App>) -> Vec<(String, String)> {
             each(app, true, &mut |task| keys.extend(task.key.clone()));
             named(keys)
         }
-        Live::Schedules => {
+        Live::Schedules | Live::PausableSchedules => {
             let found = cron_list(app).map(|found| found.rows).unwrap_or_default();
             found.iter().map(|row| (row.schedule.name.to_string(), row.schedule.expression.clone())).collect()
         }

@@ -260,7 +260,7 @@ pub(super) fn tell_batch_notes(app: &App, batch: &[(usize, NewTask)], accepted: 
 }
 
 /// `enqueue` runs nothing, so a command that is not there is bad input.
-pub(super) fn refused_at_the_door(mut error: AppError) -> AppError {
+pub(in crate::cli::commands) fn refused_at_the_door(mut error: AppError) -> AppError {
     if matches!(error.0.kind, Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted) {
         error.0.kind = Kind::Usage;
     }

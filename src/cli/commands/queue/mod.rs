@@ -2,7 +2,6 @@
 
 pub mod attach;
 pub mod cancel;
-pub mod cron;
 mod each;
 pub mod edit;
 pub mod enqueue;

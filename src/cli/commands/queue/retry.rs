@@ -1,12 +1,13 @@
 //! `luzia retry`: puts finished tasks back in the queue.
 
-use super::each::{chosen, each};
+use super::each::{chosen_of, each};
 use crate::app::App;
 use crate::app::queue::retry::{Order, Remembered, retry};
+use crate::app::queue::terms::moments::past_moment;
 use crate::cli::args::Selection;
-use crate::cli::input::{Ask, agreement};
+use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
-use crate::model::Status;
+use crate::model::{Status, Task};
 use clap::Args;
 
 /// `luzia retry`.
@@ -21,6 +22,10 @@ pub struct RetryArgs {
     #[command(flatten)]
     pub selection: Selection,
 
+    /// Only tasks that ended since this moment, e.g. `2h`, `yesterday` or `2026-11-20 18:00`
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, group = "selection")]
+    pub since: Option<String>,
+
     /// Do not wait for the tasks it comes after, now or at any later retry
     #[arg(long)]
     pub no_after: bool,
@@ -34,17 +39,18 @@ const RETRY_HELP: &str = "\
 Notes:
   The task has its old place, command and environment, and one attempt more than it has spent.
   It waits again for the tasks of its --after; a due time that has not come stays, --start-within does not.
+  Tasks that are chosen, and not named, are asked for on a terminal, and need --yes elsewhere.
   Steps that are done are not done again, without --from-start.
 
 Examples:
   luzia retry task_12
-  luzia retry -u alice --state failed
+  luzia retry -u alice --state failed --since yesterday
   luzia retry task_3 task_4 task_5       a chain, in its order
 
 Exit codes:
   0    back in the queue, with the same id
   1    a task has not finished, or one that it comes after has failed; it is unchanged
-  2    usage; nothing was changed
+  2    usage, or tasks that are chosen without --yes; nothing was changed
   66   no such task, or none that is chosen
   others as in luzia-exit-codes(7)";
 
@@ -55,8 +61,11 @@ pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answ
         true => status.is_final() && status != Status::Completed,
         false => status.is_final(),
     };
-    let (mut ids, question) = chosen(app, &args.tasks, &args.selection, can, "retry")?;
-    agreement(ask, question)?;
+    let since = past_moment(app, "since", args.since.as_deref())?;
+    let wants =
+        |task: &Task| since.is_none_or(|since| task.outcome().is_some_and(|outcome| outcome.completed_at >= since));
+    let (mut ids, question) = chosen_of(app, &args.tasks, &args.selection, can, &wants, "retry")?;
+    consent(ask, question, "luzia list --state failed")?;
     // A task comes after older ones only, which are to be in the queue by then.
     ids.sort_unstable();
     let order = if args.no_after { Order::Dropped } else { Order::Kept };

@@ -85,6 +85,7 @@ result_data? any The data that the task gave to its end.
 exit_code? int~ The exit code of the command.
 signal? int~ The signal that ended the command.
 ran_ms? int~ How long the last start ran.
+earlier? [object] How it ended before it was retried: status, completed_at, result_summary, exit_code, signal, ran_ms.
 error_message? text~ Why it failed.
 failed_action_id? int The number of the step that failed, from 0; 0 without steps.
 cancelled_by? text~ Who cancelled it.

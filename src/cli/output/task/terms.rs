@@ -1,7 +1,7 @@
 //! What few tasks ask for, as JSON. A task that has none of it has no member for it.
 
 use crate::app::steps::OpenWait;
-use crate::model::task::{OnInterrupt, Terms};
+use crate::model::task::{OnInterrupt, Outcome, Terms};
 use crate::model::time::format_duration;
 use crate::model::{Task, TaskId, Timestamp};
 use serde_json::{Map, Value, json};
@@ -26,6 +26,7 @@ pub fn extend(members: &mut Map<String, Value>, task: &Task) {
         ("backoff_ms", terms.backoff_ms.map(Value::from)),
         ("max_backoff_ms", terms.most_backoff_ms.map(Value::from)),
         ("on_interrupt", Some(&terms.on_interrupt).filter(|one| is_unusual(one)).map(|one| one.word().into())),
+        ("earlier", (!terms.earlier.is_empty()).then(|| terms.earlier.iter().map(earlier_end).collect())),
         ("on_finish", on_finish.as_deref().map(Value::from)),
         ("warn_after_ms", terms.warn_after_ms.map(Value::from)),
         ("on_wait", terms.on_wait.as_deref().map(Value::from)),
@@ -36,6 +37,18 @@ pub fn extend(members: &mut Map<String, Value>, task: &Task) {
     members.extend(own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     members.insert("parentExecutionId".to_owned(), json!(task.parent.map(|parent| parent.0)));
     members.insert("canInheritLock".to_owned(), json!(task.waited_for && !task.no_inherit));
+}
+
+/// How a task ended before it was retried.
+fn earlier_end(outcome: &Outcome) -> Value {
+    json!({
+        "status": outcome.end.status().word(),
+        "completed_at": outcome.completed_at.to_string(),
+        "result_summary": outcome.summary,
+        "exit_code": outcome.exit_code,
+        "signal": outcome.signal,
+        "ran_ms": outcome.ran_ms,
+    })
 }
 
 /// What a queued item keeps of its request, in the words of its source (S0.22).

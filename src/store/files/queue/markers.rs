@@ -20,7 +20,14 @@ pub struct Timers {
     pub schedules: Vec<(ScheduleKey, Timestamp)>,
     /// The moment of the next one.
     pub next: Option<Timestamp>,
+    /// The tasks whose timers come next, a few.
+    pub later: Vec<TaskId>,
 }
+
+/// How many tasks whose timers come next are told.
+const MOST_LATER: usize = 3;
+/// In how many hours behind that of the next timer they are looked for.
+const MOST_FURTHER: usize = 4;
 
 impl FileStore {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
@@ -115,7 +122,7 @@ impl FileStore {
 
     /// The timers that are due, and the moment of the next one.
     pub fn timers(&self, now: Timestamp) -> Result<Timers> {
-        let mut timers = Timers::default();
+        let (mut timers, mut further) = (Timers::default(), 0);
         let mut hours: Vec<u64> =
             self.folders_if_any(layout::TIMERS)?.iter().filter_map(|name| file_name::number(name)).collect();
         hours.sort_unstable();
@@ -123,7 +130,9 @@ impl FileStore {
             let entries = self.list(&format!("{}/{hour}", layout::TIMERS))?;
             let mut found: Vec<Timer> = entries.iter().filter_map(|entry| file_name::timer(&entry.name)).collect();
             found.sort_unstable();
-            timers.next = found.iter().map(|timer| timer.at).find(|at| *at > now);
+            let coming = found.iter().filter(|timer| timer.at > now);
+            timers.next = timers.next.or(coming.clone().map(|timer| timer.at).next());
+            timers.later.extend(coming.filter_map(Timer::task).take(MOST_LATER - timers.later.len()));
             for Timer { at, alarm } in found.into_iter().filter(|timer| timer.at <= now) {
                 match alarm {
                     Alarm::Task(id) => timers.due.push((id, at)),
@@ -131,10 +140,18 @@ impl FileStore {
                 }
             }
             if timers.next.is_some() {
-                break;
+                further += 1;
+                if timers.later.len() >= MOST_LATER || further > MOST_FURTHER || self.is_nobody_parked()? {
+                    break;
+                }
             }
         }
         Ok(timers)
+    }
+
+    /// Whether no task is parked, by one look. Some file systems do not count the folders of a folder, and say 1.
+    fn is_nobody_parked(&self) -> Result<bool> {
+        Ok(self.meta(layout::PARKED)?.is_none_or(|meta| meta.links == 2))
     }
 
     /// Marks that `id` waits for the end of `dependency`.

@@ -32,7 +32,10 @@ pub(crate) fn decode_schedule(path: &str, bytes: &[u8]) -> Result<Schedule> {
     schedule.task = settled(schedule.task).map_err(|why| corrupt(format!("its task: {why}")))?;
     let task = &schedule.task;
     let is_fresh = task.schedule.is_none() && task.due_at.is_none() && task.hold.is_none() && task.start_by.is_none();
-    let has_ties = task.group.is_some() || task.terms.subject.is_some() || task.terms.reuses.is_some();
+    let has_ties = task.group.is_some()
+        || task.terms.subject.is_some()
+        || task.terms.reuses.is_some()
+        || !task.terms.earlier.is_empty();
     let is_new = !has_ties
         && task.last_start.is_none()
         && task.outcome().is_none()

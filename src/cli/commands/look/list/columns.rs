@@ -78,7 +78,7 @@ pub(super) fn cell(
         "REASON" => match (reason, stuck, task.outcome()) {
             (Some(obstacle), ..) => brief::reason(obstacle, task, now),
             (None, Some(stuck), _) => brief::stuck(stuck),
-            (None, None, Some(outcome)) => brief::outcome(outcome),
+            (None, None, Some(outcome)) => brief::outcome(outcome, task.terms.earlier.last()),
             (None, None, None) => wait.map(|open| brief::wait(open, now)).unwrap_or_default(),
         },
         _ => brief::command(&task.command),

@@ -100,7 +100,7 @@ impl Page<'_, '_> {
         let ran = brief::ran_ms(task, now).map(brief::length);
         let more = match (task.outcome(), ran) {
             (Some(outcome), Some(ran)) => {
-                let how = brief::outcome(outcome);
+                let how = brief::outcome(outcome, None);
                 let how = if how.is_empty() { String::new() } else { format!(", {how}") };
                 format!(" after {ran}{how}")
             }
@@ -179,6 +179,13 @@ impl Page<'_, '_> {
         let starts =
             if task.starts == 1 { "started once".to_owned() } else { format!("started {} times", task.starts) };
         self.field("Attempt", &format!("{} of {attempts}, {starts}", task.attempt()));
+        self.list(
+            "Ended before",
+            task.terms
+                .earlier
+                .iter()
+                .map(|earlier| format!("{}  {}, {}", earlier.completed_at, earlier.end.status(), earlier.summary)),
+        );
         if task.status() == Status::Waiting
             && let Ok(Some(open)) = open_wait(app, task.id)
         {

@@ -1,7 +1,7 @@
 //! Tests of task records, and the task that tests of other rooms begin with.
 
 use super::*;
-use crate::model::task::{Group, OnInterrupt, Start, Terms};
+use crate::model::task::{DueBoot, EndState, Group, OnInterrupt, Outcome, Start, Terms};
 use crate::model::{TaskId, Timestamp};
 use proptest::prelude::*;
 
@@ -52,6 +52,8 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
         "warn_",
         "log_sample",
         "reuses",
+        "due_boot",
+        "earlier",
         "dependency",
         "slot_",
         "message",
@@ -73,6 +75,20 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
         warn_after_ms: Some(7),
         on_wait: Some("true".into()),
         log_sample: Some(100_000),
+        due_boot: Some(DueBoot { boot_id: "b".into(), at_ms: 7 }),
+        earlier: vec![Outcome {
+            step: None,
+            end: EndState::Failed,
+            completed_at: Timestamp(9),
+            exit_code: Some(1),
+            signal: None,
+            summary: "the command exited with 1".into(),
+            data: None,
+            error: None,
+            cancelled_by: None,
+            cancel_reason: None,
+            ran_ms: Some(3),
+        }],
         reuses: Some(TaskId(1)),
         slot_count: Some(3),
         message: Some("how are you?".into()),

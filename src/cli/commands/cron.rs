@@ -276,7 +276,7 @@ fn add(
         replace: args.replace,
         task,
     };
-    let row = cron_add(app, &new, caller).map_err(super::enqueue::refused_at_the_door)?;
+    let row = cron_add(app, &new, caller).map_err(super::queue::enqueue::refused_at_the_door)?;
     let name = row.schedule.name.as_str();
     let first = row.schedule.next.map_or_else(|| "never".to_owned(), |at| said(app, at, &row.zone));
     tell(name, json_of(&row), &format!("\"{name}\" makes its first task at {first}"), console)?;

@@ -179,7 +179,7 @@ fn locks_in_tasks_that_would_close_a_ring_are_refused() {
     run("p", &crossed("a", "b", "lock -l q -- true"));
     run("q", &crossed("b", "a", "acquire lane:p --task x --timeout 60"));
     place.ok(&["dispatch"]);
-    check_refused(&place, "task_1 waits for task_2");
+    check_refused(&place, "waits for task_");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn waits_that_would_close_a_ring_are_refused() {
     run("p", &crossed("a", "b", "wait 2"));
     run("q", &crossed("b", "a", "wait 1"));
     place.ok(&["dispatch"]);
-    check_refused(&place, "task_1 waits for task_2");
+    check_refused(&place, "waits for task_");
 }
 
 #[test]

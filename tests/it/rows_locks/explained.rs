@@ -36,8 +36,12 @@ fn a_lane_tells_its_holder_its_end_and_its_release() {
     for part in ["is held by t1", "expires_at 20", &format!("--lock-id {lock_id}"), "1 pending, first task_1"] {
         assert!(told.contains(part), "{part}: {told}");
     }
+    // The release starts the task that waits.
     place.ok(&["release", "alice"]);
-    assert!(place.ok(&["explain", "alice"]).out.contains("\"user:alice\" is free"));
+    place.until_status("task_1", "completed");
+    crate::support::until("it is free", || {
+        place.ok(&["explain", "alice"]).out.contains("\"user:alice\" is free").then_some(())
+    });
 }
 
 #[test]

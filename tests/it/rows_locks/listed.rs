@@ -113,9 +113,9 @@ fn acquiring_does_not_look_at_the_queue() {
     let lines: String = (0..600).map(|n| format!("{{\"user\":\"u{}\",\"command\":[\"true\"]}}\n", n % 7)).collect();
     std::fs::write(place.path("lines"), lines).unwrap();
     place.ok(&["enqueue", "--from", &place.text("lines")]);
-    place.ok(&["acquire", "u1", "--task", "t1"]);
-    place.luzia(&["check", "u1"]).coded(75);
-    place.ok(&["release", "u1", "t1"]);
+    place.ok(&["acquire", "other", "--task", "t1"]);
+    place.luzia(&["check", "other"]).coded(75);
+    place.ok(&["release", "other", "t1"]);
     let counts = &place.json(&["status"])["pending"]["total"];
     assert_eq!(*counts, 600);
     let enqueued = place.json(&["enqueue", "-u", "u1", "--", "true"]);

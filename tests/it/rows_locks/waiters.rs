@@ -88,8 +88,9 @@ fn a_lane_that_is_almost_one_with_a_rule_is_told_of() {
         ("deploy", None),
     ] {
         let ways = [
-            place.ok(&["enqueue", "-l", lane, "--", "true"]),
             place.ok(&["lock", "-l", lane, "--", "true"]),
+            // One that is held: the end of a lock starts what waits for it.
+            place.ok(&["enqueue", "--hold", "-l", lane, "--", "true"]),
             place.ok(&["acquire", "-l", lane, "--task", "t"]),
         ];
         for way in ways {

@@ -5,7 +5,6 @@ use crate::app::pass::pass;
 use crate::app::pass::reach::{is_near, may_start};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, QueueName, TaskId, Tier};
-use crate::policy::beyond::MOST_TRIED;
 use crate::store::{Event, Place};
 
 /// Makes a pass where a task waits for one of these lanes, which are free now. Gives a sentence where only a process of another
@@ -46,19 +45,20 @@ fn next_in(app: &App, lanes: &[LaneName]) -> Result<Option<(TaskId, bool)>, AppE
             }
         }
     }
-    let plain: Vec<&LaneName> = lanes.iter().filter(|lane| lane.is_user() || lane.is_capacity_lane()).collect();
-    for (queue, priority) in queues.values().flatten().filter(|_| !plain.is_empty()) {
+    // Of the others the names of queues tell the users, and the first task of each queue its capacity lanes.
+    let has_capacity = lanes.iter().any(LaneName::is_capacity_lane);
+    for (queue, priority) in queues.values().flatten() {
         let Some(name) = QueueName::parse(queue) else { continue };
-        let is_of_user = |lane: &&&LaneName| name.takes_user_lane() && lane.stem() == name.user_stem;
-        let has_all = plain.iter().find(is_of_user).is_some();
-        // All tasks of a queue without the lane of its user have the same lanes.
-        let most = if has_all || !name.takes_user_lane() { 1 } else { MOST_TRIED + 1 };
-        for head in app.store.first_in_tier(*priority, queue, most)? {
-            let waits = has_all
-                || app.store.peek(&head).is_some_and(|task| plain.iter().any(|lane| task.lanes.contains(*lane)));
-            if waits && see(head.id, is_near(app, queue)?) {
-                return Ok(found);
-            }
+        let is_of_user = |lane: &LaneName| lane.is_user() && name.takes_user_lane() && lane.stem() == name.user_stem;
+        let has_all = lanes.iter().any(is_of_user);
+        if !has_all && !has_capacity {
+            continue;
+        }
+        let Some(head) = app.store.head_from(*priority, queue)? else { continue };
+        let is_meant = |lane: &LaneName| lane.is_capacity_lane() && lanes.contains(lane);
+        let waits = has_all || app.store.peek(&head).is_some_and(|task| task.lanes.iter().any(is_meant));
+        if waits && see(head.id, is_near(app, queue)?) {
+            return Ok(found);
         }
     }
     Ok(found)

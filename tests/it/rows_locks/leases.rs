@@ -307,6 +307,22 @@ fn what_a_running_task_acquires_is_released_when_it_ends() {
 }
 
 #[test]
+fn a_task_that_may_write_only_locks_acquires_until_the_time_of_the_lease() {
+    let test = "a_task_that_may_write_only_locks_acquires_until_the_time_of_the_lease";
+    if !crate::context::can_unshare(test) {
+        return;
+    }
+    let place = Place::new();
+    let inner = "mount --bind $LUZIA_STATE_DIR $LUZIA_STATE_DIR && mount --bind $LUZIA_STATE_DIR/locks \
+                 $LUZIA_STATE_DIR/locks && mount -o remount,bind,ro $LUZIA_STATE_DIR && \
+                 $LUZIA acquire thread:5 --task $LUZIA_TASK_ID";
+    let id = place.enqueue(&["-u", "a", "--shell", &format!("unshare --mount sh -c '{inner}'")]);
+    place.drain();
+    assert_eq!(place.status(&id), "completed", "{}", place.ok(&["logs", &id]).err);
+    place.luzia(&["check", "thread:5"]).coded(75);
+}
+
+#[test]
 fn what_a_task_acquired_is_released_when_its_supervisor_is_killed_and_it_is_recovered() {
     let place = Place::new();
     let script = format!("$LUZIA acquire thread:5 --task self; echo up >$PLACE/up; read _ <{}", place.gate("go"));

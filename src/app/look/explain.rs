@@ -127,7 +127,7 @@ pub struct Reasons<'a> {
     firsts: Firsts,
     /// Tasks that would be tried, and what they wait for.
     pub(super) waits: BTreeMap<TaskId, Wait>,
-    /// The same, where the start of a task would keep another one from its own.
+    /// For what they wait, where the start of a task counts that would keep another one from its own.
     pub(super) tried_waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],

@@ -1,6 +1,7 @@
 //! The entry: reads the command line, runs one command, and turns its end into an exit code.
 
 use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
+use super::commands::locks::lanes::LanesVerb;
 use super::commands::operate::demo::DemoArgs;
 use super::commands::operate::doctor::{DoctorArgs, Surroundings};
 use super::commands::queue::room::{Around, Terminal};
@@ -266,7 +267,14 @@ fn fires_timers(command: &Command) -> bool {
         command,
         Command::Lock(_) | Command::Guard(_) | Command::Acquire(_) | Command::Renew(_) | Command::Release(_)
     );
-    !(passes || is_own || is_inside || is_of_locks || matches!(command, Command::Hook(_) | Command::Simulate(_)))
+    // A new rule is about what comes, and no look at a task.
+    let is_rule = matches!(command, Command::Lanes(args) if !matches!(args.verb, None | Some(LanesVerb::List { .. } | LanesVerb::Show { .. })));
+    !(is_rule
+        || passes
+        || is_own
+        || is_inside
+        || is_of_locks
+        || matches!(command, Command::Hook(_) | Command::Simulate(_)))
 }
 
 /// Whether a command runs the hooks for what it did itself, and ends after them: those that were called to change something.

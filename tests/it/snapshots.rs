@@ -63,7 +63,7 @@ fn of_word(word: &str) -> String {
 fn help_of_luzia() {
     let place = Place::new();
     assert_snapshot!(place.ok(&["--help"]).out);
-    assert_snapshot!(place.ok(&["-h"]).out);
+    assert_snapshot!(place.ok(&["help", "all"]).out);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn help_of_each_command() {
     for command in COMMANDS {
         assert_snapshot!(format!("help_{command}"), place.ok(&[command, "--help"]).out);
     }
-    let listed = place.ok(&["-h"]).out;
+    let listed = place.ok(&["help", "all"]).out;
     assert!(COMMANDS.iter().all(|command| listed.contains(&format!("\n  {command} "))), "{listed}");
 }
 

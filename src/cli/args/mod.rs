@@ -12,7 +12,6 @@ mod identity;
 mod preempt_options;
 mod selection;
 mod step_options;
-mod synonyms;
 mod target;
 mod task_options;
 mod term_options;

@@ -174,7 +174,7 @@ fn verbs_have_their_aliases() {
 fn words_of_other_tools_are_no_verbs_and_lead_to_verbs() {
     let root = command();
     let mut seen = std::collections::BTreeSet::new();
-    for (words, line) in synonyms::SYNONYMS {
+    for (words, line) in usage::synonyms::SYNONYMS {
         let verb = line.split(' ').nth(1).expect("a verb");
         assert!(root.find_subcommand(verb).is_some(), "{line}");
         for word in *words {
@@ -182,7 +182,7 @@ fn words_of_other_tools_are_no_verbs_and_lead_to_verbs() {
             assert_eq!(usage(&[word, "x"]).hint, Some(format!("luzia calls it `{line}`")), "{word}");
         }
     }
-    for (words, hint) in synonyms::SEVERAL {
+    for (words, hint) in usage::synonyms::SEVERAL {
         for line in hint.split('`').skip(1).step_by(2) {
             let verb = line.split(' ').nth(1).expect("a verb");
             assert!(root.find_subcommand(verb).is_some(), "{line}");

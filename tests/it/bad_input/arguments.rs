@@ -64,11 +64,11 @@ fn names_that_look_dangerous_stay_inside_the_state_directory() {
     {
         let user = format!("--user={name}");
         let thread = format!("--thread={name}");
-        let id = place.enqueue(&[&user, "-p", "web", &thread, "--", "true"]);
-        assert_eq!(place.show(&id)["user"], name);
         let lane = format!("user:{name}");
         place.ok(&["acquire", &lane, "--task", "t1"]);
         place.luzia(&["check", &lane]).coded(75);
+        let id = place.enqueue(&[&user, "-p", "web", &thread, "--", "true"]);
+        assert_eq!(place.show(&id)["user"], name);
         place.ok(&["release", &lane]);
     }
     let id = place.enqueue(&["-p", "..", "-u", "x", "--", "true"]);
@@ -134,7 +134,7 @@ fn numbers_and_durations_that_are_none_are_refused() {
     for code in ["256", "-1", "x"] {
         refused(&place, &["lock", "-u", "alice", "-n", "-E", code, "--", "true"], 2);
     }
-    for time in ["tomorrow", "", "2026-13-01T00:00:00Z", "2026-02-30", "25:00"] {
+    for time in ["tomorow", "", "2026-13-01T00:00:00Z", "2026-02-30", "25:00"] {
         refused(&place, &["enqueue", "--at", time, "--", "true"], 2);
     }
 }

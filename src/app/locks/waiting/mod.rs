@@ -125,8 +125,7 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
         if !std::mem::take(&mut is_first) {
             follow_limits(app, &mut request)?;
         }
-        let before = wait.in_line.position();
-        let stood = place_of(&request, wait).map(|need| need.lane.clone());
+        let (before, stood) = (wait.in_line.position(), place_of(&request, wait).map(|need| need.lane.clone()));
         let answer = match app.store.acquire_in_line(&request, judge, &mut wait.in_line) {
             // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
             Err(StoreError::GuardBusy { .. }) if !self::left(app, wait).is_zero() => {

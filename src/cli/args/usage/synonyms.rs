@@ -1,7 +1,7 @@
 //! Command names of other tools, and the luzia command that does that work.
 
 /// The words, and the command line that does it here. None of the words is a verb of luzia's.
-pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
+pub(in crate::cli::args) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["kill", "abort", "terminate", "scancel", "qdel", "atrm"], "luzia cancel TASK"),
     (&["ps", "queue", "jobs", "tasks", "view", "squeue", "qstat", "atq"], "luzia list"),
     (&["history", "past", "archive", "sacct"], "luzia list -a"),
@@ -33,7 +33,7 @@ pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
 ];
 
 /// Words that may mean several commands, and what each of those does.
-pub(super) const SEVERAL: &[(&[&str], &str)] = &[
+pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
     (
         &["stop", "halt", "shutdown", "quit"],
         "`luzia pause --all` keeps waiting tasks from starting, and `luzia cancel TASK` ends one task",

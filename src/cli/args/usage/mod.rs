@@ -5,16 +5,17 @@
 
 mod line;
 mod meant;
+pub(super) mod synonyms;
 
 pub(super) use line::meant;
 
-use super::synonyms::{closest, synonym, synonym_line};
 use super::{Cli, OutputFormat, command, help};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, ValueEnum};
 use line::{has_trailing_command, known_verb, verb_of, wants_json};
 use std::ffi::OsString;
+use synonyms::{closest, synonym, synonym_line};
 
 /// Why there is no command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -138,10 +138,11 @@ mod tests {
     fn the_first_page_has_six_verbs_and_the_names_of_all() {
         let page = answer(&["--help"]);
         assert!(page.lines().count() <= 40 && page.lines().all(|line| line.chars().count() <= 100), "{page}");
-        let start = page.split("Start here:\n").nth(1).unwrap();
-        let first: Vec<&str> = start.lines().take(6).map(|line| line.split_whitespace().next().unwrap()).collect();
+        let start = page.split("Start here:\n").nth(1).expect("it is there");
+        let first: Vec<&str> =
+            start.lines().take(6).map(|line| line.split_whitespace().next().expect("it is there")).collect();
         assert_eq!(first, ["run", "lock", "list", "explain", "logs", "cancel"]);
-        let words: Vec<&str> = page.split("All verbs:").nth(1).unwrap().split_whitespace().collect();
+        let words: Vec<&str> = page.split("All verbs:").nth(1).expect("it is there").split_whitespace().collect();
         let all = GROUPS.iter().flat_map(|(_, names)| names.iter());
         assert!(all.clone().all(|name| words.contains(name)), "{page}");
     }
@@ -154,7 +155,13 @@ mod tests {
             assert!(short.contains("--lane") && short.contains("--retries") && !short.contains("--preempt"), "{short}");
             assert!(short.contains(&format!(" more options, and examples: luzia {verb} --help")), "{short}");
             let long = answer(&[verb, "--help"]);
-            let own = long.split("\nOptions:\n").nth(1).unwrap().split("\nSteps:\n").next().unwrap();
+            let own = long
+                .split("\nOptions:\n")
+                .nth(1)
+                .expect("it is there")
+                .split("\nSteps:\n")
+                .next()
+                .expect("it is there");
             assert!(
                 own.contains("      --from ") && !own.contains("      --preempt "),
                 "each option is below its own heading: {own}"

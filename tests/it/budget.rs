@@ -259,6 +259,20 @@ fn the_first_tasks_of_a_long_list_cost_no_more_than_those_of_a_short_one() {
 }
 
 #[test]
+fn a_list_looks_at_each_task_once_however_many_users_there_are() {
+    if !has_strace("a_list_looks_at_each_task_once_however_many_users_there_are") {
+        return;
+    }
+    let costs = [10, 200].map(|users| {
+        let place = Place::new();
+        fill(&place, 400, users);
+        cost(&place, &["list"]).all
+    });
+    // Each user has a folder, which is listed; each task has a record. To look for each task in each folder took 80,000 calls.
+    assert!(costs[1] <= costs[0] + 200 * 40, "{costs:?}");
+}
+
+#[test]
 fn the_end_of_a_task_without_heirs_looks_at_no_other_process() {
     if !has_strace("the_end_of_a_task_without_heirs_looks_at_no_other_process") {
         return;

@@ -18,13 +18,23 @@ fn drained(place: &Place) -> String {
 
 #[test]
 fn sessions_of_one_user_take_turns_in_a_lane() {
-    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let place = Place::configured(&json!({ "slots": { "max": 1 }, "lanes": { "lane:build": { "max": 2 } } }));
     for word in ["a1", "a2", "a3", "a4"] {
         enqueue_of(&place, "one", &["-l", "build"], word);
     }
     enqueue_of(&place, "two", &["-l", "build"], "b1");
     enqueue_of(&place, "two", &["-l", "build"], "b2");
     assert_eq!(drained(&place), "a1 b1 a2 b2 a3 a4");
+}
+
+#[test]
+fn a_named_lane_of_limit_one_keeps_its_order_across_sessions() {
+    // S0.23, S4.7
+    let place = Place::new();
+    for (session, word) in [("one", "a1"), ("one", "a2"), ("two", "b1"), ("one", "a3"), ("two", "b2")] {
+        enqueue_of(&place, session, &["-l", "build"], word);
+    }
+    assert_eq!(drained(&place), "a1 a2 b1 a3 b2");
 }
 
 #[test]

@@ -285,7 +285,15 @@ pub(crate) fn task_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Task,
         ..Task::plain(TaskId(0), user, command, now)
     };
     check_door(app, new, &task)?;
-    Ok(Task { share: task.own_share(), ..task })
+    let share = task.own_share().filter(|_| !keeps_order(app, &task));
+    Ok(Task { share, ..task })
+}
+
+/// Whether the sessions of a user take no turns with a task: in a named lane of limit 1 the tasks of a user keep their order
+/// (S0.23, S4.7).
+fn keeps_order(app: &App, task: &Task) -> bool {
+    let is_serial = |lane: &LaneName| lane.is_capacity_lane() && config(app).limit(lane) == 1;
+    !task.takes_user_lane && task.lanes.iter().any(is_serial)
 }
 
 fn project_of(app: &App, new: &NewTask) -> Result<Option<Name>, AppError> {

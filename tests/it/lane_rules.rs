@@ -233,7 +233,7 @@ fn a_refresh_follows_a_rule_that_is_set_later() {
     let lock = place.start(&["lock", "-l", "pack", "--", "sh", "-c", &script]);
     until("both are held", || (place.json(&["list-locks"])["items"].as_array().unwrap().len() == 3).then_some(()));
     for lane in ["build", "pack"] {
-        place.ok(&["lanes", "set", lane, "--lock-timeout", "900ms"]);
+        place.ok(&["lanes", "set", lane, "--lock-timeout", "6s"]);
     }
     let locks = || place.json(&["list-locks"])["items"].as_array().unwrap().clone();
     let refreshed = |lane: &str| {

@@ -266,8 +266,9 @@ const ROGUE: Actor = Actor {
     pause_ms: 50,
     act: |storm, rng| {
         let user = rng.pick(&actors::USERS);
-        for ending in ["lock", "json"] {
-            let _ = std::fs::remove_file(storm.world.state.join(format!("locks/user_{user}.{ending}")));
+        // With its second name: by that a removed lock file is put back.
+        for name in [format!(".user_{user}.held"), format!("user_{user}.lock"), format!("user_{user}.json")] {
+            let _ = std::fs::remove_file(storm.world.state.join("locks").join(name));
         }
         if oracle::journal(&storm.world).iter().any(|line| line.what == 'V') {
             storm.end();

@@ -1,8 +1,8 @@
-//! Records of every kind, byte by byte: each file of `tests/it/golden/<kind>/` is read and written again. It is written with the
-//! same bytes, or with those of `<file>.written` beside it. A damaged or newer one is refused with the words of `<file>.refused`.
+//! Records of every kind, byte by byte: each of `tests/it/golden/<kind>.json` is read and written again. Its bytes are the same, or
+//! those of its member `written`. A damaged record, or one of a later version, is refused with the words of `refused`.
 //!
-//! `UPDATE_GENERATED=1 cargo test --lib golden` writes what stands beside the records. A change there is a change of what
-//! older versions find on disk.
+//! `UPDATE_GENERATED=1 cargo test --lib golden` rewrites `written` and `refused`. A change there is a change of what older
+//! versions find on disk.
 #![expect(clippy::disallowed_methods, reason = "the corpus stands beside the sources")]
 
 use crate::model::LaneName;
@@ -11,9 +11,10 @@ use crate::policy::fair::Ledger;
 use crate::store::files::disk::counter::CounterLine;
 use crate::store::files::steps::{decode, encode, finish::FinishFile, vars::VarsFile};
 use crate::store::{Beat, Mail, StepRecord, Waits};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fs};
 
 /// A record as it is written again, or why it is refused.
@@ -22,7 +23,7 @@ type Again = Result<Vec<u8>, String>;
 /// Reads a record and writes it again.
 type Rewrite = fn(&[u8]) -> Again;
 
-/// Every kind of record, by the name of its folder.
+/// Every kind of record, by the name of its file.
 const KINDS: [(&str, Rewrite); 19] = [
     ("beat", of_steps::<Beat>),
     ("cancel", |bytes| words(serde_json::to_vec(&crate::store::files::running::requests::decode_cancel(bytes)))),
@@ -133,64 +134,93 @@ fn meta(bytes: &[u8]) -> Again {
     words(serde_json::to_vec_pretty(&members))
 }
 
-fn folder(kind: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden").join(kind)
+/// Bytes as the corpus has them: a text, or `{"hex": …}` where they are no UTF-8.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Bytes {
+    Text(String),
+    Hex { hex: String },
 }
 
-/// A file beside a record, where there is one.
-fn beside(record: &Path, ending: &str) -> (PathBuf, Option<Vec<u8>>) {
-    let path = PathBuf::from(format!("{}.{ending}", record.display()));
-    let bytes = fs::read(&path).ok();
-    (path, bytes)
-}
+impl Bytes {
+    fn new(bytes: Vec<u8>) -> Self {
+        String::from_utf8(bytes).map_or_else(
+            |error| Self::Hex { hex: error.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect() },
+            Self::Text,
+        )
+    }
 
-/// Writes a file beside a record; removes it where nothing is to stand there.
-fn update(path: &Path, bytes: Option<&[u8]>) {
-    match bytes {
-        Some(bytes) => fs::write(path, bytes).expect("the corpus can be written"),
-        None => drop(fs::remove_file(path)),
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.clone().into_bytes(),
+            Self::Hex { hex } => hex
+                .as_bytes()
+                .chunks(2)
+                .map(|pair| u8::from_str_radix(&super::text(pair), 16).expect("two hexadecimal digits"))
+                .collect(),
+        }
     }
 }
 
-fn check(path: &Path, again: fn(&[u8]) -> Again) -> Option<String> {
-    let bytes = fs::read(path).expect("a record");
-    let found = again(&bytes);
-    let (written_path, written) = beside(path, "written");
-    let (refused_path, refused) = beside(path, "refused");
-    if env::var_os("UPDATE_GENERATED").is_some() {
-        update(&written_path, found.as_deref().ok().filter(|found| *found != bytes));
-        // Where the parser stood is nobody's business.
-        let words = |why: &String| why.split(" at line ").next().unwrap_or_default().as_bytes().to_vec();
-        update(&refused_path, found.as_ref().err().map(words).as_deref());
-        return None;
+/// A record of the corpus, and what becomes of it: the same bytes again where neither other member is there.
+#[derive(Serialize, Deserialize)]
+struct Golden {
+    bytes: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    written: Option<Bytes>,
+    /// How the error begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+}
+
+impl Golden {
+    fn of(bytes: Vec<u8>, found: Again) -> Self {
+        let (written, refused) = match found {
+            Ok(written) => ((written != bytes).then(|| Bytes::new(written)), None),
+            // The place in the text depends on the parser.
+            Err(why) => (None, Some(why.split(" at line ").next().unwrap_or_default().to_owned())),
+        };
+        Self { bytes: Bytes::new(bytes), written, refused }
     }
-    let expected = refused.map_or(Ok(written.unwrap_or(bytes)), Err);
-    let is_right = match (&found, &expected) {
-        (Ok(found), Ok(expected)) => found == expected,
-        (Err(found), Err(expected)) => found.as_bytes().starts_with(expected),
-        _ => false,
-    };
-    let shown = |one: Result<&Vec<u8>, &[u8]>| one.map_or_else(super::text, |bytes| super::text(bytes));
-    (!is_right).then(|| {
-        let found = found.as_ref().map_err(|why| why.as_bytes());
-        let expected = expected.as_ref().map_err(Vec::as_slice);
-        format!("{}\n  expected {}\n  found    {}", path.display(), shown(expected), shown(found))
-    })
+
+    /// The difference between what the corpus expects and `found`.
+    fn difference(&self, found: &Again) -> Option<String> {
+        let expected = match &self.refused {
+            Some(why) => Err(why),
+            None => Ok(self.written.as_ref().unwrap_or(&self.bytes).bytes()),
+        };
+        let is_right = match (found, &expected) {
+            (Ok(found), Ok(expected)) => found == expected,
+            (Err(found), Err(expected)) => found.starts_with(expected.as_str()),
+            _ => false,
+        };
+        let expected = expected.map_or_else(Clone::clone, |bytes| super::text(&bytes));
+        let found = found.as_ref().map_or_else(Clone::clone, |bytes| super::text(bytes));
+        (!is_right).then(|| format!("\n  expected {expected}\n  found    {found}"))
+    }
 }
 
 #[test]
 fn golden_records_are_written_as_they_were_read() {
     let mut wrong = Vec::new();
     for (kind, again) in KINDS {
-        let entries = fs::read_dir(folder(kind)).unwrap_or_else(|error| panic!("{kind}: {error}"));
-        let mut records: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-        records.retain(|path| path.extension().is_none_or(|ending| ending != "written" && ending != "refused"));
-        records.sort();
-        assert!(
-            records.iter().any(|path| again(&fs::read(path).expect("a record")).is_ok()),
-            "{kind} has none that reads"
-        );
-        wrong.extend(records.iter().filter_map(|path| check(path, again)));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden").join(format!("{kind}.json"));
+        let text = fs::read(&path).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let mut records: BTreeMap<String, Golden> = serde_json::from_slice(&text).expect("a file of records");
+        assert!(records.values().any(|record| record.refused.is_none()), "{kind} has no record that is accepted");
+        for (name, record) in &mut records {
+            let bytes = record.bytes.bytes();
+            let found = again(&bytes);
+            if env::var_os("UPDATE_GENERATED").is_some() {
+                *record = Golden::of(bytes, found);
+            } else if let Some(difference) = record.difference(&found) {
+                wrong.push(format!("{kind}: {name}{difference}"));
+            }
+        }
+        if env::var_os("UPDATE_GENERATED").is_some() {
+            let text = serde_json::to_string_pretty(&records).expect("records are JSON");
+            fs::write(&path, text + "\n").expect("the corpus can be written");
+        }
     }
     assert!(wrong.is_empty(), "{} records:\n{}", wrong.len(), wrong.join("\n"));
 }

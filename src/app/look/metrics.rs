@@ -13,7 +13,7 @@ use crate::policy::hold::pause_of;
 use crate::store::ReadEvent;
 use std::collections::BTreeMap;
 
-pub use crate::policy::analytics::exposition::FAMILIES;
+pub use crate::policy::analytics::exposition::{FAMILIES, samples};
 
 /// How many waiting tasks are looked at for the gauges of lanes.
 const MOST_LOOKED_AT: usize = 10_000;

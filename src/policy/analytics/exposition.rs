@@ -104,6 +104,42 @@ pub fn render(counts: &Counts, gauges: &Gauges, account: &str) -> String {
     text
 }
 
+/// One number of the text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sample {
+    /// The name of its series.
+    pub name: String,
+    /// Its labels and their values.
+    pub labels: Vec<(String, String)>,
+    /// The number.
+    pub value: f64,
+}
+
+/// The numbers of a text that [`render`] made.
+pub fn samples(text: &str) -> Vec<Sample> {
+    let samples = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let (series, value) = line.rsplit_once(' ')?;
+        let (name, labels) = series.strip_suffix('}')?.split_once('{')?;
+        Some(Sample { name: name.to_owned(), labels: labels_of(labels), value: value.parse().ok()? })
+    });
+    samples.collect()
+}
+
+/// The labels of a series, such as `account="a",lane="b"`.
+fn labels_of(text: &str) -> Vec<(String, String)> {
+    let (mut labels, mut rest) = (Vec::new(), text);
+    while let Some((label, quoted)) = rest.split_once("=\"") {
+        let (mut value, mut chars) = (String::new(), quoted.chars());
+        while let Some(c) = chars.next().filter(|c| *c != '"') {
+            let plain = if c == '\\' { chars.next().map(|c| if c == 'n' { '\n' } else { c }) } else { Some(c) };
+            value.extend(plain);
+        }
+        labels.push((label.to_owned(), value));
+        rest = chars.as_str().trim_start_matches(',');
+    }
+    labels
+}
+
 fn is_member(key: &str, name: &str) -> bool {
     key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('{'))
 }
@@ -148,5 +184,14 @@ mod tests {
             assert!(text.contains(line), "{line}\n{text}");
         }
         assert!(!text.contains("luzia_tasks_failed_total{"), "a label that nobody has is not made up");
+        let read = samples(&text);
+        assert_eq!(read.len(), text.lines().filter(|line| !line.starts_with('#')).count());
+        let lane = read.iter().find(|sample| sample.name == "luzia_lane_depth").expect("a lane");
+        let label = |label: &str, value: &str| (label.to_owned(), value.to_owned());
+        assert_eq!(lane.labels, [label("account", "al\"ice"), label("lane", "q\"\\\n")]);
+        assert_eq!(
+            read.iter().find(|sample| sample.name.ends_with("wait_seconds_sum")).map(|it| it.value),
+            Some(61.005)
+        );
     }
 }

@@ -1,13 +1,14 @@
 //! `luzia metrics`: numbers for Prometheus.
 
 use crate::app::App;
-use crate::app::look::metrics::metrics;
+use crate::app::look::metrics::{metrics, samples};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::result_file::write_text;
 use clap::Args;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// `luzia metrics`.
 #[derive(Args, Clone, Debug)]
@@ -47,7 +48,14 @@ pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {
                 console.document(&json::document("metrics", [("textfile", json!(path))]))?;
             }
         }
-        None if console.is_json() => console.document(&json::document("metrics", [("text", json!(text))]))?,
+        None if console.is_json() => {
+            let items = samples(&text).into_iter().map(|sample| {
+                let labels: BTreeMap<String, String> = sample.labels.into_iter().collect();
+                json!({ "name": sample.name, "labels": labels, "value": sample.value })
+            });
+            let items = items.collect();
+            console.document(&json::document("metrics", [("text", json!(text)), ("items", items)]))?;
+        }
         None => console.text(&text)?,
     }
     Ok(Exit::Done.code())

@@ -7,7 +7,7 @@ const fn shape(name: &'static str, about: &'static str, lines: &'static str) -> 
 }
 
 /// The shapes.
-pub(super) const SHAPES: [Shape; 16] = [
+pub(super) const SHAPES: [Shape; 17] = [
     shape("task", "A task, and its end once it is over.", TASK),
     shape("lock", "A lock, and whether its holder lives.", LOCK),
     shape("grant", "A lane that the caller was granted.", GRANT),
@@ -24,7 +24,14 @@ pub(super) const SHAPES: [Shape; 16] = [
     shape("schedule", "A schedule.", SCHEDULE),
     shape("pause", "A pause.", PAUSE),
     shape("log", "A log file.", LOG),
+    shape("sample", "A number for Prometheus.", SAMPLE),
 ];
+
+const SAMPLE: &str = "\
+name text The series, e.g. luzia_tasks.
+labels {text} Its labels.
+value number The number.
+";
 
 const TASK: &str = "\
 id text The id, e.g. task_12.

@@ -50,8 +50,6 @@ fn tests_of(text: &str, module: &str) -> Vec<String> {
             around.push((format!("{indent}}}"), format!("{path}{name}::")));
         } else if words == "#[test]" {
             is_test = true;
-        } else if words.starts_with("#[ignore") {
-            is_test = false;
         } else if let Some(name) = words.strip_prefix("fn ").and_then(|rest| rest.split('(').next()) {
             found.extend(is_test.then(|| format!("{path}{name}")));
             is_test = false;
@@ -133,6 +131,6 @@ fn a_row_that_is_lost_or_has_no_status_or_no_test_is_noticed() {
         let wrong = faults(&page.replace(line, &changed), &tests);
         assert!(wrong.iter().any(|fault| fault.contains(told)), "{told}: {wrong:?}");
     }
-    let text = "#[test]\nfn a() {}\nmod tests {\n    #[test]\n    #[ignore]\n    fn b() {\n    }\n    #[test]\n    fn c() {}\n}\n#[test]\nfn d() {}\nfn e() {}";
+    let text = "#[test]\nfn a() {}\nmod tests {\n    fn b() {\n    }\n    #[test]\n    fn c() {}\n}\n#[test]\nfn d() {}\nfn e() {}";
     assert_eq!(tests_of(text, "x::"), ["x::a", "x::tests::c", "x::d"]);
 }

@@ -3,7 +3,6 @@
 use crate::support::{LUZIA, Place, lives, until};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::time::Instant;
 
 /// A place with programs of its own before those of the system.
 pub(super) struct Tools {
@@ -228,21 +227,4 @@ fn shims_are_added_listed_and_removed() {
     tools.place.ok(&["shim", "rm", "go", "make", "go"]);
     assert_eq!(tools.place.ok(&["shim", "list"]).out.lines().count(), 1);
     assert!(!tools.place.state().join("locks/nothing").exists());
-}
-
-#[test]
-#[ignore = "a measurement, which tests/soak makes"]
-fn the_cost_of_a_shim_is_told() {
-    let tools = Tools::new(&["make"]);
-    tools.program("make", "");
-    let time = |script: &str| {
-        let start = Instant::now();
-        tools.run(script).coded(0);
-        start.elapsed().as_secs_f64() * 1000.0 / 50.0
-    };
-    let of = |make: &str| format!("i=0; while [ $i -lt 50 ]; do {make} || exit 1; i=$((i+1)); done");
-    let bare = time(&of("$PLACE/bin/make"));
-    let (light, heavy) = (time(&of("make --version")), time(&of("make")));
-    eprintln!("a call: bare {bare:.2} ms, light shim {light:.2} ms, heavy shim {heavy:.2} ms");
-    assert!(heavy < bare + 500.0, "a shim took {heavy} ms");
 }

@@ -200,9 +200,12 @@ fn run_step(
 fn step_variables(app: &App, id: TaskId, name: &str) -> Result<Vec<(String, String)>, AppError> {
     let mut env = vec![("LUZIA_STEP_NAME".to_owned(), name.to_owned())];
     if let Some(last) = app.store.last_step(id)? {
-        let result = String::from_utf8_lossy(&last.output()).replace('\0', "");
+        let output = last.output();
+        let result = String::from_utf8_lossy(&output).replace('\0', "");
+        let left_out = last.stdout_bytes.saturating_sub(output.len() as u64);
         env.push(("LUZIA_LAST_STEP".to_owned(), last.name));
         env.push(("LUZIA_LAST_EXIT".to_owned(), last.exit_code.to_string()));
+        env.push(("LUZIA_LAST_RESULT_LEFT_OUT".to_owned(), left_out.to_string()));
         env.push(("LUZIA_LAST_RESULT".to_owned(), result.trim_end_matches('\n').to_owned()));
     }
     Ok(env)

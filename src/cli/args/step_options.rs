@@ -16,7 +16,8 @@ pub struct StepOptions {
     /// Start the command again and again, one step each time, until it calls `luzia finish`
     ///
     /// Between two steps the task is queued again and other work may run. The command finds LUZIA_STEP (from 0),
-    /// LUZIA_LAST_KIND (none, output, tool or child), LUZIA_LAST_RESULT and LUZIA_LAST_EXIT. --retries counts for each step.
+    /// LUZIA_LAST_KIND (none, output, tool or child), LUZIA_LAST_RESULT and LUZIA_LAST_EXIT. LUZIA_LAST_RESULT is the last 16 KiB
+    /// of the output; LUZIA_LAST_RESULT_LEFT_OUT is the number of bytes before that. --retries counts for each step.
     #[arg(long)]
     pub stepwise: bool,
 

@@ -118,6 +118,7 @@ fn stepwise(stepwise: &Stepwise) -> Value {
             "kind": if last.is_tool { "tool" } else { "output" },
             "exit_code": last.exit_code,
             "result": last.result,
+            "left_out": last.left_out,
         })),
     })
 }

@@ -48,8 +48,16 @@ pub struct LastRun {
     pub is_tool: bool,
     /// The exit code, 128+N for signal N.
     pub exit_code: i32,
-    /// The end of what was written to standard output.
+    /// The end of what was written to standard output; of a step its beginning.
     pub result: String,
+    /// How many bytes of the output `result` leaves out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// The end of a task in its own words (`luzia finish`).

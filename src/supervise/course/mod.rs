@@ -47,16 +47,19 @@ pub(in crate::supervise) fn variables(site: &Site, task: &mut Task) -> Result<Ve
         }
         stepwise.seen_mail = number;
     }
-    let (kind, result, exit) = match (children.last(), &stepwise.last) {
-        (Some(last), _) => ("child", results_of(&children), exit_of(last)),
-        (None, Some(last)) if last.is_tool => ("tool", last.result.clone(), last.exit_code.to_string()),
-        (None, Some(last)) => ("output", last.result.clone(), last.exit_code.to_string()),
-        (None, None) => ("none", String::new(), String::new()),
+    let (kind, result, exit, left_out) = match (children.last(), &stepwise.last) {
+        (Some(last), _) => ("child", results_of(&children), exit_of(last), 0),
+        (None, Some(last)) => {
+            let kind = if last.is_tool { "tool" } else { "output" };
+            (kind, last.result.clone(), last.exit_code.to_string(), last.left_out)
+        }
+        (None, None) => ("none", String::new(), String::new(), 0),
     };
     told.extend([
         ("LUZIA_STEP", stepwise.step.to_string()),
         ("LUZIA_LAST_KIND", kind.to_owned()),
         ("LUZIA_LAST_RESULT", result),
+        ("LUZIA_LAST_RESULT_LEFT_OUT", left_out.to_string()),
         ("LUZIA_LAST_EXIT", exit),
     ]);
     Ok(told)
@@ -152,22 +155,27 @@ fn judge_run(
 fn last_run(site: &Site, task: &Task, code: i32, from: u64) -> Result<LastRun, StoreError> {
     let tool = if code == 0 && site.store.has_steps(task.id)? { site.store.last_step(task.id)? } else { None };
     if let Some(tool) = tool.filter(|tool| tool.start == u64::from(task.starts)) {
-        let result = text(&tool.output());
-        return Ok(LastRun { is_tool: true, exit_code: i32::from(tool.exit_code), result });
+        let output = tool.output();
+        let left_out = tool.stdout_bytes.saturating_sub(output.len() as u64);
+        return Ok(LastRun { is_tool: true, exit_code: i32::from(tool.exit_code), result: text(&output), left_out });
     }
-    Ok(LastRun { is_tool: false, exit_code: code, result: output_of(site, task, from) })
+    let (result, left_out) = output_of(site, task, from);
+    Ok(LastRun { is_tool: false, exit_code: code, result, left_out })
 }
 
-/// The end of what a run wrote. A log that does not read tells nothing, and keeps no step from being done.
-pub(in crate::supervise) fn output_of(site: &Site, task: &Task, from: u64) -> String {
+/// The end of what a run wrote, and how many bytes before it are left out. A log that cannot be read is like an empty one: it keeps no
+/// step from being done.
+pub(in crate::supervise) fn output_of(site: &Site, task: &Task, from: u64) -> (String, u64) {
     let read = || {
         let mut log = log_of(site, task)?;
         let size = log.meta().ok()?.size;
         // A log that became shorter has lost its beginning.
-        let from = if from > size { 0 } else { from }.max(size.saturating_sub(MOST_RESULT_BYTES));
-        log.read_part(from, usize::try_from(size - from).ok()?).ok()
+        let first = if from > size { 0 } else { from };
+        let from = first.max(size.saturating_sub(MOST_RESULT_BYTES));
+        let bytes = log.read_part(from, usize::try_from(size - from).ok()?).ok()?;
+        Some((text(&bytes), from - first))
     };
-    text(&read().unwrap_or_default())
+    read().unwrap_or_default()
 }
 
 /// Notes at which `luzia step` of its last start a task has failed (S1.36).

@@ -51,7 +51,7 @@ pub(in crate::supervise) fn log_prompt(site: &Site, task: &Task) {
 /// Logs the end of what it wrote to its standard output. `from` is where that begins.
 pub(in crate::supervise) fn log_response(site: &Site, task: &Task, from: u64) {
     if is_sampled(task, task.starts) {
-        let said = output_of(site, task, from);
+        let (said, _) = output_of(site, task, from);
         let skipped = said.chars().count().saturating_sub(MOST_LOGGED);
         let end: String = said.chars().skip(skipped).collect();
         site.store.note(&Event::of("response", task).with(json!({ "start": task.starts, "response": end })));

@@ -51,6 +51,20 @@ fn one_step_a_start_until_the_task_says_that_it_is_over_and_others_run_between()
 }
 
 #[test]
+fn the_next_step_gets_the_end_of_a_long_output_and_the_number_of_bytes_before_it() {
+    let place = Place::new();
+    let text = r#"echo "$LUZIA_STEP $LUZIA_LAST_RESULT_LEFT_OUT $(printf %s "$LUZIA_LAST_RESULT" | wc -c)" >> $PLACE/log
+        case $LUZIA_STEP in
+        0) head -c 20000 /dev/zero | tr '\0' x ;;
+        1) "$LUZIA" step long -- sh -c "head -c 70000 /dev/zero | tr '\0' x" ;;
+        *) "$LUZIA" finish ;;
+        esac"#;
+    stepwise(&place, &[], text);
+    place.drain();
+    assert_eq!(lines(&place, "log"), ["0 0 0", "1 3616 16384", "2 4464 65536"]);
+}
+
+#[test]
 fn a_finished_step_is_told_to_the_next_as_a_tool() {
     let place = Place::new();
     let text = r#"echo "$LUZIA_LAST_KIND $LUZIA_LAST_RESULT" >> $PLACE/log

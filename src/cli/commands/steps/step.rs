@@ -49,6 +49,7 @@ Notes:
   Between the end of CMD and its record there is an instant: if luzia is killed then, a further start runs CMD again.
   So CMD runs at least once. It runs exactly once where that instant is not hit, or where CMD itself can be repeated.
   CMD has LUZIA_STEP_NAME, and of the step done last LUZIA_LAST_STEP, LUZIA_LAST_EXIT and LUZIA_LAST_RESULT.
+  LUZIA_LAST_RESULT_LEFT_OUT is the number of bytes that LUZIA_LAST_RESULT leaves out.
   A process that CMD leaves behind keeps the step from being tried again until that ends.
 
 Examples:

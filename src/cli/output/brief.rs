@@ -7,7 +7,7 @@ use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{Holder, Life, Obstacle, shell_word};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
-use crate::model::{Task, Timestamp};
+use crate::model::{Status, Task, Timestamp};
 
 /// The first reason why a task waits, for the REASON column.
 pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
@@ -120,7 +120,7 @@ pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
             let last = outcome.ran_ms.or_else(|| task.terms.earlier.last().and_then(|earlier| earlier.ran_ms));
             last.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX))
         }
-        (None, Some(start)) if task.status() != crate::model::Status::Pending => Some(now.ms_since(start.at).max(0)),
+        (None, Some(start)) if task.status() == Status::Running => Some(now.ms_since(start.at).max(0)),
         (None, _) => None,
     }
 }
@@ -129,7 +129,7 @@ pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
 /// is due.
 pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
     let from = task.due_since();
-    let is_pending = task.status() == crate::model::Status::Pending;
+    let is_pending = task.status() == Status::Pending;
     let started = task.last_start.as_ref().filter(|_| !is_pending).map(|start| start.at);
     let over = task.outcome().map(|outcome| outcome.completed_at);
     let to = started.or(over).unwrap_or(now);
@@ -139,7 +139,7 @@ pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
 /// When a task started, or is due.
 pub fn start(task: &Task, now: Timestamp) -> String {
     match (&task.last_start, task.due_at) {
-        (Some(start), _) if task.status() != crate::model::Status::Pending => {
+        (Some(start), _) if task.status() != Status::Pending => {
             format!("{} ago", length(now.ms_since(start.at)))
         }
         (_, Some(due)) if due > now && task.outcome().is_none() => format!("in {}", length(due.ms_since(now))),

@@ -49,6 +49,7 @@ fn the_run_ends_and_begins_again_with_the_event() {
         (&json!("waiting"), &json!("response"), &json!(true))
     );
     assert!(shown["waiting_until"].is_string() && shown["supervisor_pid"].is_null(), "{shown:#}");
+    assert_eq!(place.ok(&["list", "--columns", "ran,status", "--no-header"]).line(), "-    waiting");
     assert_eq!((kind_of(&place, "user_alice"), kind_of(&place, "thread_7")), (json!("wait"), json!("wait")));
     assert_eq!(kind_of(&place, "lane_global"), Value::Null);
     assert_eq!(place.ok(&["status", "--capacity", "--json"]).json()["slots"]["used"], 0);

@@ -367,8 +367,13 @@ fn new_name(text: &str) -> Result<Name, AppError> {
     let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.len() > MOST_NAME || text.starts_with(['-', '.']) || !text.chars().all(is_good) {
         let shown: String = text.chars().take(80).collect();
-        let message = format!("\"{}\" cannot be a name of a schedule", shown.escape_debug());
-        return Err(AppError::usage(message).hint(format!(
+        let refusal = AppError::usage(format!("\"{}\" cannot be a name of a schedule", shown.escape_debug()));
+        if Pattern::parse(text, Zone::utc()).is_ok() {
+            return Err(
+                refusal.hint("a name comes before the line: `luzia cron add NAME LINE -- CMD`; nothing was added")
+            );
+        }
+        return Err(refusal.hint(format!(
             "a name has letters, digits, dots, dashes and underscores, begins with a letter, a digit or an underscore, and has \
              {MOST_NAME} bytes at most; nothing was added"
         )));

@@ -48,7 +48,7 @@ pub enum CronVerb {
     )]
     Add(Box<AddArgs>),
     /// List the schedules
-    #[command(after_help = LIST_HELP)]
+    #[command(after_help = LIST_HELP, alias = "ls")]
     List,
     /// Show the next slots
     #[command(after_help = NEXT_HELP)]
@@ -70,7 +70,7 @@ pub enum CronVerb {
         name: String,
     },
     /// Remove a schedule; the tasks that it made stay
-    #[command(after_help = RM_HELP)]
+    #[command(after_help = RM_HELP, alias = "remove")]
     Rm {
         /// The schedule
         #[arg(value_name = "NAME")]

@@ -109,7 +109,8 @@ fn schedules_are_added_listed_told_and_removed() {
     assert!(place.ok(&["cron", "rm", "standup"]).err.contains("is removed"));
     assert_eq!(place.ok(&["cron", "list", "-o", "name"]).out, "noon\n");
     assert_eq!(place.status(&id), "completed");
-    place.ok(&["cron", "rm", "noon"]);
+    assert_eq!(place.ok(&["cron", "ls", "-o", "name"]).out, "noon\n");
+    place.ok(&["cron", "remove", "noon"]);
     let timers = crate::harness::files_below(&place.state().join("spool/timers"));
     assert_eq!(timers, Vec::<std::path::PathBuf>::new());
 }
@@ -139,6 +140,7 @@ fn bad_input_says_what_is_wrong_and_changes_nothing() {
             2,
             "\"bad name/..\" cannot be a name of a schedule",
         ),
+        (vec!["cron", "add", "0 9 * * *", "true", "now"], 2, "a name comes before the line"),
         (vec!["cron", "add", "..", "@daily", "--", "true"], 2, "letters, digits"),
         (vec!["cron", "add", "a\u{1b}[1m", "@daily", "--", "true"], 2, "name"),
         (vec!["cron", "add", &"n".repeat(65), "@daily", "--", "true"], 2, "64 bytes"),

@@ -285,20 +285,23 @@ fn documents_are_installed_below_a_prefix_and_again_without_harm() {
     ] {
         assert!(paths.contains(&format!("{prefix}/share/{wanted}").as_str()), "{wanted}: {paths:?}");
     }
-    let page = |path: &str| fs::read(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let page = |path: &str| fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let committed = Path::new(env!("CARGO_MANIFEST_DIR"));
     assert_eq!(
         page(&format!("{prefix}/share/man/man1/luzia-run.1")),
-        fs::read(committed.join("man/luzia-run.1")).unwrap()
+        fs::read_to_string(committed.join("man/luzia-run.1")).unwrap()
     );
     assert_eq!(
         page(&format!("{prefix}/share/zsh/site-functions/_luzia")),
-        fs::read(committed.join("completions/_luzia")).unwrap()
+        fs::read_to_string(committed.join("completions/_luzia")).unwrap()
     );
     assert!(paths.iter().all(|path| !page(path).is_empty()));
     fs::write(format!("{prefix}/share/man/man1/luzia.1"), "old").unwrap();
     place.ok(&["install-docs", "--prefix", prefix]);
-    assert_eq!(page(&format!("{prefix}/share/man/man1/luzia.1")), fs::read(committed.join("man/luzia.1")).unwrap());
+    assert_eq!(
+        page(&format!("{prefix}/share/man/man1/luzia.1")),
+        fs::read_to_string(committed.join("man/luzia.1")).unwrap()
+    );
     place.luzia(&["install-docs", "--prefix", "usr"]).coded(2);
     fs::write(place.path("file"), "").unwrap();
     let ran = place.luzia(&["install-docs", "--prefix", place.path("file").to_str().unwrap()]).coded(73);

@@ -9,13 +9,15 @@ pub use grant::Grant;
 
 use super::lane::LaneName;
 use super::namespace::Origin;
+use super::process::Identity;
+use super::task::TaskId;
 use super::time::Timestamp;
 use super::who::Who;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// The token of a grant; greater than every token its lane ever gave (P5).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize)]
 pub struct Fence(pub u64);
 
 impl fmt::Display for Fence {
@@ -35,7 +37,7 @@ impl fmt::Display for LockId {
 }
 
 /// What kind of holder a lock has, and so how its life is judged.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LockKind {
     /// A supervised task: `supervisor.lock` and `tree.lock` are its proof of life.
@@ -49,6 +51,7 @@ pub enum LockKind {
     /// A parked task; survives reboots.
     Wait,
     /// Written by another program, without a kind of ours.
+    #[default]
     Foreign,
 }
 
@@ -79,7 +82,7 @@ impl LockKind {
 }
 
 /// What a sidecar says. Every member but `kind` may be missing in a file that another program wrote.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct LockRecord {
     /// The lane; taken from the file's name when the sidecar does not say.
     #[serde(skip)]
@@ -173,6 +176,35 @@ impl LockRecord {
         }
     }
 
+    /// The task that holds it, running or waiting.
+    pub fn task(&self) -> Option<TaskId> {
+        let is_of_task = matches!(self.kind, LockKind::Task | LockKind::Wait);
+        self.task_id.as_deref().filter(|_| is_of_task).and_then(TaskId::parse)
+    }
+
+    /// Whether it describes the grant of this id.
+    pub fn is_of(&self, lock_id: &LockId) -> bool {
+        self.lock_id.as_ref() == Some(&lock_id.0)
+    }
+
+    /// The grant that it describes, in a slot of a lane.
+    pub fn grant(&self, lane: &LaneName, slot: u32) -> Grant {
+        Grant {
+            lane: lane.clone(),
+            slot,
+            lock_id: LockId(self.lock_id.clone().unwrap_or_default()),
+            fence: self.fence.unwrap_or_default(),
+            value: self.value.clone(),
+            has_share: self.cpus.is_some(),
+        }
+    }
+
+    /// Records which process holds it, and where that process runs.
+    pub fn set_process(&mut self, process: &Identity, origin: Origin) {
+        (self.pid, self.pid_start) = (Some(process.pid), Some(process.start));
+        self.set_origin(origin);
+    }
+
     /// Records where its holder runs.
     pub fn set_origin(&mut self, origin: Origin) {
         self.boot_id = origin.boot_id;
@@ -194,7 +226,7 @@ impl LockRecord {
 
 /// The one spelling of a holder's name: digits mean a task (S0.5: `--task 100` is `task_100`).
 pub fn canonical_holder(name: &str) -> String {
-    match super::task::TaskId::parse(name) {
+    match TaskId::parse(name) {
         Some(id) => id.to_string(),
         None => name.to_owned(),
     }
@@ -214,40 +246,9 @@ mod tests {
             ("task_100", "101", false),
             ("build", "100", false),
         ] {
-            let record = LockRecord { task_id: Some(written.to_owned()), ..blank() };
+            let record = LockRecord { task_id: Some(written.to_owned()), ..LockRecord::default() };
             assert_eq!(record.is_held_by(asked), is_same, "{written} {asked}");
         }
-        assert!(!blank().is_held_by("100"));
-    }
-
-    fn blank() -> LockRecord {
-        LockRecord {
-            lane: None,
-            lock_id: None,
-            task_id: None,
-            fence: None,
-            acquired_at: None,
-            refreshed_at: None,
-            expires_at: None,
-            refreshed_boot_ms: None,
-            ttl_ms: None,
-            pid: None,
-            pid_start: None,
-            boot_id: None,
-            host: None,
-            pid_namespace: None,
-            pid_namespace_init: None,
-            user_namespace: None,
-            command: None,
-            ended: None,
-            pid_watched: false,
-            is_supervised: false,
-            value: None,
-            set: None,
-            cpus: None,
-            kind: LockKind::Foreign,
-            who: Who::default(),
-            extra: None,
-        }
+        assert!(!LockRecord::default().is_held_by("100"));
     }
 }

@@ -9,32 +9,17 @@ const NOW: i64 = 1_700_000_000_000;
 
 pub(super) fn record(kind: LockKind) -> LockRecord {
     LockRecord {
-        lane: None,
         lock_id: Some("task_1_1700000000".into()),
         task_id: Some("task_1".into()),
-        fence: None,
         acquired_at: Some(Timestamp(NOW - 1000)),
         refreshed_at: Some(Timestamp(NOW - 1000)),
         expires_at: Some(Timestamp(NOW - 1000 + 600_000)),
         refreshed_boot_ms: Some(99_000),
-        ttl_ms: None,
         pid: Some(77),
         pid_start: Some(5),
         boot_id: Some("this".into()),
-        host: None,
-        pid_namespace: None,
-        pid_namespace_init: None,
-        user_namespace: None,
-        command: None,
-        ended: None,
-        pid_watched: false,
-        is_supervised: false,
-        value: None,
-        set: None,
-        cpus: None,
         kind,
-        who: crate::model::Who::default(),
-        extra: None,
+        ..LockRecord::default()
     }
 }
 

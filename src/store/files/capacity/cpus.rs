@@ -46,7 +46,7 @@ impl FileStore {
                 continue;
             };
             with_share.push(task);
-            if record.is_some_and(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)) {
+            if record.is_some_and(|record| record.is_of(&grant.lock_id)) {
                 own = Some(sharing.len());
             }
             sharing.push(cpus.max(1));
@@ -60,15 +60,16 @@ impl FileStore {
         let Some(_guards) = self.try_guards(&[&grant.lane])? else { return Ok(None) };
         let Some(shares) = self.shares(grant)? else { return Ok(None) };
         let Some(wanted) = change(&shares) else { return Ok(None) };
-        let Some(record) = self.own_record(grant)? else { return Ok(None) };
+        let Some(record) = self.record_of_grant(grant)? else { return Ok(None) };
         self.write_sidecar(&grant.lane, grant.slot, &LockRecord { cpus: Some(wanted), ..record }, false)?;
         Ok(Some(wanted))
     }
 
-    fn own_record(&self, grant: &Grant) -> Result<Option<LockRecord>> {
+    /// What the sidecar of a grant says, where it describes that grant still.
+    pub(crate) fn record_of_grant(&self, grant: &Grant) -> Result<Option<LockRecord>> {
         let sidecar = self.read_sidecar(&layout::sidecar(&grant.lane.stem(), grant.slot))?;
         let Sidecar::Whole(record) = sidecar else { return Ok(None) };
-        Ok(Some(*record).filter(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)))
+        Ok(Some(*record).filter(|record| record.is_of(&grant.lock_id)))
     }
 
     /// Makes the FIFO of a holder, in the stead of one that a dead holder of the slot left, and gives its whole path.

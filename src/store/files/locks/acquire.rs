@@ -5,7 +5,7 @@
 use crate::model::evidence::{Judge, Verdict};
 use crate::model::lock::Grant;
 use crate::model::lock::loan;
-use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Timestamp};
+use crate::model::{Fence, Identity, LaneName, LockKind, LockRecord, Origin, Timestamp};
 use crate::os::{Entry, FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
@@ -269,8 +269,7 @@ impl FileStore {
             remove().or_else(|_| remove()).or_else(|_| remove())?;
             return Err(error);
         }
-        let (lane, slot, value, has_share) = (need.lane.clone(), choice.slot, record.value, record.cpus.is_some());
-        let grant = Grant { lane, slot, lock_id: LockId(lock_id.to_owned()), fence, value, has_share };
+        let grant = record.grant(&need.lane, choice.slot);
         if let Some(lender) = choice.lender {
             self.note_borrower(&grant, &request.holder, lender);
         }
@@ -328,36 +327,34 @@ impl FileStore {
         fence: Fence,
         now: Timestamp,
     ) -> LockRecord {
-        let life = i64::try_from(request.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
-        let origin = self.host.procs.origin();
-        LockRecord {
+        let (holder, origin) = (request.holder.clone(), self.host.own_origin());
+        let mut record = LockRecord {
             lane: Some(need.lane.clone()),
             lock_id: Some(lock_id.to_owned()),
-            task_id: Some(request.holder.clone()),
             fence: Some(fence),
             acquired_at: Some(now),
-            refreshed_at: Some(now),
-            expires_at: Some(now.plus_ms(life)),
-            refreshed_boot_ms: Some(self.host.clock.boot_ms()),
             ttl_ms: request.ttl_ms,
-            pid: Some(request.process.pid),
-            pid_start: Some(request.process.start),
-            boot_id: Some(self.host.clock.boot_id()),
-            host: Some(self.host.procs.host()),
-            pid_namespace: origin.pid_namespace,
-            pid_namespace_init: origin.init_start,
-            user_namespace: origin.user_namespace,
-            command: None,
-            ended: None,
-            set: None,
             pid_watched: request.pid_watched,
-            is_supervised: false,
-            value: None,
-            cpus: None,
-            kind: request.kind,
             who: request.who.clone(),
-            extra: None,
-        }
+            ..self.record_of(request.kind, holder, &request.process, origin)
+        };
+        self.renew(&mut record, now, request.ttl_ms.unwrap_or(need.timeout_ms));
+        record
+    }
+
+    /// The record of a holder, which is a process.
+    pub(crate) fn record_of(&self, kind: LockKind, holder: String, process: &Identity, origin: Origin) -> LockRecord {
+        let host = Some(self.host.procs.host());
+        let mut record = LockRecord { kind, task_id: Some(holder), host, ..LockRecord::default() };
+        record.set_process(process, origin);
+        record
+    }
+
+    /// Notes in a record that its holder was there at `now`, and that the lock counts for so long from then on.
+    pub(crate) fn renew(&self, record: &mut LockRecord, now: Timestamp, life_ms: u64) {
+        record.refreshed_at = Some(now);
+        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
+        record.expires_at = Some(now.plus_ms(i64::try_from(life_ms).unwrap_or(i64::MAX)));
     }
 
     pub(crate) fn write_sidecar(&self, lane: &LaneName, slot: u32, record: &LockRecord, durable: bool) -> Result<()> {
@@ -415,29 +412,18 @@ impl FileStore {
     }
 
     fn refresh_lease(&self, need: &LaneNeed, slot: u32, mut record: LockRecord, request: &Request) -> Result<Grant> {
-        let now = self.host.clock.now();
         record.ttl_ms = request.ttl_ms.or(record.ttl_ms);
-        let life = i64::try_from(record.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
-        record.refreshed_at = Some(now);
-        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
+        let life_ms = record.ttl_ms.unwrap_or(need.timeout_ms);
+        self.renew(&mut record, self.host.clock.now(), life_ms);
         record.boot_id = Some(self.host.clock.boot_id());
-        record.expires_at = Some(now.plus_ms(life));
         if request.pid_watched {
-            (record.pid, record.pid_start) = (Some(request.process.pid), Some(request.process.start));
             record.pid_watched = true;
-            record.set_origin(self.host.own_origin());
+            record.set_process(&request.process, self.host.own_origin());
         }
         self.write_sidecar(&need.lane, slot, &record, request.durable)?;
         let path = layout::lock_file(&need.lane.stem(), slot);
         self.lock_meta(&path)?.iter().for_each(|lock| self.freshen(&path, lock));
-        Ok(Grant {
-            lane: need.lane.clone(),
-            slot,
-            lock_id: LockId(record.lock_id.unwrap_or_default()),
-            fence: record.fence.unwrap_or(Fence(0)),
-            has_share: record.cpus.is_some(),
-            value: record.value,
-        })
+        Ok(record.grant(&need.lane, slot))
     }
 }
 

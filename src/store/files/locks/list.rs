@@ -371,11 +371,7 @@ impl FileStore {
     /// file itself names the grant.
     fn kernel_lock(&self, lock_path: &str, sidecar: &Sidecar) -> Result<KernelLock> {
         let (task, may_hold_file) = match sidecar.record() {
-            Some(record) => match record.kind {
-                LockKind::Task | LockKind::Wait => (record.task_id.as_deref().and_then(TaskId::parse), false),
-                LockKind::Process | LockKind::Session => (None, true),
-                LockKind::Lease | LockKind::Foreign => (None, false),
-            },
+            Some(record) => (record.task(), matches!(record.kind, LockKind::Process | LockKind::Session)),
             None => (self.task_in_lock_file(lock_path)?, true),
         };
         if let Some(task) = task {

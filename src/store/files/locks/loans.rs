@@ -2,10 +2,10 @@
 //! (`model::lock::loan`). The lender's sidecar names its borrowers, and the borrower's its lender, for people and other
 //! programs: nothing is judged by that. When a loan ends, the lender gets a new fence, greater than the borrower's (P5).
 
+use crate::model::LaneName;
 use crate::model::evidence::Sidecar;
 use crate::model::lock::loan::STEP;
 use crate::model::lock::{Grant, LockRecord};
-use crate::model::{LaneName, LockId};
 use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
@@ -116,11 +116,9 @@ impl FileStore {
         let stem = lane.stem();
         for slot in self.occupied_slots(&stem)? {
             let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
-            let named = sidecar.record().filter(|record| record.lock_id.as_deref() == Some(lock_id));
-            if let Some((record, fence)) = named.and_then(|record| Some((record, record.fence?))) {
-                let (lock_id, value) = (LockId(lock_id.to_owned()), record.value.clone());
-                let (lane, has_share) = (lane.clone(), record.cpus.is_some());
-                return Ok(Some(Grant { lane, slot, lock_id, fence, value, has_share }));
+            let is_meant = |record: &&LockRecord| record.lock_id.as_deref() == Some(lock_id) && record.fence.is_some();
+            if let Some(record) = sidecar.record().filter(is_meant) {
+                return Ok(Some(record.grant(lane, slot)));
             }
         }
         Ok(None)

@@ -4,7 +4,7 @@
 use crate::model::evidence::{Judge, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::{Grant, loan};
-use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
+use crate::model::{LaneName, LockKind, LockRecord, Task, TaskId};
 use crate::os::Entry;
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
@@ -152,7 +152,7 @@ impl FileStore {
         let stem = grant.lane.stem();
         let path = layout::lock_file(&stem, grant.slot);
         let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
-            Sidecar::Whole(record) => record.lock_id.as_ref() == Some(&grant.lock_id.0),
+            Sidecar::Whole(record) => record.is_of(&grant.lock_id),
             // A sidecar that was lost or damaged: the lock file itself names the grant.
             Sidecar::Missing | Sidecar::Corrupt => self.granted_by_file(&stem, grant.slot)?.as_ref() == Some(grant),
             Sidecar::Newer => false,
@@ -176,8 +176,7 @@ impl FileStore {
             let mut guards = self.enter_patiently(lane)?;
             for Held { slot, lock_id, .. } in self.slots_of(task, lane, known, &mut locks)? {
                 self.free_lock(&mut guards, lane, slot, FreedBy::Task)?;
-                let (lane, holder) = (lane.clone(), Some(task.to_string()));
-                released.push(Break { lane, slot, lock_id: Some(lock_id), holder, why: None, age_ms: 0 });
+                released.push(Break::by_holder(lane, slot, lock_id, task.to_string()));
             }
         }
         Ok(released)
@@ -220,20 +219,12 @@ impl FileStore {
         let (mut grants, mut locks) = (Vec::with_capacity(lanes.len()), None);
         for lane in lanes {
             let _guards = self.enter_patiently(lane)?;
-            for Held { slot, lock_id, record } in self.slots_of(task, lane, &[], &mut locks)? {
+            for Held { slot, record, .. } in self.slots_of(task, lane, &[], &mut locks)? {
                 let Some(mut record) = record else { continue };
-                (record.pid, record.pid_start) = (Some(self.host.me.pid), Some(self.host.me.start));
-                record.set_origin(self.host.own_origin());
+                record.set_process(&self.host.me, self.host.own_origin());
                 record.is_supervised = true;
                 self.write_sidecar(lane, slot, &record, false)?;
-                grants.push(Grant {
-                    lane: lane.clone(),
-                    slot,
-                    lock_id: LockId(lock_id),
-                    fence: record.fence.unwrap_or(Fence(0)),
-                    has_share: record.cpus.is_some(),
-                    value: record.value,
-                });
+                grants.push(record.grant(lane, slot));
             }
         }
         Ok(grants)
@@ -301,8 +292,7 @@ impl FileStore {
             let named = named.filter(|(holder, _)| *holder == task);
             return Ok(named.map(|(_, lock_id)| Held { slot, lock_id, record: None }));
         };
-        let is_of_task = matches!(record.kind, LockKind::Task | LockKind::Wait);
-        let is_held = is_of_task && record.task_id.as_deref() == Some(task.to_string().as_str());
+        let is_held = record.task() == Some(task);
         let lock_id = record.lock_id.clone().unwrap_or_default();
         Ok(is_held.then_some(Held { slot, lock_id, record: Some(record) }))
     }

@@ -111,6 +111,13 @@ pub struct Break {
     pub age_ms: u64,
 }
 
+impl Break {
+    /// A lock that its holder gave back.
+    pub fn by_holder(lane: &LaneName, slot: u32, lock_id: String, holder: String) -> Self {
+        Self { lane: lane.clone(), slot, lock_id: Some(lock_id), holder: Some(holder), why: None, age_ms: 0 }
+    }
+}
+
 /// The answer to a request.
 pub enum Acquired {
     /// All lanes are held now.

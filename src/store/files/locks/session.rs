@@ -7,7 +7,7 @@ use crate::model::evidence::Sidecar;
 use crate::model::lane::{slot_stem, split_slot_stem};
 use crate::model::lock::Grant;
 use crate::model::name::encode;
-use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Timestamp};
+use crate::model::{Identity, LaneName, LockKind, LockRecord, Timestamp};
 use crate::os::{FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
@@ -216,9 +216,7 @@ impl FileStore {
         if !lock(file.as_mut(), true)? {
             return Ok(None);
         }
-        let lock_id = LockId(record.lock_id.clone().unwrap_or_default());
-        let (fence, value) = (record.fence.unwrap_or(Fence(0)), record.value.clone());
-        let grant = Grant { lane, slot, lock_id, fence, value, has_share: record.cpus.is_some() };
+        let grant = record.grant(&lane, slot);
         Ok(Some(SessionLock { grant, record: *record, slot_stem: slot_stem.to_owned(), file }))
     }
 
@@ -284,11 +282,8 @@ impl FileStore {
             Sidecar::Missing | Sidecar::Corrupt => {}
             Sidecar::Whole(_) | Sidecar::Newer => return Ok(()),
         }
-        let now = self.host.clock.now();
         if lock.record.ttl_ms.is_none() {
-            lock.record.refreshed_at = Some(now);
-            lock.record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
-            lock.record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
+            self.renew(&mut lock.record, self.host.clock.now(), timeout_ms);
         }
         self.write_sidecar(&lock.grant.lane, slot, &lock.record, false)
     }
@@ -301,14 +296,9 @@ impl FileStore {
             self.remove_lock(&lock.grant.lane.stem(), lock.grant.slot)?;
         }
         self.unlink(&mark(key, HELD, &lock.slot_stem))?;
-        Ok(is_in_force.then(|| Break {
-            lane: lock.grant.lane.clone(),
-            slot: lock.grant.slot,
-            lock_id: Some(lock.grant.lock_id.0.clone()),
-            holder: Some(lock.holder().to_owned()),
-            why: None,
-            age_ms: 0,
-        }))
+        let holder = lock.holder().to_owned();
+        let SessionLock { grant: Grant { lane, slot, lock_id, .. }, .. } = lock;
+        Ok(is_in_force.then(|| Break::by_holder(&lane, slot, lock_id.0, holder)))
     }
 
     /// Forgets a lease that somebody else ended.

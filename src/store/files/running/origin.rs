@@ -51,13 +51,8 @@ impl FileStore {
     }
 
     fn change_record(&self, grant: &Grant, change: &dyn Fn(&mut LockRecord)) -> Result<bool> {
-        let stem = grant.lane.stem();
         let _guards = self.enter_guards(&[&grant.lane])?;
-        let sidecar = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
-        let Some(record) = sidecar.record().filter(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)) else {
-            return Ok(false);
-        };
-        let mut record = record.clone();
+        let Some(mut record) = self.record_of_grant(grant)? else { return Ok(false) };
         change(&mut record);
         self.write_sidecar(&grant.lane, grant.slot, &record, false).map(|()| true)
     }

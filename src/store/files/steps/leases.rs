@@ -32,12 +32,12 @@ impl FileStore {
             let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
             let mut guards = self.enter_patiently(&lane)?;
             let Sidecar::Whole(record) = self.read_sidecar(&layout::sidecar(&stem, slot))? else { continue };
-            let holder = Some(id.to_string());
-            if record.kind != LockKind::Lease || record.task_id != holder {
+            let (holder, lock_id) = (id.to_string(), record.lock_id.unwrap_or_default());
+            if record.kind != LockKind::Lease || record.task_id.as_ref() != Some(&holder) {
                 continue;
             }
             self.free_lock(&mut guards, &lane, slot, FreedBy::Other)?;
-            released.push(Break { lane, slot, lock_id: record.lock_id, holder, why: None, age_ms: 0 });
+            released.push(Break::by_holder(&lane, slot, lock_id, holder));
         }
         self.unlink(&mark)?;
         Ok(released)

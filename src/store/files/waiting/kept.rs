@@ -4,7 +4,7 @@
 use crate::model::evidence::Sidecar;
 use crate::model::lock::Grant;
 use crate::model::task::TaskWait;
-use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
+use crate::model::{Fence, LaneName, LockKind, LockRecord, Task, TaskId};
 use crate::os::Open;
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
@@ -55,9 +55,7 @@ impl FileStore {
                     continue;
                 }
                 self.free_lock(&mut guards, lane, held.slot, FreedBy::Task)?;
-                let (lane, holder) = (lane.clone(), Some(task.id.to_string()));
-                let lock_id = Some(held.lock_id);
-                released.push(Break { lane, slot: held.slot, lock_id, holder, why: None, age_ms: 0 });
+                released.push(Break::by_holder(lane, held.slot, held.lock_id, task.id.to_string()));
             }
         }
         if has_kept {
@@ -92,7 +90,7 @@ impl FileStore {
     /// What a sidecar that does not read said, as the lock file tells it.
     fn told_by_file(&self, task: TaskId, lane: &LaneName, held: &Held) -> Result<LockRecord> {
         let grant = self.granted_by_file(&lane.stem(), held.slot)?.unwrap_or_else(|| grant_of(lane, held));
-        Ok(self.lost_record(LockKind::Wait, &task.to_string(), &grant, &self.host.identity(), self.host.own_origin()))
+        Ok(self.lost_record(LockKind::Wait, &task.to_string(), &grant))
     }
 
     /// The locks that a task has kept while it waited. The caller holds its `supervisor.lock`.
@@ -110,19 +108,14 @@ impl FileStore {
             let path = layout::sidecar(&grant.lane.stem(), grant.slot);
             let is_there = self.lock_meta(&layout::lock_file(&grant.lane.stem(), grant.slot))?.is_some();
             let mut record = match self.read_sidecar(&path)? {
-                Sidecar::Whole(record) if is_there && record.lock_id.as_ref() == Some(&grant.lock_id.0) => *record,
-                Sidecar::Missing | Sidecar::Corrupt if is_there => self.lost_record(
-                    LockKind::Task,
-                    &task.to_string(),
-                    grant,
-                    &self.host.identity(),
-                    self.host.own_origin(),
-                ),
+                Sidecar::Whole(record) if is_there && record.is_of(&grant.lock_id) => *record,
+                Sidecar::Missing | Sidecar::Corrupt if is_there => {
+                    self.lost_record(LockKind::Task, &task.to_string(), grant)
+                }
                 Sidecar::Whole(_) | Sidecar::Newer | Sidecar::Missing | Sidecar::Corrupt => return Ok(false),
             };
             record.kind = LockKind::Task;
-            (record.pid, record.pid_start) = (Some(self.host.me.pid), Some(self.host.me.start));
-            record.set_origin(self.host.own_origin());
+            record.set_process(&self.host.me, self.host.own_origin());
             record.is_supervised = false;
             record.refreshed_at = Some(self.host.now());
             record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
@@ -135,10 +128,7 @@ impl FileStore {
     /// kernel locks of the task free.
     pub(crate) fn is_kept_by_wait(&self, lane_stem: &str, lock_path: &str, sidecar: &Sidecar) -> Result<bool> {
         let named = match sidecar.record() {
-            Some(record) if matches!(record.kind, LockKind::Task | LockKind::Wait) => {
-                record.task_id.as_deref().and_then(TaskId::parse).zip(record.lock_id.clone())
-            }
-            Some(_) => None,
+            Some(record) => record.task().zip(record.lock_id.clone()),
             None => self.named_in_lock_file(lock_path)?,
         };
         let Some((id, lock_id)) = named else { return Ok(false) };
@@ -150,8 +140,8 @@ impl FileStore {
 }
 
 fn grant_of(lane: &LaneName, held: &Held) -> Grant {
-    let fence = held.record.as_ref().and_then(|record| record.fence).unwrap_or(Fence(0));
-    let value = held.record.as_ref().and_then(|record| record.value.clone());
-    let has_share = held.record.as_ref().is_some_and(|record| record.cpus.is_some());
-    Grant { lane: lane.clone(), slot: held.slot, lock_id: LockId(held.lock_id.clone()), fence, value, has_share }
+    match &held.record {
+        Some(record) => record.grant(lane, held.slot),
+        None => LockRecord { lock_id: Some(held.lock_id.clone()), ..LockRecord::default() }.grant(lane, held.slot),
+    }
 }

@@ -188,13 +188,11 @@ impl FileStore {
     /// cut may have taken the bytes of the sidecar, which a refresh does not sync; then the lock file names the task.
     pub(crate) fn task_to_recover(&self, stem: &str, view: &LockView) -> Result<Option<TaskId>> {
         let named = match view.record() {
-            Some(record) if matches!(record.kind, LockKind::Task | LockKind::Wait) => {
-                record.task_id.as_deref().and_then(TaskId::parse)
-            }
+            Some(record) => record.task(),
             None if matches!(view.sidecar, Sidecar::Missing | Sidecar::Corrupt) => {
                 self.task_in_lock_file(&layout::lock_file(stem, view.slot))?
             }
-            Some(_) | None => None,
+            None => None,
         };
         let Some(task) = named else { return Ok(None) };
         // A power cut may leave the result alone: `run` is not synced, and the record goes before the result has its place.

@@ -4,7 +4,7 @@
 
 use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
-use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp, Who};
+use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp};
 use crate::os::Open;
 use crate::store::FileStore;
 use crate::store::error::Result;
@@ -37,15 +37,12 @@ impl FileStore {
             Sidecar::Missing | Sidecar::Corrupt
                 if self.granted_by_file(&stem, grant.slot)?.is_some_and(|other| other.is_same(grant)) =>
             {
-                (self.lost_record(kind, holder, grant, &self.host.identity(), self.host.own_origin()), Kept::Rebuilt)
+                (self.lost_record(kind, holder, grant), Kept::Rebuilt)
             }
             Sidecar::Whole(_) | Sidecar::Newer | Sidecar::Missing | Sidecar::Corrupt => return Ok(Kept::NotOurs),
         };
-        let now = self.host.clock.now();
-        record.refreshed_at = Some(now);
-        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
+        self.renew(&mut record, self.host.clock.now(), timeout_ms);
         record.boot_id = Some(self.host.clock.boot_id());
-        record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
         self.write_sidecar(&grant.lane, grant.slot, &record, false)?;
         self.freshen(&path, &lock);
         Ok(kept)
@@ -73,7 +70,7 @@ impl FileStore {
         };
         let Some((process, origin)) = process else { return Ok(false) };
         if !dry_run {
-            let mut record = self.lost_record(kind, holder, &grant, &process, origin);
+            let mut record = self.lost_record_of(kind, holder, &grant, &process, origin);
             let life = i64::try_from(timeout_ms).unwrap_or(i64::MAX);
             record.expires_at = record.refreshed_at.map(|at| at.plus_ms(life));
             self.write_sidecar(lane, view.slot, &record, false)?;
@@ -105,18 +102,17 @@ impl FileStore {
         let parts = text.strip_suffix('\n').and_then(|line| line.split_once(' '));
         let Some((lock_id, fence)) = parts else { return Ok(None) };
         let (Ok(fence), Some(lane)) = (fence.parse(), self.lane_of_stem(stem, slot)?) else { return Ok(None) };
-        Ok(Some(Grant {
-            lane,
-            slot,
-            lock_id: LockId(lock_id.to_owned()),
-            fence: Fence(fence),
-            value: None,
-            has_share: false,
-        }))
+        let lock_id = LockId(lock_id.to_owned());
+        Ok(Some(Grant { lane, slot, lock_id, fence: Fence(fence), value: None, has_share: false }))
     }
 
-    /// What a sidecar that was lost said, as far as a grant and its process tell.
-    pub(crate) fn lost_record(
+    /// What a sidecar that was lost said of a lock of this process, as far as the grant tells.
+    pub(crate) fn lost_record(&self, kind: LockKind, holder: &str, grant: &Grant) -> LockRecord {
+        self.lost_record_of(kind, holder, grant, &self.host.me, self.host.own_origin())
+    }
+
+    /// Like `lost_record`, of a lock of another process.
+    fn lost_record_of(
         &self,
         kind: LockKind,
         holder: &str,
@@ -129,30 +125,14 @@ impl FileStore {
         LockRecord {
             lane: Some(grant.lane.clone()),
             lock_id: Some(grant.lock_id.0.clone()),
-            task_id: Some(holder.to_owned()),
             fence: Some(grant.fence),
             acquired_at: Some(acquired),
             refreshed_at: Some(acquired),
-            expires_at: None,
-            refreshed_boot_ms: None,
-            ttl_ms: None,
-            pid: Some(process.pid),
-            pid_start: Some(process.start),
             boot_id: Some(process.boot_id.clone()),
-            host: Some(self.host.procs.host()),
-            pid_namespace: origin.pid_namespace,
-            pid_namespace_init: origin.init_start,
-            user_namespace: origin.user_namespace,
-            command: None,
-            ended: None,
-            pid_watched: false,
             is_supervised: kind == LockKind::Task,
             value: grant.value.clone(),
-            set: None,
             cpus: grant.has_share.then_some(1),
-            kind,
-            who: Who::default(),
-            extra: None,
+            ..self.record_of(kind, holder.to_owned(), process, origin)
         }
     }
 }
@@ -160,7 +140,7 @@ impl FileStore {
 pub(crate) fn is_of(record: &LockRecord, kind: LockKind, holder: &str, grant: &Grant) -> bool {
     record.kind == kind
         && record.task_id.as_deref() == Some(holder)
-        && record.lock_id.as_ref() == Some(&grant.lock_id.0)
+        && record.is_of(&grant.lock_id)
         // A loan that was given back has left a greater one.
         && record.fence >= Some(grant.fence)
 }

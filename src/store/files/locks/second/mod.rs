@@ -125,15 +125,10 @@ impl FileStore {
         }
         let mut record = match self.read_sidecar(&layout::sidecar(&stem, slot))? {
             Sidecar::Whole(record) if is_of(&record, kind, holder, grant) => *record,
-            Sidecar::Missing | Sidecar::Corrupt => {
-                self.lost_record(kind, holder, grant, &self.host.identity(), self.host.own_origin())
-            }
+            Sidecar::Missing | Sidecar::Corrupt => self.lost_record(kind, holder, grant),
             Sidecar::Whole(_) | Sidecar::Newer => return Ok(None),
         };
-        let now = self.host.clock.now();
-        record.refreshed_at = Some(now);
-        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
-        record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
+        self.renew(&mut record, self.host.clock.now(), timeout_ms);
         self.make_file_again(grant, &record)
     }
 

@@ -1,20 +1,19 @@
 //! The host as this process has it: its clocks, its processes and accounts, and the root of its state directory.
 
-use super::{
-    Called, Child, Clock, Command, Exit, InPlace, Port, Processes, Signal, StartError, Streams, TreeMark, Vfs,
-};
+use super::{Clock, Port, Processes, Signal, Vfs};
 use crate::model::capacity::{Choice, Readings, SlotValues};
 use crate::model::lock::LockRecord;
 use crate::model::namespace::{Outlook, Sight, is_other_boot};
-use crate::model::process::{Ancestor, Probe};
+use crate::model::process::Probe;
 use crate::model::task::DueBoot;
-use crate::model::{Context, Group, GroupSight, Identity, Origin, RootId, Surroundings, Timestamp};
+use crate::model::{Group, GroupSight, Identity, Origin, RootId, Timestamp};
 use std::fs::File;
 use std::io;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Everything of a host that is not a record: a cheap handle, which may be cloned.
+/// Everything of a host that is not a record: a cheap handle, which may be cloned. It is also its [`Processes`].
 #[derive(Clone)]
 pub struct Host {
     pub(crate) files: Arc<dyn Vfs>,
@@ -23,6 +22,14 @@ pub struct Host {
     pub(crate) me: Identity,
     pub(crate) uid: u32,
     root: Arc<OnceLock<RootId>>,
+}
+
+impl Deref for Host {
+    type Target = dyn Processes;
+
+    fn deref(&self) -> &Self::Target {
+        self.procs.as_ref()
+    }
 }
 
 impl Host {
@@ -99,16 +106,6 @@ impl Host {
         let Ok(Some(meta)) = root.meta(".") else { return Ok(None) };
         self.procs.account_name(meta.uid)
     }
-
-    /// The name of an account, where it has one; an error where that cannot be told.
-    pub fn account_name(&self, uid: u32) -> io::Result<Option<String>> {
-        self.procs.account_name(uid)
-    }
-
-    /// The number of an account, where there is one of that name; an error where that cannot be told.
-    pub fn account_id(&self, name: &str) -> io::Result<Option<u32>> {
-        self.procs.account_id(name)
-    }
 }
 
 /// This process.
@@ -118,34 +115,9 @@ impl Host {
         self.me.clone()
     }
 
-    /// The context of this process.
-    pub fn context(&self) -> Context {
-        self.procs.context()
-    }
-
-    /// The sandboxes in which processes live, as far as they can be seen.
-    pub fn sandboxes(&self) -> Surroundings {
-        self.procs.sandboxes()
-    }
-
     /// The boot and the namespaces of this process.
     pub fn own_origin(&self) -> Origin {
         Origin { boot_id: Some(self.clock.boot_id()), ..self.procs.origin() }
-    }
-
-    /// Whether `/proc` shows the processes around this one.
-    pub fn is_proc_own(&self) -> bool {
-        self.procs.is_proc_own()
-    }
-
-    /// The name of the program that a process runs, where it is to be seen.
-    pub fn program_of(&self, pid: u32) -> Option<String> {
-        self.procs.program_of(pid)
-    }
-
-    /// Whether this process has a child.
-    pub fn has_child(&self) -> bool {
-        self.procs.has_child()
     }
 
     /// Whether this process stands below the process of a lock.
@@ -154,11 +126,6 @@ impl Host {
             return false;
         };
         boot_id == self.procs.me().boot_id && self.procs.descends_from(&Identity { pid, start, boot_id })
-    }
-
-    /// Whether a new process would run the very program that this one runs.
-    pub fn is_program_current(&self) -> bool {
-        self.procs.is_program_current()
     }
 
     /// Moves this process out of the control group of its task. False where that fails: then nothing may end the group.
@@ -180,34 +147,9 @@ impl Host {
 
 /// Other processes.
 impl Host {
-    /// A look at a pid.
-    pub fn probe(&self, pid: u32) -> Probe {
-        self.procs.probe(pid)
-    }
-
-    /// The processes above this one, the parent first.
-    pub fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
-        self.procs.ancestors(of, enough)
-    }
-
-    /// The living processes of a task's tree.
-    pub fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
-        self.procs.tree(mark, spared)
-    }
-
     /// Signals a process if it is still that very process; false when it is dead or out of reach.
     pub fn signal(&self, who: &Identity, signal: Signal) -> bool {
         self.procs.signal(who, signal).unwrap_or(false)
-    }
-
-    /// Whether a process is stopped, and does nothing until it is continued.
-    pub fn is_stopped(&self, who: &Identity) -> bool {
-        self.procs.is_stopped(who)
-    }
-
-    /// Whether a process runs the very program that this one runs.
-    pub fn runs_this_program(&self, pid: u32) -> bool {
-        self.procs.runs_this_program(pid)
     }
 
     /// What a process that uses this state directory has as its standard input; `None` when it is dead, or uses another one, of
@@ -220,31 +162,6 @@ impl Host {
     /// Waits until a process is dead; true when it is.
     pub fn await_death(&self, who: &Identity, time: Duration) -> bool {
         self.procs.await_death(who, time).unwrap_or(false)
-    }
-
-    /// Takes note of dead children.
-    pub fn reap(&self) {
-        self.procs.reap();
-    }
-
-    /// Starts the command of a task.
-    pub fn start(
-        &self,
-        command: &Command,
-        streams: &Streams,
-        tree: Option<File>,
-    ) -> Result<Box<dyn Child>, StartError> {
-        self.procs.start(command, streams, tree)
-    }
-
-    /// Starts a command on this terminal.
-    pub fn start_here(&self, command: InPlace) -> Result<Box<dyn Child>, StartError> {
-        self.procs.start_here(command)
-    }
-
-    /// Runs the command of a hook, and waits for it.
-    pub fn call(&self, called: &Called) -> io::Result<(Exit, Vec<u8>)> {
-        self.procs.call(called)
     }
 
     /// What a program says of its version, found in the folders of `path`.

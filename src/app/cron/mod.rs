@@ -218,7 +218,7 @@ pub fn cron_run(app: &App, name: &str) -> Result<Task, AppError> {
     let now = app.host.now();
     // Somebody looks, should this process be killed in the middle.
     app.store.set_timer(&Timer::of(&key, now))?;
-    let made = make_slot(app, &*book, &mut schedule, now, now);
+    let made = make_slot(app, &book, &mut schedule, now, now);
     let id = schedule.last.map_or(TaskId(0), |made| made.task);
     if let Err(error) = made {
         return Err(half_made(app, &key, id, error));

@@ -43,7 +43,7 @@ pub(crate) fn make_due_slots(
     };
     let mut next: Option<Timestamp> = None;
     for (key, at) in due {
-        let found = match look_at_schedule(app, &*book, key, *at, now) {
+        let found = match look_at_schedule(app, &book, key, *at, now) {
             Ok(found) => found,
             Err(error) => match after_failure(app, key, *at, now, error, pass) {
                 Ok(found) => found,
@@ -60,7 +60,7 @@ pub(crate) fn make_due_slots(
 
 fn look_at_schedule(
     app: &App,
-    book: &dyn ScheduleBook,
+    book: &ScheduleBook<'_>,
     key: &ScheduleKey,
     at: Timestamp,
     now: Timestamp,
@@ -93,13 +93,13 @@ fn look_at_schedule(
 /// Makes the task of a slot, or passes it over. Gives the schedule as it is then.
 fn take_slot(
     app: &App,
-    book: &dyn ScheduleBook,
+    book: &ScheduleBook<'_>,
     mut schedule: Schedule,
     slot: Timestamp,
     now: Timestamp,
 ) -> Result<Schedule, StoreError> {
     let former = schedule.last.map(|made| made.task);
-    let is_former_unfinished = former.map(|id| book.is_unfinished(id)).transpose()?.unwrap_or(false);
+    let is_former_unfinished = former.map(|id| app.store.is_unfinished(id)).transpose()?.unwrap_or(false);
     match plan(schedule.overlap, is_former_unfinished) {
         SlotPlan::Make => make_slot(app, book, &mut schedule, slot, now)?,
         SlotPlan::Skip => {
@@ -132,7 +132,7 @@ fn note_missed(app: &App, schedule: &mut Schedule, missed: &[Timestamp]) {
 /// Makes a task of a schedule and notes it there.
 pub(super) fn make_slot(
     app: &App,
-    book: &dyn ScheduleBook,
+    book: &ScheduleBook<'_>,
     schedule: &mut Schedule,
     slot: Timestamp,
     now: Timestamp,

@@ -169,7 +169,7 @@ fn not_replaced(app: &App, older: TaskId, mut error: AppError) -> AppError {
 }
 
 /// A task that is retried has its key again, until it is over.
-pub(crate) fn take_again(mut slot: Box<dyn KeySlot + '_>, id: TaskId) -> Result<Box<dyn KeySlot + '_>, StoreError> {
+pub(crate) fn take_again(mut slot: KeySlot<'_>, id: TaskId) -> Result<KeySlot<'_>, StoreError> {
     let mut holders = slot.holders()?;
     if !holders.contains(&id) {
         holders.insert(0, id);

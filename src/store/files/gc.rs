@@ -103,7 +103,7 @@ impl FileStore {
     }
 
     /// Whether a task is somewhere and not over. Looks twice, because a record that moves may be passed by.
-    fn is_unfinished(&self, id: TaskId) -> Result<bool> {
+    pub fn is_unfinished(&self, id: TaskId) -> Result<bool> {
         let mut place = self.place_of(id)?;
         if place.is_none() {
             place = self.place_of(id)?;

@@ -9,11 +9,7 @@ use crate::store::{KeySlot, Place};
 
 /// Puts a task that has its number into the group it asks for: a group belongs to one session, that of its first task. What is given back keeps others out of the group until the
 /// record of the task stands.
-pub(crate) fn join_group<'a>(
-    app: &'a App,
-    task: &mut Task,
-    new: &NewTask,
-) -> Result<Option<Box<dyn KeySlot + 'a>>, AppError> {
+pub(crate) fn join_group<'a>(app: &'a App, task: &mut Task, new: &NewTask) -> Result<Option<KeySlot<'a>>, AppError> {
     let Some(text) = &new.terms.group else { return Ok(None) };
     let group = name("group", text)?;
     let mut slot = app.store.enter_group(task, &group)?;

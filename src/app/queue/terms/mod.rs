@@ -140,11 +140,7 @@ pub(crate) fn accept_alone(app: &App, mut task: Task, new: &NewTask) -> Result<A
 
 /// What is done for a task that has its number and is not accepted yet. What is given back keeps others out of its group
 /// until its record stands.
-pub(crate) fn prepare_terms<'a>(
-    app: &'a App,
-    task: &mut Task,
-    new: &NewTask,
-) -> Result<Option<Box<dyn KeySlot + 'a>>, AppError> {
+pub(crate) fn prepare_terms<'a>(app: &'a App, task: &mut Task, new: &NewTask) -> Result<Option<KeySlot<'a>>, AppError> {
     reuse::reuse(app, task, new)?;
     join_group(app, task, new)
 }

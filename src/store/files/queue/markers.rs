@@ -183,42 +183,34 @@ impl FileStore {
     }
 
     /// Enters the transaction of a key: its file, locked. Dropping it leaves.
-    pub fn enter_key(&self, key: &str) -> Result<Box<dyn KeySlot + '_>> {
-        Ok(Box::new(self.key_slot(key)?))
-    }
-
-    fn key_slot(&self, key: &str) -> Result<FileKey<'_>> {
+    pub fn enter_key(&self, key: &str) -> Result<KeySlot<'_>> {
         self.enter_slot(format!("{}/{}", layout::KEYS, crate::model::name::encode(key)))
     }
 
-    /// Like `enter_key`, for a group of tasks that have all but the session in common: its file has a name that no key has. Its holders are the tasks of the group,
-    /// the last one first.
-    pub fn enter_group(&self, task: &Task, group: &Name) -> Result<Box<dyn KeySlot + '_>> {
-        Ok(Box::new(self.group_slot(task, group)?))
-    }
-
-    fn group_slot(&self, task: &Task, group: &Name) -> Result<FileKey<'_>> {
+    /// Like `enter_key`, for a group of tasks that have all but the session in common: its file has a name that no key has.
+    /// Its holders are the tasks of the group, the last one first.
+    pub fn enter_group(&self, task: &Task, group: &Name) -> Result<KeySlot<'_>> {
         let alone = Task { group: None, share: None, ..task.clone() };
         let digest = digest(&format!("{}\n{}\n{group}", task.priority.number(), alone.queue()));
         self.enter_slot(format!("{}/=g{digest}", layout::KEYS))
     }
 
-    fn enter_slot(&self, path: String) -> Result<FileKey<'_>> {
+    fn enter_slot(&self, path: String) -> Result<KeySlot<'_>> {
         loop {
             let mut handle = self.open_or_make(&path)?;
             self.lock_soon(handle.as_mut(), &path, false)?;
             if self.is_alone(handle.as_mut(), &path)? {
-                return Ok(FileKey { store: self, path, handle });
+                return Ok(KeySlot { store: self, path, handle });
             }
         }
     }
 
     /// Like `enter_slot`, for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
-    pub(crate) fn try_key(&self, path: &str) -> Result<Option<FileKey<'_>>> {
+    pub(crate) fn try_key(&self, path: &str) -> Result<Option<KeySlot<'_>>> {
         let Some(mut handle) = self.open(path, Open::Existing)? else { return Ok(None) };
         let is_mine =
             handle.try_lock(false).map_err(StoreError::io("lock", path))? && self.is_alone(handle.as_mut(), path)?;
-        Ok(is_mine.then(|| FileKey { store: self, path: path.to_owned(), handle }))
+        Ok(is_mine.then(|| KeySlot { store: self, path: path.to_owned(), handle }))
     }
 
     /// Takes a task off the holders of its key; a key without holders is forgotten. A key that an enqueuer keeps locked is
@@ -228,7 +220,7 @@ impl FileStore {
             self.drop_group(task, &group.name)?;
         }
         let Some(key) = &task.key else { return Ok(()) };
-        let mut slot = match self.key_slot(key) {
+        let mut slot = match self.enter_key(key) {
             Err(StoreError::FileBusy { .. }) => return Ok(()),
             other => other?,
         };
@@ -244,7 +236,7 @@ impl FileStore {
 
     /// Forgets a group of which the last task is over.
     fn drop_group(&self, task: &Task, group: &Name) -> Result<()> {
-        let mut slot = match self.group_slot(task, group) {
+        let mut slot = match self.enter_group(task, group) {
             Err(StoreError::FileBusy { .. }) => return Ok(()),
             other => other?,
         };
@@ -265,37 +257,30 @@ impl FileStore {
     }
 }
 
-/// A key whose meaning only this process may change now.
-pub trait KeySlot {
-    /// The tasks that were accepted with this key, the last one first; they may be over, or never have been accepted
-    /// whole.
-    fn holders(&mut self) -> Result<Vec<TaskId>>;
-    /// Gives the key to tasks, durably, before the record of a new one appears.
-    fn assign(&mut self, ids: &[TaskId]) -> Result<()>;
-    /// Like `assign`, for what may be lost in a power cut.
-    fn note(&mut self, ids: &[TaskId]) -> Result<()>;
-}
-
-/// A file of `spool/keys`, locked.
-pub(crate) struct FileKey<'a> {
+/// A key whose meaning only this process may change now: a file of `spool/keys`, locked.
+pub struct KeySlot<'a> {
     store: &'a FileStore,
     path: String,
     handle: Box<dyn Handle>,
 }
 
-impl KeySlot for FileKey<'_> {
-    fn holders(&mut self) -> Result<Vec<TaskId>> {
+impl KeySlot<'_> {
+    /// The tasks that were accepted with this key, the last one first; they may be over, or never have been accepted
+    /// whole.
+    pub fn holders(&mut self) -> Result<Vec<TaskId>> {
         let bytes = self.handle.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", &self.path))?;
         Ok(String::from_utf8_lossy(&bytes).split_whitespace().filter_map(TaskId::parse).collect())
     }
 
-    fn assign(&mut self, ids: &[TaskId]) -> Result<()> {
+    /// Gives the key to tasks, durably, before the record of a new one appears.
+    pub fn assign(&mut self, ids: &[TaskId]) -> Result<()> {
         self.note(ids)?;
         self.handle.sync_data().map_err(StoreError::io("sync", &self.path))?;
         self.store.sync_dir(layout::KEYS)
     }
 
-    fn note(&mut self, ids: &[TaskId]) -> Result<()> {
+    /// Like `assign`, for what may be lost in a power cut.
+    pub fn note(&mut self, ids: &[TaskId]) -> Result<()> {
         let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
         // A longer line than before covers what stood there.
         let before = self.handle.meta().map_err(StoreError::io("look at", &self.path))?.size;
@@ -305,7 +290,7 @@ impl KeySlot for FileKey<'_> {
     }
 }
 
-impl Drop for FileKey<'_> {
+impl Drop for KeySlot<'_> {
     fn drop(&mut self) {
         let _ = self.handle.unlock();
     }

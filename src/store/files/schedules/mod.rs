@@ -13,26 +13,12 @@ use crate::model::{ScheduleKey, Task, TaskId, Timer};
 use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
-use crate::store::files::queue::accept::{Place, Told, withdrawn};
+use crate::store::files::queue::accept::{Told, withdrawn};
 use crate::store::{FileStore, decode_task, encode_task};
 use record::{decode_schedule, encode_schedule};
 
-/// The right to change schedules. Dropping it gives it back.
-pub trait ScheduleBook {
-    /// Ends what a killed process began to make for a schedule. Gives the task that it puts into the queue.
-    fn settle(&self, key: &ScheduleKey) -> Result<Option<TaskId>>;
-    /// Writes a schedule durably. Commit point is the sync of the folder.
-    fn write(&self, schedule: &Schedule) -> Result<()>;
-    /// Removes a schedule durably. Its timer is cleared when it fires, should that fail here.
-    fn remove(&self, schedule: &Schedule) -> Result<()>;
-    /// Makes a task for a slot. `schedule` is the schedule as it is then, and names the task.
-    fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()>;
-    /// Whether a task that a schedule made is not over. One that is gone is.
-    fn is_unfinished(&self, id: TaskId) -> Result<bool>;
-}
-
-/// The lock of `spool/schedules`.
-struct FileBook<'a> {
+/// The right to change schedules: the lock of `spool/schedules`. Dropping it gives it back.
+pub struct ScheduleBook<'a> {
     store: &'a FileStore,
     lock: Box<dyn Handle>,
 }
@@ -63,21 +49,21 @@ impl FileStore {
     }
 
     /// Takes the right to change schedules, and waits for it a little.
-    pub fn enter_schedules(&self) -> Result<Box<dyn ScheduleBook + '_>> {
+    pub fn enter_schedules(&self) -> Result<ScheduleBook<'_>> {
         let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
         self.lock_soon(lock.as_mut(), layout::SCHEDULES_LOCK, false)?;
-        Ok(Box::new(FileBook { store: self, lock }))
+        Ok(ScheduleBook { store: self, lock })
     }
 
     /// Like `enter_schedules`, without waiting; `None` while somebody else has it.
-    pub fn try_schedules(&self) -> Result<Option<Box<dyn ScheduleBook + '_>>> {
+    pub fn try_schedules(&self) -> Result<Option<ScheduleBook<'_>>> {
         let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
         let is_mine = lock.try_lock(false).map_err(StoreError::io("lock", layout::SCHEDULES_LOCK))?;
-        Ok(is_mine.then(|| Box::new(FileBook { store: self, lock }) as Box<dyn ScheduleBook>))
+        Ok(is_mine.then(|| ScheduleBook { store: self, lock }))
     }
 }
 
-impl FileBook<'_> {
+impl ScheduleBook<'_> {
     /// The tasks of a schedule that are staged.
     fn staged(&self, key: &ScheduleKey) -> Result<Vec<TaskId>> {
         let id = |name: &str| {
@@ -94,10 +80,9 @@ impl FileBook<'_> {
         self.store.ring();
         Ok(())
     }
-}
 
-impl ScheduleBook for FileBook<'_> {
-    fn settle(&self, key: &ScheduleKey) -> Result<Option<TaskId>> {
+    /// Ends what a killed process began to make for a schedule. Gives the task that it puts into the queue.
+    pub fn settle(&self, key: &ScheduleKey) -> Result<Option<TaskId>> {
         let mut placed = None;
         for id in self.staged(key)? {
             let path = layout::staged_slot(key, id);
@@ -119,7 +104,8 @@ impl ScheduleBook for FileBook<'_> {
         Ok(placed)
     }
 
-    fn write(&self, schedule: &Schedule) -> Result<()> {
+    /// Writes a schedule durably. Commit point is the sync of the folder.
+    pub fn write(&self, schedule: &Schedule) -> Result<()> {
         let bytes = encode_schedule(schedule)?;
         if self.store.make_dir(layout::SCHEDULES)? {
             self.store.sync_dir(layout::SPOOL)?;
@@ -129,7 +115,8 @@ impl ScheduleBook for FileBook<'_> {
         self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))
     }
 
-    fn remove(&self, schedule: &Schedule) -> Result<()> {
+    /// Removes a schedule durably. Its timer is cleared when it fires, should that fail here.
+    pub fn remove(&self, schedule: &Schedule) -> Result<()> {
         let key = ScheduleKey::of(&schedule.name);
         self.store.unlink(&layout::schedule(&key))?;
         self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))?;
@@ -139,7 +126,8 @@ impl ScheduleBook for FileBook<'_> {
         Ok(())
     }
 
-    fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()> {
+    /// Makes a task for a slot. `schedule` is the schedule as it is then, and names the task.
+    pub fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()> {
         let key = ScheduleKey::of(&schedule.name);
         let staged = layout::staged_slot(&key, task.id);
         self.store.stage(&staged, &encode_task(task)?)?;
@@ -154,13 +142,9 @@ impl ScheduleBook for FileBook<'_> {
         }
         self.place(task, &staged)
     }
-
-    fn is_unfinished(&self, id: TaskId) -> Result<bool> {
-        Ok(self.store.place_of(id)?.is_some_and(|place| place != Place::Done))
-    }
 }
 
-impl Drop for FileBook<'_> {
+impl Drop for ScheduleBook<'_> {
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }

@@ -65,8 +65,7 @@ impl FileStore {
         &self,
         change: impl FnOnce(&mut Vec<Hook>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let mut lock = self.open_or_make(layout::HOOKS_LOCK)?;
-        self.lock_soon(lock.as_mut(), layout::HOOKS_LOCK, false)?;
+        let lock = self.locked(layout::HOOKS_LOCK, false)?;
         let (mut hooks, extra) = match self.read(layout::HOOKS)? {
             None => Default::default(),
             Some(bytes) => decode_hooks(layout::HOOKS, &bytes)?,
@@ -86,9 +85,7 @@ impl FileStore {
     /// A place among the hooks that run at once in this state directory; `None` where all are taken.
     pub fn hook_place(&self) -> Result<Option<Hold>> {
         for number in 0..MOST_AT_ONCE {
-            let path = layout::hook_place(number);
-            let mut place = self.open_or_make(&path)?;
-            if place.try_lock(false).map_err(StoreError::io("lock", &path))? {
+            if let Some(place) = self.try_locked(&layout::hook_place(number))? {
                 return Ok(Some(Hold::of(place)));
             }
         }

@@ -46,8 +46,7 @@ impl FileStore {
         if !self.has_layout()? {
             return Ok(BTreeMap::new());
         }
-        let mut lock = self.open_or_make(layout::TALLY_LOCK)?;
-        self.lock_soon(lock.as_mut(), layout::TALLY_LOCK, false)?;
+        let lock = self.locked(layout::TALLY_LOCK, false)?;
         let mut tally = self.read_tally()?;
         let segments = self.event_segments()?;
         let mut added = 0;
@@ -67,8 +66,7 @@ impl FileStore {
         if gone.is_empty() {
             return Ok(());
         }
-        let mut lock = self.open_or_make(layout::TALLY_LOCK)?;
-        self.lock_soon(lock.as_mut(), layout::TALLY_LOCK, false)?;
+        let lock = self.locked(layout::TALLY_LOCK, false)?;
         let mut tally = self.read_tally()?;
         for segment in gone {
             self.add_segment(&mut tally, segment, add)?;

@@ -83,12 +83,12 @@ impl RunDir {
 
     /// Whether a supervisor, or a dispatcher about to start one, holds the task.
     pub fn is_supervised(&self, id: TaskId) -> Result<bool> {
-        self.is_kernel_locked(&layout::run_file(id, SUPERVISOR_LOCK))
+        self.is_held(&layout::run_file(id, SUPERVISOR_LOCK), true)
     }
 
     /// Whether a process of the task's tree holds `tree.lock`.
     pub fn is_tree_locked(&self, id: TaskId) -> Result<bool> {
-        self.is_kernel_locked(&layout::run_file(id, TREE_LOCK))
+        self.is_held(&layout::run_file(id, TREE_LOCK), true)
     }
 
     /// Device and inode of `tree.lock`, when it exists.
@@ -161,12 +161,7 @@ impl RunDir {
 
     /// Becomes a supervisor and takes over the lock that this process was started with.
     pub fn take_over(&self, id: TaskId) -> Result<Option<Hold>> {
-        let path = layout::run_file(id, SUPERVISOR_LOCK);
-        self.host.procs.become_supervisor().map_err(StoreError::io("become the supervisor of", &path))?;
-        let mut lock = self.host.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
-        let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
-        let is_it = self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident);
-        Ok((is_it && lock.try_lock(false).map_err(StoreError::io("lock", &path))?).then(|| Hold::of(lock)))
+        self.inherit(&layout::run_file(id, SUPERVISOR_LOCK), "become the supervisor of")
     }
 
     /// Goes on to another task, whose lock this process has taken itself: from here on it is that task's supervisor.

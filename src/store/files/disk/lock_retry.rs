@@ -1,9 +1,10 @@
 //! The one wait for a file lock that others hold for an instant. It backs off with jitter, has a limit, and its error names
 //! the file and the holder.
 
-use crate::os::Handle;
+use crate::os::{Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::Disk;
+use crate::store::hold::Hold;
 use std::time::Duration;
 
 /// How long a command tries to lock a file before it answers that the file is busy, in milliseconds.
@@ -64,12 +65,85 @@ impl Disk {
         Ok(())
     }
 
+    /// Opens a file, makes it where it is missing, and locks it as `lock_soon` does.
+    pub(crate) fn locked(&self, path: &str, shared: bool) -> Result<Box<dyn Handle>> {
+        let mut handle = self.open_or_make(path)?;
+        self.lock_soon(handle.as_mut(), path, shared)?;
+        Ok(handle)
+    }
+
+    /// Like `locked`, of a file that its last holder removes: a lock on a removed file tells nobody.
+    pub(crate) fn locked_by_name(&self, path: &str, shared: bool) -> Result<Box<dyn Handle>> {
+        loop {
+            let handle = self.locked(path, shared)?;
+            if has_name(handle.as_ref(), path)? {
+                return Ok(handle);
+            }
+        }
+    }
+
+    /// Like `locked`, of a file that is written to: it has no second name, under which the bytes would stand as well.
+    pub(crate) fn locked_alone(&self, path: &str) -> Result<Box<dyn Handle>> {
+        loop {
+            let mut handle = self.locked(path, false)?;
+            if self.is_alone(handle.as_mut(), path)? {
+                return Ok(handle);
+            }
+        }
+    }
+
+    /// Opens a file, makes it where it is missing, and locks it without waiting; `None` while somebody else has it.
+    pub(crate) fn try_locked(&self, path: &str) -> Result<Option<Box<dyn Handle>>> {
+        let mut handle = self.open_or_make(path)?;
+        Ok(handle.try_lock(false).map_err(StoreError::io("lock", path))?.then_some(handle))
+    }
+
+    /// Like `try_locked`, of a file that its last holder removes.
+    pub(crate) fn try_locked_by_name(&self, path: &str) -> Result<Option<Box<dyn Handle>>> {
+        loop {
+            let handle = self.try_locked(path)?;
+            if handle.as_ref().map_or(Ok(true), |handle| has_name(handle.as_ref(), path))? {
+                return Ok(handle);
+            }
+        }
+    }
+
+    /// Takes over the kernel lock that this process was started with; `None` where that is the one of another file.
+    pub(crate) fn inherit(&self, path: &str, become_it: &'static str) -> Result<Option<Hold>> {
+        self.host.procs.become_supervisor().map_err(StoreError::io(become_it, path))?;
+        let mut lock = self.host.procs.inherited_lock().map_err(StoreError::io("take over", path))?;
+        let mine = lock.meta().map_err(StoreError::io("look at", path))?;
+        let is_it = self.meta(path)?.is_some_and(|meta| meta.ident == mine.ident);
+        Ok((is_it && lock.try_lock(false).map_err(StoreError::io("lock", path))?).then(|| Hold::of(lock)))
+    }
+
+    /// Whether somebody holds the kernel lock of a file. It is taken for an instant: shared, so that two lookers do not disturb
+    /// each other, or exclusive, where its holders share it.
+    pub(crate) fn is_held(&self, path: &str, shared: bool) -> Result<bool> {
+        // For reading only, because on a read-only file system there is still something to show.
+        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
+        is_held_by_others(handle.as_mut(), path, shared)
+    }
+
     /// The error for a file that stayed locked.
     pub(crate) fn file_busy(&self, path: &str) -> StoreError {
         let meta = self.vfs.meta(path);
         let holder = meta.ok().flatten().and_then(|meta| self.host.procs.lock_holder(meta.ident));
         StoreError::FileBusy { thing: path.into(), holder }
     }
+}
+
+/// Whether somebody else holds the kernel lock of an open file, which is taken for an instant.
+pub(crate) fn is_held_by_others(handle: &mut dyn Handle, path: &str, shared: bool) -> Result<bool> {
+    let is_free = handle.try_lock(shared).map_err(StoreError::io("lock", path))?;
+    if is_free {
+        handle.unlock().map_err(StoreError::io("unlock", path))?;
+    }
+    Ok(!is_free)
+}
+
+fn has_name(handle: &dyn Handle, path: &str) -> Result<bool> {
+    Ok(handle.meta().map_err(StoreError::io("look at", path))?.links > 0)
 }
 
 #[cfg(test)]

@@ -54,17 +54,6 @@ impl Disk {
         self.vfs.root()
     }
 
-    /// Whether somebody holds a kernel lock on a file. Taken for an instant, shared, so that two lookers do not disturb
-    /// each other.
-    pub(crate) fn is_kernel_locked(&self, path: &str) -> Result<bool> {
-        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
-        let free = handle.try_lock(true).map_err(StoreError::io("lock", path))?;
-        if free {
-            handle.unlock().map_err(StoreError::io("unlock", path))?;
-        }
-        Ok(!free)
-    }
-
     pub(crate) fn open(&self, path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
     }
@@ -149,6 +138,11 @@ impl Disk {
     /// The folders in a folder whose names are numbers, in their order.
     pub(crate) fn numbered_folders(&self, path: &str) -> Result<Vec<u64>> {
         Ok(numbered(&self.list(path)?))
+    }
+
+    /// The tasks that the bare names in a folder name.
+    pub(crate) fn tasks_in(&self, path: &str) -> Result<Vec<TaskId>> {
+        Ok(self.list(path)?.iter().filter_map(|entry| file_name::task(&entry.name)).collect())
     }
 
     /// The numbers of the task records in a folder, by their names. A name of that form is a record's, whatever stands

@@ -4,7 +4,7 @@
 use crate::model::{SandboxId, Task};
 use crate::os::{Handle, Vfs};
 use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
+use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::dispatchers::standby::HolderPipe;
 use crate::store::outside::Changes;
@@ -46,16 +46,8 @@ impl FileStore {
     /// process has it.
     pub fn try_duty(&self, sandbox: &SandboxId) -> Result<Option<Duty>> {
         let path = layout::duty(sandbox);
-        loop {
-            let mut handle = self.open_or_make(&path)?;
-            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
-                return Ok(None);
-            }
-            // The last holder removes the file; a lock on a removed file excludes nobody.
-            if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(Some(Duty { handle, vfs: Arc::clone(&self.vfs), path, shown: None }));
-            }
-        }
+        let handle = self.try_locked_by_name(&path)?;
+        Ok(handle.map(|handle| Duty { handle, vfs: Arc::clone(&self.vfs), path, shown: None }))
     }
 
     /// Shows those who stand by that this process has the duty, so that its end wakes one of them.

@@ -7,6 +7,7 @@ use crate::model::TaskId;
 use crate::os::{Handle, Open, Vfs};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::lock_retry::is_held_by_others;
 use crate::store::files::disk::{file_name, layout};
 use std::sync::Arc;
 
@@ -60,19 +61,13 @@ impl FileStore {
     /// Which tasks wait for others by `luzia wait`, each with such a one. What killed waiters left tells nothing, and is removed
     /// where that can be.
     pub fn awaited(&self) -> Result<Vec<(TaskId, TaskId)>> {
-        let entries = self.vfs.list(layout::AWAITED).map_err(StoreError::io("list", layout::AWAITED))?;
         let pair = |name: &str| {
             let (waiter, id) = name.split_once('-')?;
             Some((file_name::task(waiter)?, file_name::task(id)?))
         };
         let mut awaited = Vec::new();
-        for (waiter, id) in entries.iter().flatten().filter_map(|entry| pair(&entry.name)) {
-            let path = layout::awaited(waiter, id);
-            let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
-            if file.try_lock(false).map_err(StoreError::io("lock", &path))? {
-                let _ = self.vfs.unlink(&path);
-                let _ = file.unlock();
-            } else {
+        for (waiter, id) in self.list(layout::AWAITED)?.iter().filter_map(|entry| pair(&entry.name)) {
+            if self.has_waiter_at(&layout::awaited(waiter, id))? {
                 awaited.push((waiter, id));
             }
         }
@@ -83,8 +78,7 @@ impl FileStore {
     /// killed waiters left is removed.
     pub fn follow(&self, id: TaskId) -> Result<Lending> {
         self.make_dir(layout::FOLLOWED)?;
-        let entries = self.vfs.list(layout::FOLLOWED).map_err(StoreError::io("list", layout::FOLLOWED))?;
-        for other in entries.iter().flatten().filter_map(|entry| file_name::task(&entry.name)) {
+        for other in self.tasks_in(layout::FOLLOWED)? {
             self.is_followed(other)?;
         }
         self.share(id, layout::followed(id))
@@ -92,25 +86,23 @@ impl FileStore {
 
     /// Whether somebody waits for a task that another request has queued.
     pub fn is_followed(&self, id: TaskId) -> Result<bool> {
-        let path = layout::followed(id);
-        let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
-        let is_free = file.try_lock(false).map_err(StoreError::io("lock", &path))?;
+        self.has_waiter_at(&layout::followed(id))
+    }
+
+    /// Whether a waiter holds the lock of a file. What killed waiters left is removed where that can be.
+    fn has_waiter_at(&self, path: &str) -> Result<bool> {
+        let Some(mut file) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
+        let is_free = file.try_lock(false).map_err(StoreError::io("lock", path))?;
         if is_free {
-            self.unlink(&path)?;
-            file.unlock().map_err(StoreError::io("unlock", &path))?;
+            let _ = self.vfs.unlink(path);
+            let _ = file.unlock();
         }
         Ok(!is_free)
     }
 
     fn share(&self, child: TaskId, path: String) -> Result<Lending> {
-        loop {
-            let mut file = self.open_or_make(&path)?;
-            self.lock_soon(file.as_mut(), &path, true)?;
-            // A lock on a file that was removed meanwhile tells nobody.
-            if file.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(Lending { child, file, vfs: Arc::clone(&self.vfs), path });
-            }
-        }
+        let file = self.locked_by_name(&path, true)?;
+        Ok(Lending { child, file, vfs: Arc::clone(&self.vfs), path })
     }
 
     /// Device and inode of the file that those who wait for a child have open and locked, where there is one.
@@ -122,34 +114,24 @@ impl FileStore {
     pub fn is_lent_to(&self, child: TaskId) -> Result<bool> {
         let path = layout::loan(child);
         let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
-        let is_free = file.try_lock(false).map_err(StoreError::io("lock", &path))?;
-        if is_free {
-            file.unlock().map_err(StoreError::io("unlock", &path))?;
-            return Ok(self.waiting_lender(child)?.is_some());
-        }
-        Ok(true)
+        Ok(is_held_by_others(file.as_mut(), &path, false)? || self.waiting_lender(child)?.is_some())
     }
 
     /// The children for whom somebody waits, in the order of their numbers. What a killed waiter left is removed.
     pub fn lent_to(&self) -> Result<Vec<TaskId>> {
-        let Some(entries) = self.vfs.list(layout::LOANS).map_err(StoreError::io("list", layout::LOANS))? else {
-            return Ok(Vec::new());
-        };
         let mut children = Vec::new();
-        for id in entries.iter().filter_map(|entry| file_name::task(&entry.name)) {
+        for id in self.tasks_in(layout::LOANS)? {
             let path = layout::loan(id);
             let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
-            if !file.try_lock(false).map_err(StoreError::io("lock", &path))? {
+            let is_held = !file.try_lock(false).map_err(StoreError::io("lock", &path))?;
+            if is_held || self.waiting_lender(id)?.is_some() {
                 children.push(id);
-                continue;
+            } else {
+                self.unlink(&path)?;
             }
-            if self.waiting_lender(id)?.is_some() {
+            if !is_held {
                 file.unlock().map_err(StoreError::io("unlock", &path))?;
-                children.push(id);
-                continue;
             }
-            self.unlink(&path)?;
-            file.unlock().map_err(StoreError::io("unlock", &path))?;
         }
         children.sort_unstable();
         Ok(children)

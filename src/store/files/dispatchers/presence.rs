@@ -3,9 +3,9 @@
 //! none of its tasks (contract P9).
 
 use crate::model::SandboxId;
-use crate::os::{Handle, Open, Vfs};
+use crate::os::{Handle, Vfs};
 use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
+use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use std::sync::Arc;
 
@@ -30,28 +30,15 @@ impl Drop for Presence {
 impl FileStore {
     /// Takes the locks that long-running dispatchers of a sandbox share.
     pub fn join_dispatchers(&self, sandbox: &SandboxId) -> Result<Presence> {
-        let mut anywhere = self.open_or_make(layout::DISPATCHERS)?;
-        self.lock_soon(anywhere.as_mut(), layout::DISPATCHERS, true)?;
+        let anywhere = self.locked(layout::DISPATCHERS, true)?;
         let path = layout::dispatchers_of(sandbox);
-        loop {
-            let mut here = self.open_or_make(&path)?;
-            self.lock_soon(here.as_mut(), &path, true)?;
-            // A lock on a file that was removed meanwhile tells nobody.
-            if here.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(Presence { _anywhere: anywhere, here, vfs: Arc::clone(&self.vfs), path });
-            }
-        }
+        let here = self.locked_by_name(&path, true)?;
+        Ok(Presence { _anywhere: anywhere, here, vfs: Arc::clone(&self.vfs), path })
     }
 
     /// Whether a daemon, a `run` or a `dispatch --drain` is at work: in a sandbox, or in any.
     pub fn has_dispatcher(&self, sandbox: Option<&SandboxId>) -> Result<bool> {
         let path = sandbox.map_or_else(|| layout::DISPATCHERS.to_owned(), layout::dispatchers_of);
-        // For reading only, because on a read-only file system there is still something to show.
-        let Some(mut handle) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
-        let is_free = handle.try_lock(false).map_err(StoreError::io("lock", &path))?;
-        if is_free {
-            handle.unlock().map_err(StoreError::io("unlock", &path))?;
-        }
-        Ok(!is_free)
+        self.is_held(&path, false)
     }
 }

@@ -6,7 +6,7 @@ use crate::model::{SandboxId, Task, TaskId};
 use crate::os::{Pipe, Vfs};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{file_name, layout};
+use crate::store::files::disk::layout;
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -85,8 +85,7 @@ impl FileStore {
     /// Watches the one before, or for the lowest the holder of the duty; the places of the dead between them are removed. Gives
     /// how many stand before, `None` where there is nobody to watch, because the duty changes hands at this moment.
     pub fn watch_before_standby(&self, standby: &mut Standby) -> Result<Option<usize>> {
-        let entries = self.list(&standby.folder)?;
-        let mut before: Vec<TaskId> = entries.iter().filter_map(|entry| file_name::task(&entry.name)).collect();
+        let mut before = self.tasks_in(&standby.folder)?;
         before.retain(|id| *id < standby.id);
         before.sort_unstable();
         while let Some(next) = before.last() {

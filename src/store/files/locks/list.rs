@@ -9,6 +9,7 @@ use crate::os::{Entry, FileKind, Open};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
+use crate::store::files::disk::lock_retry::is_held_by_others;
 use crate::store::files::locks::bucket::{Guards, bucket, bucket_of_stem};
 use crate::store::files::locks::second::slot_of_name;
 use crate::store::files::locks::sidecar;
@@ -375,10 +376,10 @@ impl FileStore {
             None => (self.task_in_lock_file(lock_path)?, true),
         };
         if let Some(task) = task {
-            if self.is_kernel_locked(&layout::run_file(task, "supervisor.lock"))? {
+            if self.run_dir.is_supervised(task)? {
                 return Ok(KernelLock::Supervisor);
             }
-            if self.is_kernel_locked(&layout::run_file(task, "tree.lock"))? {
+            if self.run_dir.is_tree_locked(task)? {
                 return Ok(KernelLock::Tree);
             }
         }
@@ -407,10 +408,6 @@ impl FileStore {
     /// so that no two lookers and no acquirer disturb each other.
     pub(crate) fn is_lock_file_held(&self, path: &str) -> Result<bool> {
         let Some(mut handle) = self.open_lock(path, Open::ReadOnly)? else { return Ok(false) };
-        let free = handle.try_lock(false).map_err(StoreError::io("lock", path))?;
-        if free {
-            handle.unlock().map_err(StoreError::io("unlock", path))?;
-        }
-        Ok(!free)
+        is_held_by_others(handle.as_mut(), path, false)
     }
 }

@@ -125,16 +125,10 @@ impl FileStore {
         let path = keeper_lock(key);
         loop {
             self.make_session_folder(key)?;
-            let mut handle = match self.open_or_make(&path) {
-                Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => continue,
-                other => other?,
-            };
-            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
-                return Ok(None);
-            }
-            // One that the last keeper removed meanwhile keeps nobody out.
-            if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(Some(Hold::of(handle)));
+            // The last keeper removes the folder as well.
+            match self.try_locked_by_name(&path) {
+                Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+                other => return other.map(|lock| lock.map(Hold::of)),
             }
         }
     }
@@ -142,18 +136,11 @@ impl FileStore {
     /// Becomes the keeper of a session with the lock that this process was started with; `None` where that is another one.
     /// What a dead keeper held is over: its marks go.
     pub fn become_keeper(&self, key: &str) -> Result<Option<Hold>> {
-        let path = keeper_lock(key);
-        self.host.procs.become_supervisor().map_err(StoreError::io("become the keeper of", &path))?;
-        let mut lock = self.host.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
-        let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
-        let is_it = self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident);
-        if !is_it || !lock.try_lock(false).map_err(StoreError::io("lock", &path))? {
-            return Ok(None);
-        }
+        let Some(lock) = self.inherit(&keeper_lock(key), "become the keeper of")? else { return Ok(None) };
         for slot_stem in self.marks(key, HELD)? {
             self.unlink(&mark(key, HELD, &slot_stem))?;
         }
-        Ok(Some(Hold::of(lock)))
+        Ok(Some(lock))
     }
 
     fn marks(&self, key: &str, what: &str) -> Result<Vec<String>> {

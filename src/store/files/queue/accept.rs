@@ -44,13 +44,7 @@ impl FileStore {
     /// Gives `count` task ids that were never given before; the first of them.
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;
-        let mut handle = loop {
-            let mut handle = self.open_or_make(path)?;
-            self.lock_soon(handle.as_mut(), path, false)?;
-            if self.is_alone(handle.as_mut(), path)? {
-                break handle;
-            }
-        };
+        let mut handle = self.locked_alone(path)?;
         let fallback = |found: &CounterFile| self.last_id_ever(found);
         let settle = || self.sync_dir(layout::SPOOL);
         counter::take(handle.as_mut(), path, &self.host.clock.boot_id(), count, fallback, settle).map(TaskId)

@@ -22,8 +22,7 @@ impl FileStore {
         &self,
         change: impl FnOnce(&mut Control) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let mut lock = self.open_or_make(layout::CONTROL_LOCK)?;
-        self.lock_soon(lock.as_mut(), layout::CONTROL_LOCK, false)?;
+        let lock = self.locked(layout::CONTROL_LOCK, false)?;
         let (mut control, extra) = match self.read(layout::CONTROL)? {
             None => Default::default(),
             Some(bytes) => decode_control(layout::CONTROL, &bytes)?,

@@ -196,7 +196,7 @@ impl FileStore {
                 self.leave_pending(task)?;
                 self.drop_key(task)?;
                 self.drop_hints(task)?;
-                self.list(&layout::after(task.id))?.iter().filter_map(|e| file_name::task(&e.name)).collect()
+                self.tasks_in(&layout::after(task.id))?
             }
             None => {
                 if let Some(done) = self.find_done(task.id)? {

@@ -175,9 +175,7 @@ impl FileStore {
         let mut all = Vec::new();
         for name in self.folders_if_any(layout::AFTER)? {
             let Some(dependency) = file_name::task(&name) else { continue };
-            let folder = layout::after(dependency);
-            let waiting = self.list(&folder)?.iter().filter_map(|entry| file_name::task(&entry.name)).collect();
-            all.push((dependency, waiting));
+            all.push((dependency, self.tasks_in(&layout::after(dependency))?));
         }
         Ok(all)
     }
@@ -196,13 +194,8 @@ impl FileStore {
     }
 
     fn enter_slot(&self, path: String) -> Result<KeySlot<'_>> {
-        loop {
-            let mut handle = self.open_or_make(&path)?;
-            self.lock_soon(handle.as_mut(), &path, false)?;
-            if self.is_alone(handle.as_mut(), &path)? {
-                return Ok(KeySlot { store: self, path, handle });
-            }
-        }
+        let handle = self.locked_alone(&path)?;
+        Ok(KeySlot { store: self, path, handle })
     }
 
     /// Like `enter_slot`, for a key file that exists, without waiting; `None` when it is gone or somebody is in it.

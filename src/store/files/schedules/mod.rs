@@ -50,16 +50,12 @@ impl FileStore {
 
     /// Takes the right to change schedules, and waits for it a little.
     pub fn enter_schedules(&self) -> Result<ScheduleBook<'_>> {
-        let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
-        self.lock_soon(lock.as_mut(), layout::SCHEDULES_LOCK, false)?;
-        Ok(ScheduleBook { store: self, lock })
+        Ok(ScheduleBook { store: self, lock: self.locked(layout::SCHEDULES_LOCK, false)? })
     }
 
     /// Like `enter_schedules`, without waiting; `None` while somebody else has it.
     pub fn try_schedules(&self) -> Result<Option<ScheduleBook<'_>>> {
-        let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
-        let is_mine = lock.try_lock(false).map_err(StoreError::io("lock", layout::SCHEDULES_LOCK))?;
-        Ok(is_mine.then(|| ScheduleBook { store: self, lock }))
+        Ok(self.try_locked(layout::SCHEDULES_LOCK)?.map(|lock| ScheduleBook { store: self, lock }))
     }
 }
 

@@ -115,9 +115,7 @@ impl FileStore {
     /// luzia was killed is not run beside itself.
     pub fn lock_step(&self, id: TaskId, name: &str) -> Result<Option<Hold>> {
         drop(self.lock_steps(id)?);
-        let path = layout::step_file(id, &format!("step.{name}.lock"));
-        let mut lock = self.open_or_make(&path)?;
-        Ok(lock.try_lock(false).map_err(StoreError::io("lock", &path))?.then(|| Hold::of(lock)))
+        Ok(self.try_locked(&layout::step_file(id, &format!("step.{name}.lock")))?.map(Hold::of))
     }
 
     /// The file to which a step writes its standard output, empty.

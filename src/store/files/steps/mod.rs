@@ -71,9 +71,7 @@ impl FileStore {
         let path = layout::step_file(id, "lock");
         self.make_dir(layout::STEPS)?;
         self.make_dir(&layout::steps(id))?;
-        let mut lock = self.open_or_make(&path)?;
-        self.lock_soon(lock.as_mut(), &path, false)?;
-        Ok(Locked { id, _lock: lock })
+        Ok(Locked { id, _lock: self.locked(&path, false)? })
     }
 
     /// Whether a task has a folder of this kind.

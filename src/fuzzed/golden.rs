@@ -92,7 +92,7 @@ fn schedule(bytes: &[u8]) -> Again {
 
 fn started(bytes: &[u8]) -> Again {
     use crate::store::files::running::started::{decode_started, encode_started};
-    decode_started(bytes).ok_or_else(none).and_then(|(read, root)| words(encode_started(&read, root)))
+    decode_started(bytes).ok_or_else(none).and_then(|read| words(encode_started(&read)))
 }
 
 fn pause(bytes: &[u8]) -> Again {

@@ -1,5 +1,7 @@
 //! Pid and user namespaces: where a process was started, and what of that place a later process can see.
 
+use super::record::as_text;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The inode of the initial pid namespace, which the kernel fixes (include/uapi/linux/nsfs.h: PID_NS_INIT_INO).
@@ -44,6 +46,8 @@ impl fmt::Display for RootId {
     }
 }
 
+as_text!(RootId, |text| RootId::parse(text).ok_or("it names no state directory"));
+
 /// Whether two boot ids prove that the host has rebooted between the two. An unknown one proves nothing.
 pub fn is_other_boot(one: &str, other: &str) -> bool {
     let is_known = |boot: &str| !boot.is_empty() && boot != UNKNOWN_BOOT;
@@ -55,13 +59,15 @@ pub fn is_other_boot(one: &str, other: &str) -> bool {
 
 /// Where a process was started. A member is `None` where a record does not say it, and an inode is 0 where `/proc` did not
 /// show it.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// The boot.
+    /// The boot. A record has it beside the process.
+    #[serde(skip)]
     pub boot_id: Option<String>,
     /// The inode of its pid namespace.
     pub pid_namespace: Option<u64>,
     /// The start time of that namespace's pid 1, in clock ticks since boot.
+    #[serde(rename = "pid_namespace_init")]
     pub init_start: Option<u64>,
     /// The inode of its user namespace.
     pub user_namespace: Option<u64>,

@@ -8,6 +8,7 @@ use crate::model::{Task, TaskId};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
 use crate::store::FORMAT_VERSION;
 use crate::store::files::disk::layout;
+use crate::store::files::disk::task_record::encode_pretty;
 use crate::store::run_dir::RunDir;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -261,10 +262,7 @@ impl Conductor {
     }
 
     fn replace_meta(&self, folder: &str, members: &Members) -> Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(members)
-            .map_err(|error| StoreError::corrupt(&format!("{folder}/meta.json"), error.to_string()))?;
-        bytes.push(b'\n');
-        self.replace(folder, "meta.json", &bytes)
+        self.replace(folder, "meta.json", &encode_pretty(&format!("{folder}/meta.json"), members)?)
     }
 
     fn replace(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<()> {

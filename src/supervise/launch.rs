@@ -182,8 +182,9 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     // Before its start is recorded, so that a group on record has had a process in it since.
     let group = site.run_dir.enter_cgroup(task.id, start, around.cgroups);
     let supervisor = site.host.identity();
+    let (root, of_start) = (site.host.root(), group.clone());
     let started =
-        Started { start, at, supervisor, origin, state_dir: known_as, group: group.clone(), lock_id, fence, slots };
+        Started { start, at, supervisor, origin, state_dir: known_as, root, group: of_start, lock_id, fence, slots };
     let (stdin, tree, result) = match record(site, &begun, &started) {
         Ok(recorded) => recorded,
         Err(error) => {

@@ -8,7 +8,7 @@ use crate::model::record::{Extra, Version};
 use crate::os::Open;
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::task_record::newer_or_corrupt;
+use crate::store::files::disk::task_record::{encode_pretty, newer_or_corrupt};
 use crate::store::files::disk::{json_object, layout};
 use crate::store::hold::Hold;
 use serde::{Deserialize, Serialize};
@@ -33,11 +33,7 @@ struct HooksFile<'a> {
 
 /// The hooks as they are written. `extra` are members that this version does not know.
 pub(crate) fn encode_hooks(hooks: &[Hook], extra: Extra) -> Result<Vec<u8>> {
-    let file = HooksFile { v: Version, hooks: hooks.into(), extra };
-    let mut bytes =
-        serde_json::to_vec_pretty(&file).map_err(|error| StoreError::corrupt(layout::HOOKS, error.to_string()))?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    encode_pretty(layout::HOOKS, &HooksFile { v: Version, hooks: hooks.into(), extra })
 }
 
 /// Reads `spool/hooks.json`, with the members that this version does not know.

@@ -34,6 +34,7 @@ fn started(site: &Site) -> Started {
         supervisor: site.host.identity(),
         origin: site.host.own_origin(),
         state_dir: None,
+        root: None,
         group: None,
         lock_id: "lock".into(),
         fence: 1,

@@ -5,7 +5,7 @@ use crate::model::record::{Extra, Version};
 use crate::store::config::{rules_from_json, rules_to_json};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::json_object;
-use crate::store::files::disk::task_record::newer_or_corrupt;
+use crate::store::files::disk::task_record::{encode_pretty, newer_or_corrupt};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -41,10 +41,7 @@ pub(crate) fn encode_control(control: &Control, extra: Extra) -> Result<Vec<u8>>
         preempts: control.preempts.as_slice().into(),
         extra,
     };
-    let mut bytes =
-        serde_json::to_vec_pretty(&file).map_err(|error| StoreError::corrupt("control.json", error.to_string()))?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    encode_pretty("control.json", &file)
 }
 
 /// Reads `spool/control.json`, with the members that this version does not know.

@@ -25,6 +25,13 @@ pub(crate) fn encode_line<T: Serialize>(path: &str, record: &T) -> Result<Vec<u8
     Ok(bytes)
 }
 
+/// A record in indented lines, for people.
+pub(crate) fn encode_pretty<T: Serialize>(path: &str, record: &T) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(record).map_err(|error| StoreError::corrupt(path, error.to_string()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
 /// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
     decode_named(path, bytes, user).map(|(task, _)| task)

@@ -22,7 +22,7 @@ struct SidecarFile<'a> {
     user: Option<&'a str>,
     lane: &'a LaneName,
     #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
+    root: Option<RootId>,
     #[serde(flatten)]
     record: &'a LockRecord,
     /// Absent where `extra` has those of another version.
@@ -39,7 +39,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord, root: Option<RootId>) -> Vec
         v: Version,
         user: lane.is_user().then(|| lane.key().as_str()),
         lane,
-        root: root.map(|root| root.to_string()),
+        root,
         record,
         borrowers: extra.as_ref().is_none_or(|extra| !extra.contains_key("borrowers")).then_some([]),
         extra,

@@ -7,100 +7,61 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{json_object, layout};
 use crate::store::hold::Hold;
 use crate::store::{FORMAT_VERSION, FileStore};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The record of one launch, durable before the launch (P3).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Started {
     /// Counts the launches of the task, from 1.
     pub start: u32,
     /// When.
     pub at: Timestamp,
     /// The supervisor.
+    #[serde(flatten)]
     pub supervisor: Identity,
     /// Its namespaces; a member is absent in a record of an earlier luzia.
+    #[serde(flatten)]
     pub origin: Origin,
     /// The state directory by the path that the task's processes have in their environment.
     pub state_dir: Option<String>,
+    /// The state directory in which the start was made; absent in a record of an earlier luzia.
+    #[serde(default, deserialize_with = "root", skip_serializing_if = "Option::is_none")]
+    pub root: Option<RootId>,
     /// The control group in which the command is born, where there is one.
+    #[serde(rename = "cgroup", skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
     /// The lock id of the task's user lane.
     pub lock_id: String,
     /// The fence of the task's user lane.
     pub fence: u64,
     /// What its slots stand for, by the names of their lanes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub slots: BTreeMap<String, String>,
 }
 
+/// A directory whose text is wrong is unknown.
+fn root<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<RootId>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.as_deref().and_then(RootId::parse))
+}
+
 #[derive(Serialize, Deserialize)]
-struct StartedFile {
+struct Written<T> {
     v: u64,
-    start: u32,
-    at: Timestamp,
-    pid: u32,
-    pid_start: u64,
-    boot_id: String,
-    #[serde(default)]
-    pid_namespace: Option<u64>,
-    #[serde(default)]
-    pid_namespace_init: Option<u64>,
-    #[serde(default)]
-    user_namespace: Option<u64>,
-    #[serde(default)]
-    state_dir: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cgroup: Option<Group>,
-    lock_id: String,
-    fence: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    slots: BTreeMap<String, String>,
+    #[serde(flatten)]
+    started: T,
 }
 
-/// A start in the state directory `root`, as it is written.
-pub(crate) fn encode_started(started: &Started, root: Option<RootId>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&StartedFile {
-        v: FORMAT_VERSION,
-        start: started.start,
-        at: started.at,
-        pid: started.supervisor.pid,
-        pid_start: started.supervisor.start,
-        boot_id: started.supervisor.boot_id.clone(),
-        pid_namespace: started.origin.pid_namespace,
-        pid_namespace_init: started.origin.init_start,
-        user_namespace: started.origin.user_namespace,
-        state_dir: started.state_dir.clone(),
-        root: root.map(|root| root.to_string()),
-        cgroup: started.group.clone(),
-        lock_id: started.lock_id.clone(),
-        fence: started.fence,
-        slots: started.slots.clone(),
-    })
+/// A start as it is written.
+pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Written { v: FORMAT_VERSION, started })
 }
 
-/// Reads a start, and the state directory in which it was made, where the record says so; `None` when it is not whole.
-pub(crate) fn decode_started(bytes: &[u8]) -> Option<(Started, Option<RootId>)> {
-    let file: StartedFile = json_object::read(bytes).ok()?;
-    let root = file.root.as_deref().and_then(RootId::parse);
-    let started = Started {
-        start: file.start,
-        at: file.at,
-        origin: Origin {
-            boot_id: Some(file.boot_id.clone()),
-            pid_namespace: file.pid_namespace,
-            init_start: file.pid_namespace_init,
-            user_namespace: file.user_namespace,
-        },
-        state_dir: file.state_dir,
-        group: file.cgroup,
-        supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
-        lock_id: file.lock_id,
-        fence: file.fence,
-        slots: file.slots,
-    };
-    Some((started, root))
+/// Reads a start; `None` when it is not whole.
+pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
+    let mut started = json_object::read::<Written<Started>>(bytes).ok()?.started;
+    started.origin.boot_id = Some(started.supervisor.boot_id.clone());
+    Some(started)
 }
 
 impl Started {
@@ -126,8 +87,7 @@ impl FileStore {
     /// and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<Hold> {
         let path = layout::started(id);
-        let bytes =
-            encode_started(started, self.host.root()).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         let result = self.write_whole(&layout::result(id), Open::Truncate(0o600), b"")?;
         let write = || {
             let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
@@ -153,10 +113,10 @@ impl FileStore {
             other => other?,
         };
         let Some(found) = bytes.map(|bytes| decode_started(&bytes)) else { return Ok(None) };
-        let Some((started, root)) = found else { return Ok(Some(None)) };
+        let Some(started) = found else { return Ok(Some(None)) };
         // A record of before tells the path alone. Where that leads nowhere the directory may have been moved.
         let told = || started.state_dir.as_deref().filter(|path| *path != self.state_dir());
-        let (own, root) = (self.host.root(), root.or_else(|| told().map(|path| self.root_at(path))?));
+        let (own, root) = (self.host.root(), started.root.or_else(|| told().map(|path| self.root_at(path))?));
         let is_moved = root.is_none() && told().is_some();
         Ok(Some(Some(match (own.zip(root), is_moved) {
             (Some((own, root)), _) if own != root => started.disown(Some(OTHER_ROOT)),

@@ -13,13 +13,14 @@ pub(crate) mod vars;
 pub(crate) mod waits;
 
 use crate::model::TaskId;
+use crate::model::record::Version;
 use crate::os::{Handle, Open};
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt};
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{Event, FORMAT_VERSION, FileStore};
-use serde::Serialize;
+use crate::store::{Event, FileStore};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 /// The lock of a task's folder; its holder may write there.
 pub(crate) struct Locked {
@@ -36,29 +37,23 @@ pub(crate) struct Document<T> {
     pub(crate) damage: Option<String>,
 }
 
+/// A document as it is written: with its version behind its own members.
+#[derive(Serialize, Deserialize)]
+struct Versioned<T> {
+    #[serde(flatten)]
+    document: T,
+    v: Version,
+}
+
 /// Reads the bytes of a document, for its file's name.
 pub(crate) fn decode<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
-    let corrupt = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
-    let members: Map<String, Value> = json_object::read(bytes).map_err(corrupt)?;
-    match members.get("v").and_then(Value::as_u64) {
-        Some(FORMAT_VERSION) => serde_json::from_value(Value::Object(members)).map_err(corrupt),
-        Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { thing: path.into(), version }),
-        _ => Err(StoreError::corrupt(path, "it has no version")),
-    }
+    let read = json_object::read::<Versioned<T>>(bytes);
+    read.map(|read| read.document).map_err(|error| newer_or_corrupt(path, bytes, &error))
 }
 
 /// Writes a document.
-pub(crate) fn encode<T: Serialize>(path: &str, value: &T) -> Result<Vec<u8>> {
-    let bad = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
-    let mut value = serde_json::to_value(value).map_err(bad)?;
-    if let Value::Object(members) = &mut value {
-        members.insert("v".into(), FORMAT_VERSION.into());
-    }
-    let text = format!("{value}\n");
-    if text.len() as u64 > crate::store::MAX_RECORD_BYTES {
-        return Err(StoreError::TooLarge { bytes: text.len() });
-    }
-    Ok(text.into_bytes())
+pub(crate) fn encode<T: Serialize>(path: &str, document: &T) -> Result<Vec<u8>> {
+    encode_line(path, &Versioned { document, v: Version })
 }
 
 fn before(path: &str) -> String {

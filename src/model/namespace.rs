@@ -1,7 +1,6 @@
 //! Pid and user namespaces: where a process was started, and what of that place a later process can see.
 
-use super::record::as_text;
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The inode of the initial pid namespace, which the kernel fixes (include/uapi/linux/nsfs.h: PID_NS_INIT_INO).
@@ -46,7 +45,11 @@ impl fmt::Display for RootId {
     }
 }
 
-as_text!(RootId, |text| RootId::parse(text).ok_or("it names no state directory"));
+impl Serialize for RootId {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
 
 /// Whether two boot ids prove that the host has rebooted between the two. An unknown one proves nothing.
 pub fn is_other_boot(one: &str, other: &str) -> bool {
@@ -59,7 +62,7 @@ pub fn is_other_boot(one: &str, other: &str) -> bool {
 
 /// Where a process was started. A member is `None` where a record does not say it, and an inode is 0 where `/proc` did not
 /// show it.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Origin {
     /// The boot. A record has it beside the process.
     #[serde(skip)]

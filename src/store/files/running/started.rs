@@ -6,12 +6,12 @@ use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{json_object, layout};
 use crate::store::hold::Hold;
-use crate::store::{FORMAT_VERSION, FileStore};
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::store::{FORMAT_VERSION, FileStore, encode_task};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The record of one launch, durable before the launch (P3).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Started {
     /// Counts the launches of the task, from 1.
     pub start: u32,
@@ -26,7 +26,7 @@ pub struct Started {
     /// The state directory by the path that the task's processes have in their environment.
     pub state_dir: Option<String>,
     /// The state directory in which the start was made; absent in a record of an earlier luzia.
-    #[serde(default, deserialize_with = "root", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<RootId>,
     /// The control group in which the command is born, where there is one.
     #[serde(rename = "cgroup", skip_serializing_if = "Option::is_none")]
@@ -36,20 +36,37 @@ pub struct Started {
     /// The fence of the task's user lane.
     pub fence: u64,
     /// What its slots stand for, by the names of their lanes.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub slots: BTreeMap<String, String>,
 }
 
-/// A directory whose text is wrong is unknown.
-fn root<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<RootId>, D::Error> {
-    Ok(Option::<String>::deserialize(from)?.as_deref().and_then(RootId::parse))
-}
-
-#[derive(Serialize, Deserialize)]
-struct Written<T> {
+#[derive(Serialize)]
+struct Written<'a> {
     v: u64,
     #[serde(flatten)]
-    started: T,
+    started: &'a Started,
+}
+
+/// The members of a record. A flattened member would read those of others, too, and refuse a number that it cannot hold.
+#[derive(Deserialize)]
+struct Read {
+    #[serde(rename = "v")]
+    _version: u64,
+    start: u32,
+    at: Timestamp,
+    pid: u32,
+    pid_start: u64,
+    boot_id: String,
+    pid_namespace: Option<u64>,
+    pid_namespace_init: Option<u64>,
+    user_namespace: Option<u64>,
+    state_dir: Option<String>,
+    root: Option<String>,
+    cgroup: Option<Group>,
+    lock_id: String,
+    fence: u64,
+    #[serde(default)]
+    slots: BTreeMap<String, String>,
 }
 
 /// A start as it is written.
@@ -59,9 +76,24 @@ pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
 
 /// Reads a start; `None` when it is not whole.
 pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
-    let mut started = json_object::read::<Written<Started>>(bytes).ok()?.started;
-    started.origin.boot_id = Some(started.supervisor.boot_id.clone());
-    Some(started)
+    let read: Read = json_object::read(bytes).ok()?;
+    Some(Started {
+        start: read.start,
+        at: read.at,
+        origin: Origin {
+            boot_id: Some(read.boot_id.clone()),
+            pid_namespace: read.pid_namespace,
+            init_start: read.pid_namespace_init,
+            user_namespace: read.user_namespace,
+        },
+        supervisor: Identity { pid: read.pid, start: read.pid_start, boot_id: read.boot_id },
+        state_dir: read.state_dir,
+        root: read.root.as_deref().and_then(RootId::parse),
+        group: read.cgroup,
+        lock_id: read.lock_id,
+        fence: read.fence,
+        slots: read.slots,
+    })
 }
 
 impl Started {

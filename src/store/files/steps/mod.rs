@@ -42,18 +42,18 @@ pub(crate) struct Document<T> {
 struct Versioned<T> {
     #[serde(flatten)]
     document: T,
-    v: Version,
+    v: Option<Version>,
 }
 
 /// Reads the bytes of a document, for its file's name.
 pub(crate) fn decode<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
-    let read = json_object::read::<Versioned<T>>(bytes);
-    read.map(|read| read.document).map_err(|error| newer_or_corrupt(path, bytes, &error))
+    let read = json_object::read::<Versioned<T>>(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))?;
+    read.v.map(|_| read.document).ok_or_else(|| StoreError::corrupt(path, "it has no version"))
 }
 
 /// Writes a document.
 pub(crate) fn encode<T: Serialize>(path: &str, document: &T) -> Result<Vec<u8>> {
-    encode_line(path, &Versioned { document, v: Version })
+    encode_line(path, &Versioned { document, v: Some(Version) })
 }
 
 fn before(path: &str) -> String {

@@ -16,11 +16,12 @@ use crate::model::TaskId;
 use crate::model::record::Version;
 use crate::os::{Handle, Open};
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt};
+use crate::store::files::disk::task_record::encode_line;
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{Event, FileStore};
+use crate::store::{Event, FORMAT_VERSION, FileStore};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The lock of a task's folder; its holder may write there.
 pub(crate) struct Locked {
@@ -38,22 +39,27 @@ pub(crate) struct Document<T> {
 }
 
 /// A document as it is written: with its version behind its own members.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Versioned<T> {
     #[serde(flatten)]
     document: T,
-    v: Option<Version>,
+    v: Version,
 }
 
 /// Reads the bytes of a document, for its file's name.
 pub(crate) fn decode<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
-    let read = json_object::read::<Versioned<T>>(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))?;
-    read.v.map(|_| read.document).ok_or_else(|| StoreError::corrupt(path, "it has no version"))
+    let corrupt = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
+    let members: Map<String, Value> = json_object::read(bytes).map_err(corrupt)?;
+    match members.get("v").and_then(Value::as_u64) {
+        Some(FORMAT_VERSION) => serde_json::from_value(Value::Object(members)).map_err(corrupt),
+        Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { thing: path.into(), version }),
+        _ => Err(StoreError::corrupt(path, "it has no version")),
+    }
 }
 
 /// Writes a document.
 pub(crate) fn encode<T: Serialize>(path: &str, document: &T) -> Result<Vec<u8>> {
-    encode_line(path, &Versioned { document, v: Some(Version) })
+    encode_line(path, &Versioned { document, v: Version })
 }
 
 fn before(path: &str) -> String {

@@ -72,7 +72,7 @@ pub fn check_project(app: &App, project: &str, dry_run: bool) -> Result<Vec<Chec
 pub(crate) fn conductor_of(app: &App, project: &str) -> Result<String, AppError> {
     let settings = config_reload::config(app).project(project).unwrap_or_default();
     let user = settings.user.as_ref().map_or("", Name::as_str);
-    let own = settings.conductor_dir.as_deref().filter(|_| app.store.original().is_none());
+    let own = settings.conductor_dir.as_deref().filter(|_| app.store.copied_from().is_none());
     Ok(match own {
         Some(template) => conductor_path(template, project, user),
         None => app.run_dir.default_conductor(Some(crate::app::queue::enqueue::name("project", project)?.as_str())),

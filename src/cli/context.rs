@@ -146,7 +146,7 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
             Err(StoreError::Absent { .. }) => is_absent = true,
             other => other?,
         }
-        if !creates && !is_absent && !matches!(command, Command::Supervise { .. }) && !store.has_format()? {
+        if !creates && !is_absent && !matches!(command, Command::Supervise { .. }) && !store.is_still_there()? {
             store.refuse_foreign()?;
         }
     }

@@ -119,6 +119,11 @@ impl StoreError {
         move |source| Self::Io { action, thing, source }
     }
 
+    /// Says that a change stands all the same.
+    pub(super) fn unsure(self) -> Self {
+        Self::Unsure(Box::new(self))
+    }
+
     /// Whether the host is short of something, as space or processes, so that another try may succeed.
     pub fn is_shortage(&self) -> bool {
         matches!(self, Self::Io { source, .. } if crate::os::is_shortage(source))

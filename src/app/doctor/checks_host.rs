@@ -47,7 +47,7 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
         Some(wrong) => wrong.finding(CHECK, &own),
         None => Finding::ok(CHECK, format!("\"{path}\" ({rule}), mode {:04o}", own.mode)),
     });
-    if let Some(original) = app.store.original() {
+    if let Some(original) = app.store.copied_from() {
         let message = format!(
             "\"{path}\" is a copy of \"{original}\": what ran there does not run here, what is pending there is pending here \
              as well, and configured conductor directories are left to the original"

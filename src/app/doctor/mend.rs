@@ -60,7 +60,7 @@ pub fn mend(app: &App, forces_file_system: bool) -> Mended {
 
 /// Makes a copy a directory of its own, unless its original is still there, which `doctor` names.
 fn mend_copy(app: &App, mended: &mut Mended) {
-    let Some(original) = app.store.original() else { return };
+    let Some(original) = app.store.copied_from() else { return };
     let parted = app.store.part_from_original().map_err(AppError::from);
     if mended.keep(parted) == Some(true) {
         mended.done.push(format!("the copy of \"{original}\" is a state directory of its own now"));

@@ -47,7 +47,7 @@ pub(crate) fn close_outward(app: &App, dry_run: bool) -> Result<(Vec<TaskId>, Ve
 /// configuration, unless the state directory is a copy: those belong to its original.
 pub(crate) fn conductors(app: &App) -> Result<Vec<String>, AppError> {
     let mut paths = app.run_dir.default_conductors()?;
-    if app.store.original().is_some() {
+    if app.store.copied_from().is_some() {
         return Ok(paths);
     }
     for (project, settings) in &config(app).projects {

@@ -69,10 +69,9 @@ impl FileStore {
         let before = hooks.clone();
         let given = change(&mut hooks)?;
         if hooks != before {
-            self.stage(layout::HOOKS_TMP, &encode_hooks(&hooks, extra)?)?;
-            self.replace_by(layout::HOOKS_TMP, layout::HOOKS)?;
+            self.put(layout::HOOKS_TMP, layout::HOOKS, &encode_hooks(&hooks, extra)?)?;
             // It counts from here on; only a power cut can undo it.
-            self.sync_dir(layout::SPOOL).map_err(|error| StoreError::Unsure(Box::new(error)))?;
+            self.sync_dir(layout::SPOOL).map_err(StoreError::unsure)?;
         }
         drop(lock);
         Ok(given)

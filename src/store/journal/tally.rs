@@ -94,9 +94,7 @@ impl FileStore {
 
     fn write_tally(&self, tally: &mut Tally, segments: &[Segment]) -> Result<()> {
         tally.read.retain(|name, _| segments.iter().any(|segment| segment.to_string() == *name));
-        self.stage(layout::TALLY_TMP, &encode_tally(tally)?)?;
-        self.replace_by(layout::TALLY_TMP, layout::TALLY)?;
-        self.sync_dir(layout::SPOOL)
+        self.put_durably(layout::TALLY_TMP, layout::TALLY, &encode_tally(tally)?)
     }
 
     /// Adds what was written to a segment since it was added last; gives how many bytes that were.

@@ -43,12 +43,12 @@ fn stand_with(
     stays: &mut dyn FnMut() -> bool,
 ) -> Result<bool, AppError> {
     // What moves the record from here on calls.
-    if !app.store.is_in_its_lane(task)? {
+    if !app.store.is_pending(task)? {
         return Ok(false);
     }
     let begin = app.host.boot_ms();
     let mut pause = HANDS[0];
-    while app.store.is_in_its_lane(task)? && stays() {
+    while app.store.is_pending(task)? && stays() {
         *duty = app.store.try_duty(sandbox)?;
         if duty.is_some() {
             break;
@@ -78,11 +78,11 @@ fn stand_by_looks(
 ) -> Result<bool, AppError> {
     let begin = app.host.boot_ms();
     let mut record = app.store.watch_record(task)?;
-    if !app.store.is_in_its_lane(task)? {
+    if !app.store.is_pending(task)? {
         return Ok(false);
     }
     // The record may have moved, and the duty may have become free, before the watch began.
-    while app.store.is_in_its_lane(task)? && stays() {
+    while app.store.is_pending(task)? && stays() {
         *duty = app.store.try_duty(own_context(app).0.id())?;
         if duty.is_some() {
             break;

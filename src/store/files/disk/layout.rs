@@ -393,11 +393,6 @@ impl FileStore {
         Ok(has_locks)
     }
 
-    /// Whether luzia has ever used the state directory.
-    pub fn has_format(&self) -> Result<bool> {
-        Ok(self.meta(FORMAT)?.is_some())
-    }
-
     /// Whether the state directory exists at all.
     pub fn is_there(&self) -> bool {
         self.vfs.meta(".").is_ok_and(|meta| meta.is_some())

@@ -260,11 +260,21 @@ impl Disk {
             let most = usize::try_from(MAX_RECORD_BYTES).unwrap_or(usize::MAX);
             let bytes = handle.read_part(0, most).map_err(StoreError::io("read", path))?;
             let tmp = format!("{}/own.{}", layout::TMP, self.host.me.pid);
-            self.stage(&tmp, &bytes)?;
-            self.replace_by(&tmp, path)?;
-            self.sync_dir(path.rsplit_once('/').map_or(".", |(folder, _)| folder))?;
+            self.put_durably(&tmp, path, &bytes)?;
         }
         Ok(mine.links == 1)
+    }
+
+    /// Replaces a file by a complete new one, whose content is synced. Its name is not.
+    pub(crate) fn put(&self, tmp: &str, to: &str, bytes: &[u8]) -> Result<()> {
+        self.stage(tmp, bytes)?;
+        self.replace_by(tmp, to)
+    }
+
+    /// Replaces a file durably. Commit point: the sync of its folder.
+    pub(crate) fn put_durably(&self, tmp: &str, to: &str, bytes: &[u8]) -> Result<()> {
+        self.put(tmp, to, bytes)?;
+        self.sync_dir(to.rsplit_once('/').map_or(".", |(folder, _)| folder))
     }
 
     /// Replaces a file by a complete new one. Nothing is synced.

@@ -35,7 +35,7 @@ impl Stamp {
 
 impl Disk {
     /// The path of the directory of which this one is a copy; `None` where it is an original, or cannot tell.
-    pub(crate) fn copied_from(&self) -> Option<String> {
+    pub fn copied_from(&self) -> Option<String> {
         let read = || {
             let bytes = self.read(layout::FORMAT).ok().flatten();
             bytes.and_then(|bytes| Stamp::of(&serde_json::from_slice(&bytes).ok()?))
@@ -47,11 +47,6 @@ impl Disk {
 }
 
 impl FileStore {
-    /// The path of the directory of which this one is a copy; `None` where it is an original, or cannot tell.
-    pub fn original(&self) -> Option<String> {
-        self.copied_from()
-    }
-
     /// Makes a copy a state directory of its own. False, and nothing is done, while its original stands at its path.
     pub fn part_from_original(&self) -> Result<bool> {
         let stamp = self.stamp.get().and_then(Option::as_ref);
@@ -82,9 +77,7 @@ impl FileStore {
         }
         let tmp = format!("{}/format.{}", layout::TMP, self.host.me.pid);
         // Without the sync a power cut can leave the name with an empty file, which no later start would accept.
-        self.stage(&tmp, format!("{members}\n").as_bytes())?;
-        self.replace_by(&tmp, layout::FORMAT)?;
-        self.sync_dir(".")
+        self.put_durably(&tmp, layout::FORMAT, format!("{members}\n").as_bytes())
     }
 }
 

@@ -63,11 +63,6 @@ impl FileStore {
         Ok(self.changes_of(path.as_deref()))
     }
 
-    /// Whether the record of a pending task is still in its lane.
-    pub fn is_in_its_lane(&self, task: &Task) -> Result<bool> {
-        self.is_pending(task)
-    }
-
     /// Sleeps until the watched record moves or the duty may have become free.
     pub fn stand_by(&self, record: &mut Changes) {
         let longest = if record.is_watching() { STANDBY } else { STANDBY_UNWATCHED };

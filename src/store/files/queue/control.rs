@@ -30,9 +30,7 @@ impl FileStore {
         let before = control.clone();
         let given = change(&mut control)?;
         if control != before {
-            self.stage(layout::CONTROL_TMP, &encode_control(&control, extra)?)?;
-            self.replace_by(layout::CONTROL_TMP, layout::CONTROL)?;
-            self.sync_dir(layout::SPOOL)?;
+            self.put_durably(layout::CONTROL_TMP, layout::CONTROL, &encode_control(&control, extra)?)?;
         }
         drop(lock);
         self.ring();

@@ -129,10 +129,7 @@ impl FileStore {
                 }
             }
         }
-        let staged = layout::result_tmp(id);
-        self.stage(&staged, &bytes)?;
-        self.replace_by(&staged, &path)?;
-        self.sync_dir(layout::RUNNING)
+        self.put_durably(&layout::result_tmp(id), &path, &bytes)
     }
 
     /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for

@@ -11,9 +11,7 @@ impl FileStore {
     /// folder; a crash before it finds the old record, or the new one without a start, which spends no attempt. The caller
     /// holds the task's `supervisor.lock`.
     pub fn keep_running(&self, task: &Task) -> Result<()> {
-        let staged = layout::tmp(task.id, self.host.me.pid);
-        self.stage(&staged, &encode_task(task)?)?;
-        self.replace_by(&staged, &layout::running(task.id))?;
+        self.put(&layout::tmp(task.id, self.host.me.pid), &layout::running(task.id), &encode_task(task)?)?;
         self.unlink(&layout::started(task.id)).map(drop)
     }
 }

@@ -188,7 +188,7 @@ impl FileStore {
     }
 
     /// Whether a task has a record in its lane.
-    pub(crate) fn is_pending(&self, task: &Task) -> Result<bool> {
+    pub fn is_pending(&self, task: &Task) -> Result<bool> {
         Ok(self.pending_path(task.priority, &task.queue(), task.id)?.is_some())
     }
 

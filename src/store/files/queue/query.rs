@@ -261,7 +261,7 @@ impl FileStore {
         Ok(!has_work && self.folders(layout::PARKED)?.is_empty())
     }
 
-    /// Whether the state directory has not been removed; it may have been moved.
+    /// Whether luzia has used the state directory, and it has not been removed; it may have been moved.
     pub fn is_still_there(&self) -> Result<bool> {
         Ok(self.meta(layout::FORMAT)?.is_some())
     }

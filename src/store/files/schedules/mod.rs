@@ -106,16 +106,15 @@ impl ScheduleBook<'_> {
         if self.store.make_dir(layout::SCHEDULES)? {
             self.store.sync_dir(layout::SPOOL)?;
         }
-        self.store.stage(layout::SCHEDULE_TMP, &bytes)?;
-        self.store.replace_by(layout::SCHEDULE_TMP, &layout::schedule(&ScheduleKey::of(&schedule.name)))?;
-        self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))
+        self.store.put(layout::SCHEDULE_TMP, &layout::schedule(&ScheduleKey::of(&schedule.name)), &bytes)?;
+        self.store.sync_dir(layout::SCHEDULES).map_err(StoreError::unsure)
     }
 
     /// Removes a schedule durably. Its timer is cleared when it fires, should that fail here.
     pub fn remove(&self, schedule: &Schedule) -> Result<()> {
         let key = ScheduleKey::of(&schedule.name);
         self.store.unlink(&layout::schedule(&key))?;
-        self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))?;
+        self.store.sync_dir(layout::SCHEDULES).map_err(StoreError::unsure)?;
         if let Some(at) = schedule.next {
             let _ = self.store.clear_timer(&Timer::of(&key, at));
         }

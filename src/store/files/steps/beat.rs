@@ -2,7 +2,6 @@
 //! none.
 
 use crate::model::{TaskId, Timestamp};
-use crate::os::Open;
 use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
@@ -27,9 +26,7 @@ impl FileStore {
         let path = layout::step_file(id, NAME);
         let beat = Beat { at: self.host.now(), note };
         let bytes = encode(&path, &beat)?;
-        let tmp = format!("{path}.tmp");
-        drop(self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?);
-        self.replace_by(&tmp, &path)?;
+        self.replace(&format!("{path}.tmp"), &path, &bytes)?;
         Ok(beat)
     }
 

@@ -151,8 +151,6 @@ impl FileStore {
         let _locked = self.lock_steps(id)?;
         step.number = self.number_of(id, &step.name)?;
         let path = path_of(id, FAILED, &step.name);
-        let tmp = format!("{path}.tmp");
-        self.stage(&tmp, &encode(&path, &step)?)?;
-        self.replace_by(&tmp, &path)
+        self.put(&format!("{path}.tmp"), &path, &encode(&path, &step)?)
     }
 }

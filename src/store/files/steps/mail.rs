@@ -65,8 +65,7 @@ impl FileStore {
             let path = layout::mail_file(id, number);
             self.stage(&tmp, &encode(&path, &Mail { number, ..mail.clone() })?)?;
             if self.publish(&tmp, &path, &folders)? != Publication::Taken {
-                let synced = self.sync_dir(&layout::mail(id));
-                synced.map_err(|error| crate::store::StoreError::Unsure(Box::new(error)))?;
+                self.sync_dir(&layout::mail(id)).map_err(crate::store::StoreError::unsure)?;
                 self.sync_steps(id)?;
                 return Ok(number);
             }

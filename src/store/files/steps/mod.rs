@@ -115,18 +115,14 @@ impl FileStore {
         match self.read(&path) {
             Ok(None) => {}
             Ok(Some(present)) => match decode::<T>(&path, &present) {
-                Ok(_) => {
-                    self.stage(&tmp, &present)?;
-                    self.replace_by(&tmp, &old)?;
-                }
+                Ok(_) => self.put(&tmp, &old, &present)?,
                 Err(newer @ StoreError::Newer { .. }) => return Err(newer),
                 Err(wrong) => self.keep_damaged(&path, &present, &wrong)?,
             },
             Err(wrong @ StoreError::Corrupt { .. }) => self.set_aside(&wrong)?,
             Err(other) => return Err(other),
         }
-        self.stage(&tmp, &bytes)?;
-        self.replace_by(&tmp, &path)?;
+        self.put(&tmp, &path, &bytes)?;
         self.sync_steps(locked.id)
     }
 
@@ -134,7 +130,7 @@ impl FileStore {
     fn sync_steps(&self, id: TaskId) -> Result<()> {
         let folders = [layout::steps(id), layout::STEPS.to_owned(), layout::SPOOL.to_owned()];
         let synced = folders.iter().try_for_each(|folder| self.sync_dir(folder));
-        synced.map_err(|error| StoreError::Unsure(Box::new(error)))
+        synced.map_err(StoreError::unsure)
     }
 
     /// Copies a damaged document to the damaged records. It must not be moved: a start that meets no document takes it that

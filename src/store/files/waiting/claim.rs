@@ -7,15 +7,9 @@ use crate::model::lock::Grant;
 use crate::model::{Task, TaskId, Timer};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::files::locks::request::{Acquired, Break, Request};
+use crate::store::files::locks::request::{Break, Request};
 use crate::store::hold::Hold;
 use crate::store::{Claim, Claimed, FileStore, Place};
-
-/// What a try to take the lanes of a task gave.
-enum Lanes {
-    Taken(Vec<Grant>, Vec<Break>),
-    Not(Claim),
-}
 
 impl FileStore {
     /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,
@@ -40,8 +34,8 @@ impl FileStore {
         }
         let kept = self.kept_by(&task)?;
         let (taken, broken) = match self.take_missing(&task, &kept, request(&task), judge) {
-            Ok(Lanes::Taken(taken, broken)) => (taken, broken),
-            Ok(Lanes::Not(claim)) => return self.not_claimed(id, lock, claim),
+            Ok(Ok(taken)) => taken,
+            Ok(Err(claim)) => return self.not_claimed(id, lock, claim),
             Err(error) => {
                 self.let_go(id, lock)?;
                 return Err(error);
@@ -74,24 +68,23 @@ impl FileStore {
         Ok(Claim::Claimed(Box::new(Claimed { task, lock, grants: all, broken })))
     }
 
-    fn take_missing(&self, task: &Task, kept: &[Grant], mut request: Request, judge: Judge) -> Result<Lanes> {
+    /// Takes the lanes that a task did not keep, or gives the claim that is refused.
+    fn take_missing(
+        &self,
+        task: &Task,
+        kept: &[Grant],
+        mut request: Request,
+        judge: Judge,
+    ) -> Result<std::result::Result<(Vec<Grant>, Vec<Break>), Claim>> {
         for need in &mut request.needs {
             let own = kept.iter().filter(|grant| grant.lane == need.lane).count();
             need.count = need.count.saturating_sub(u32::try_from(own).unwrap_or(u32::MAX));
         }
         request.needs.retain(|need| need.count > 0);
         if request.needs.is_empty() {
-            return Ok(Lanes::Taken(Vec::new(), Vec::new()));
+            return Ok(Ok((Vec::new(), Vec::new())));
         }
-        Ok(match self.acquire(&request, judge)? {
-            Acquired::Granted { grants, broken, .. } => Lanes::Taken(grants, broken),
-            Acquired::Held(view) => Lanes::Not(Claim::Held(Box::new(task.clone()), view)),
-            Acquired::Limited { lane, until } => Lanes::Not(Claim::Limited { lane, until }),
-            Acquired::Kept => Lanes::Not(Claim::Kept),
-            Acquired::NotNow(why) => Lanes::Not(Claim::NotNow(why)),
-            Acquired::NeedsRecovery(dead) => Lanes::Not(Claim::NeedsRecovery(dead)),
-            Acquired::Behind(_) | Acquired::Refreshed(_) => Lanes::Not(Claim::Lost),
-        })
+        Ok(Claim::by(self.acquire(&request, judge)?, task))
     }
 
     /// Gives back the lanes that a claim has taken, and keeps those that the task kept before. The caller holds

@@ -65,9 +65,7 @@ impl FileStore {
         if self.make_dir(layout::RATES)? {
             self.sync_dir(layout::SPOOL)?;
         }
-        self.stage(&tmp, text.as_bytes())?;
-        self.replace_by(&tmp, &layout::rate(&stem))?;
-        self.sync_dir(layout::RATES)
+        self.put_durably(&tmp, &layout::rate(&stem), text.as_bytes())
     }
 
     /// Removes what is remembered of lanes whose last grant is out of every window, or whose rate `window_ms` no longer says,

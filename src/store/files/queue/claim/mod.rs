@@ -63,6 +63,23 @@ pub enum Claim {
     Newer(StoreError),
 }
 
+impl Claim {
+    /// The lanes that an answer grants to a task, or the claim that it refuses.
+    pub(crate) fn by(answer: Acquired, task: &Task) -> std::result::Result<(Vec<Grant>, Vec<Break>), Self> {
+        Err(match answer {
+            Acquired::Granted { grants, broken, .. } => return Ok((grants, broken)),
+            Acquired::Held(view) => Self::Held(Box::new(task.clone()), view),
+            Acquired::Limited { lane, until } => Self::Limited { lane, until },
+            Acquired::Kept => Self::Kept,
+            Acquired::NotNow(why) => Self::NotNow(why),
+            // The first of the line is called, or will be.
+            Acquired::Behind(_) => Self::Refused(Box::new(task.clone())),
+            Acquired::NeedsRecovery(dead) => Self::NeedsRecovery(dead),
+            Acquired::Refreshed(_) => Self::Lost,
+        })
+    }
+}
+
 impl FileStore {
     /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
     /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
@@ -116,16 +133,9 @@ impl FileStore {
         let mut in_line = InLine::of_task(judges.turn, sandbox);
         let answer = self.acquire_in_line(&request(&task), judges.lock, &mut in_line)?;
         drop(in_line);
-        let (grants, broken) = match answer {
-            Acquired::Granted { grants, broken, .. } => (grants, broken),
-            Acquired::Held(view) => return Ok((Claim::Held(Box::new(task), view), Some(lock))),
-            Acquired::Limited { lane, until } => return Ok((Claim::Limited { lane, until }, Some(lock))),
-            Acquired::Kept => return Ok((Claim::Kept, Some(lock))),
-            Acquired::NotNow(why) => return Ok((Claim::NotNow(why), Some(lock))),
-            // The first of the line is called, or will be.
-            Acquired::Behind(_) => return Ok((Claim::Refused(Box::new(task)), Some(lock))),
-            Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
-            Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
+        let (grants, broken) = match Claim::by(answer, &task) {
+            Ok(taken) => taken,
+            Err(not) => return Ok((not, Some(lock))),
         };
         let named = if names_user { Ok(()) } else { self.name_user(&task, &path) };
         match named.and_then(|()| self.rename(&path, &layout::running(id))) {
@@ -144,9 +154,7 @@ impl FileStore {
     /// Adds the user to a pending record that lacks it. The folder of the queue names the user, and the claim moves the record
     /// out of that folder. The caller holds the task's `supervisor.lock`.
     fn name_user(&self, task: &Task, path: &str) -> Result<()> {
-        let staged = layout::tmp(task.id, self.host.me.pid);
-        self.stage(&staged, &encode_task(task)?)?;
-        self.replace_by(&staged, path)
+        self.put(&layout::tmp(task.id, self.host.me.pid), path, &encode_task(task)?)
     }
 
     /// The lock itself when the run folder may be removed: nothing of the task is there that recovery would need.

@@ -133,16 +133,19 @@ fn make(name: &str, own: &str) -> io::Result<Group> {
     entered
 }
 
+/// The paths of the groups in a group.
+fn groups_in(path: &str) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path().to_string_lossy().into_owned())
+}
+
 fn remove_below(path: &str, depth: u32) -> bool {
     if fs::remove_dir(path).is_ok() {
         return true;
     }
     if depth > 0 {
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                remove_below(&entry.path().to_string_lossy(), depth - 1);
-            }
-        }
+        groups_in(path).for_each(|group| drop(remove_below(&group, depth - 1)));
     }
     fs::remove_dir(path).is_ok()
 }
@@ -152,11 +155,7 @@ fn pids_below(path: &str, depth: u32, found: &mut BTreeSet<u32>) {
     // A process outside of our pid namespace has the number 0.
     found.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()).filter(|pid| *pid > 0));
     if depth > 0 {
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                pids_below(&entry.path().to_string_lossy(), depth - 1, found);
-            }
-        }
+        groups_in(path).for_each(|group| pids_below(&group, depth - 1, found));
     }
 }
 

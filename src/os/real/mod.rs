@@ -6,7 +6,6 @@
 // This is the one room in which the calls banned elsewhere may stand.
 #![allow(clippy::disallowed_methods)]
 
-mod call;
 mod clock;
 mod context;
 mod files;
@@ -32,9 +31,9 @@ pub use lines::{Job, Line, serve_lines};
 pub use one_request::OneRequest;
 pub use process::RealProcesses;
 pub use process::account::exec_task;
-pub use process::launch::output;
 pub use process::passwd::{account_home, account_name};
 pub use process::pty::{RawInput, become_on_terminal, end_as, run_on_terminal};
+pub use process::run_capture::output;
 pub use process::signals::{Caught, catch, prepare_process, take};
 pub use shims::{RealShims, become_program, begin_anew, can_start};
 pub use user_files::RealUserFiles;

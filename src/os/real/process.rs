@@ -118,7 +118,14 @@ impl Processes for RealProcesses {
     }
 
     fn await_death(&self, who: &Identity, time: Duration) -> io::Result<bool> {
-        await_death(who, time)
+        let until = deadline(time);
+        let pid = pid_of(who.pid).ok_or_else(no_such_pid)?;
+        let Some(fd) = open_process(who, pid)? else { return Ok(true) };
+        if probe(pid).proves_death_of(who.start) {
+            return Ok(true);
+        }
+        // The pid may have been reused: then the end of its current owner comes after the end of ours.
+        poll_until(&mut [PollFd::new(&fd, PollFlags::IN)], until)
     }
 
     fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
@@ -148,7 +155,7 @@ impl Processes for RealProcesses {
     }
 
     fn call(&self, called: &Called) -> io::Result<(Exit, Vec<u8>)> {
-        crate::os::real::call::call(called)
+        run_capture::call(called)
     }
 
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
@@ -182,7 +189,14 @@ impl Processes for RealProcesses {
     }
 
     fn reap(&self) {
-        reap();
+        while let Some(pid) = next_dead_child() {
+            if child::is_watched(pid) {
+                // The kernel shows one dead child at a time and would show this one again and again.
+                reap_by_list();
+                return;
+            }
+            wait_for(pid);
+        }
     }
 
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32> {
@@ -294,28 +308,6 @@ fn target(who: &Identity) -> io::Result<Pid> {
 
 fn no_such_pid() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be")
-}
-
-fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
-    let until = deadline(time);
-    let pid = pid_of(who.pid).ok_or_else(no_such_pid)?;
-    let Some(fd) = open_process(who, pid)? else { return Ok(true) };
-    if probe(pid).proves_death_of(who.start) {
-        return Ok(true);
-    }
-    // The pid may have been reused: then the end of its current owner comes after the end of ours.
-    poll_until(&mut [PollFd::new(&fd, PollFlags::IN)], until)
-}
-
-fn reap() {
-    while let Some(pid) = next_dead_child() {
-        if child::is_watched(pid) {
-            // The kernel shows one dead child at a time and would show this one again and again.
-            reap_by_list();
-            return;
-        }
-        wait_for(pid);
-    }
 }
 
 /// Looks for a dead child and leaves it to be waited for.

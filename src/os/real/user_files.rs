@@ -1,5 +1,6 @@
 //! Files of the user: read whole, and replaced by a rename beside them.
 
+use crate::os::real::files::places::absent;
 use crate::os::user_files::UserFiles;
 use rustix::fs::{Access, access};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
@@ -15,7 +16,7 @@ const MOST_LINKS: usize = 40;
 
 impl UserFiles for RealUserFiles {
     fn read(&self, path: &str, cap: u64) -> io::Result<Option<Vec<u8>>> {
-        let Some(meta) = look(Path::new(path))? else { return Ok(None) };
+        let Some(meta) = absent(std::fs::metadata(path))? else { return Ok(None) };
         // A FIFO would block the open.
         if !meta.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -59,14 +60,6 @@ impl UserFiles for RealUserFiles {
     }
 }
 
-/// What stands at a path, links followed.
-fn look(path: &Path) -> io::Result<Option<Metadata>> {
-    match std::fs::metadata(path) {
-        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => Ok(None),
-        other => other.map(Some),
-    }
-}
-
 /// The path behind symbolic links; the last one may lead to nothing yet.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
@@ -82,7 +75,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
 
 /// Checks that a file still holds what was read, and that this process may change it.
 fn unchanged(place: &Path, was: Option<&[u8]>) -> io::Result<Option<Metadata>> {
-    let meta = look(place)?;
+    let meta = absent(std::fs::metadata(place))?;
     let now = match &meta {
         Some(meta) if meta.is_file() => Some(std::fs::read(place)?),
         Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),

@@ -1,9 +1,10 @@
 //! Files that somebody else writes to: tells that one may have grown, by inotify(7) or, where it cannot be had, after a
 //! pause. After each time it is deaf for a while, so that a fast writer costs its watcher little.
 
+use crate::os::real::process::poll::{drain, poll_until};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::io::{read, retry_on_intr};
+use rustix::io::retry_on_intr;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -70,8 +71,7 @@ impl Heed {
         }
         let Some(queue) = &self.queue else { return false };
         // What was told meanwhile is answered by the look that follows. Watches that fired tell their end as well.
-        let mut buffer = [0_u8; 512];
-        while retry_on_intr(|| read(queue, &mut buffer)).is_ok_and(|count| count > 0) {}
+        let _ = drain(queue);
         let watch = |file: &File| {
             let link = format!("/proc/self/fd/{}", file.as_raw_fd());
             retry_on_intr(|| inotify::add_watch(queue, link.as_str(), ONE_WRITE)).is_ok()
@@ -82,6 +82,6 @@ impl Heed {
     fn is_readable(&self) -> bool {
         let Some(queue) = &self.queue else { return false };
         let mut fds = [PollFd::new(queue, PollFlags::IN)];
-        crate::os::real::process::poll::poll_until(&mut fds, Some(Instant::now())).unwrap_or(true)
+        poll_until(&mut fds, Some(Instant::now())).unwrap_or(true)
     }
 }

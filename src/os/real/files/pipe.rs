@@ -3,7 +3,7 @@
 
 use crate::os::Pipe;
 use crate::os::real::files::dir_root::{Beneath, fault, refused};
-use crate::os::real::process::poll::{deadline, poll_until};
+use crate::os::real::process::poll::{deadline, drain, poll_until};
 use crate::os::real::process::signals;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, mknodat, unlinkat};
@@ -113,14 +113,7 @@ impl Pipe for RealPipe {
             self.other = None;
         }
         signals::drain();
-        let mut buffer = [0_u8; 256];
-        loop {
-            match retry_on_intr(|| read(&self.own, &mut buffer)) {
-                Ok(0) | Err(Errno::AGAIN) => return Ok(true),
-                Ok(_) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        drain(&self.own).map(|()| true)
     }
 
     fn put(&mut self, tokens: u32) -> io::Result<()> {

@@ -59,7 +59,8 @@ pub fn owner_of(path: &str) -> io::Result<Option<u32>> {
     absent(std::fs::metadata(path).map(|meta| meta.uid()))
 }
 
-fn absent<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+/// `None` where there is nothing.
+pub(crate) fn absent<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => Ok(None),
         other => other.map(Some),

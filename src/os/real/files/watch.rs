@@ -2,11 +2,11 @@
 
 use crate::os::Watch;
 use crate::os::real::files::dir_root::Place;
-use crate::os::real::process::poll::{deadline, poll_until};
+use crate::os::real::process::poll::{deadline, drain, poll_until};
 use crate::os::real::process::signals;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::io::{Errno, fcntl_dupfd_cloexec, read, retry_on_intr};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, retry_on_intr};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -125,14 +125,7 @@ impl Watch for Queue {
         }
         signals::drain();
         // An overflow of the queue is an event in it like any other.
-        let mut buffer = [0_u8; 4096];
-        loop {
-            match retry_on_intr(|| read(&self.queue, &mut buffer)) {
-                Ok(0) | Err(Errno::AGAIN) => return Ok(true),
-                Ok(_) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        drain(&self.queue).map(|()| true)
     }
 
     fn heed(&mut self, other: File) {

@@ -31,6 +31,13 @@ pub fn online_processors() -> u32 {
     listed.or_else(counted).unwrap_or(0)
 }
 
+/// Binds this process to some processors; no processor says nothing.
+pub(crate) fn bind_to(processors: impl Iterator<Item = usize>) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    processors.filter(|number| *number < CpuSet::MAX_CPU).for_each(|number| set.set(number));
+    if set.count() > 0 { Ok(sched_setaffinity(None, &set)?) } else { Ok(()) }
+}
+
 /// The gauges of this host.
 #[derive(Debug)]
 pub(crate) struct RealGauges;
@@ -56,11 +63,7 @@ impl Gauges for RealGauges {
     }
 
     fn bind_to(&self, processors: &[u32]) -> io::Result<()> {
-        let mut set = CpuSet::new();
-        let numbers = processors.iter().filter_map(|number| usize::try_from(*number).ok());
-        numbers.filter(|number| *number < CpuSet::MAX_CPU).for_each(|number| set.set(number));
-        // No processor says nothing.
-        if set.count() > 0 { Ok(sched_setaffinity(None, &set)?) } else { Ok(()) }
+        bind_to(processors.iter().filter_map(|number| usize::try_from(*number).ok()))
     }
 
     fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {

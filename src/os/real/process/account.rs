@@ -5,12 +5,12 @@ use crate::model::Limits;
 use crate::model::context::LIMITS as LIMIT_NAMES;
 use crate::os::StartError;
 use crate::os::real::context;
+use crate::os::real::gauges::bind_to;
 use crate::os::real::process::passwd;
 use crate::os::real::process::program::{find, start_error};
 use crate::os::real::process::signals;
 use nix::unistd::{Gid, Uid, execvpe, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
 use rustix::process::{Rlimit, setrlimit};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
@@ -101,13 +101,7 @@ fn take_on(account: &str) -> io::Result<Vec<CString>> {
 fn set_limits(limits: &Limits) -> io::Result<()> {
     let _ = std::fs::write("/proc/self/oom_score_adj", limits.oom_score_adj.to_string());
     let _ = rustix::process::setpriority_process(None, limits.nice);
-    let mut processors = CpuSet::new();
-    for number in processors_in(&limits.affinity).filter(|number| *number < CpuSet::MAX_CPU) {
-        processors.set(number);
-    }
-    if processors.count() > 0 {
-        let _ = sched_setaffinity(None, &processors);
-    }
+    let _ = bind_to(processors_in(&limits.affinity));
     for name in LIMIT_NAMES {
         let Some(resource) = context::resource(name) else { continue };
         let limit = Rlimit { current: limits.soft.get(name).copied(), maximum: limits.hard.get(name).copied() };

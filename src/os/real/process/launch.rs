@@ -11,7 +11,7 @@ use crate::os::real::process::pty;
 use crate::os::real::process::signals;
 use crate::os::real::process::signals::Caught;
 use crate::os::real::process::upgrade::{SELF, is_running, program_in_place};
-use crate::os::{Child, Command, Exit, Handle, InPlace, Output, StartError, Streams, is_shortage};
+use crate::os::{Child, Command, Handle, InPlace, StartError, Streams, is_shortage};
 use luzia_spawn::{Program, spawn};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
 use std::sync::OnceLock;
@@ -189,24 +189,6 @@ pub(crate) fn fork_and_exec(command: &mut StdCommand) {
     if let Some(own) = own {
         command.gid(*own);
     }
-}
-
-/// Runs a program to its end and gives what it wrote. It has this process's environment plus `env`, but no variable of
-/// a task; nothing on standard input, and no descriptor of ours.
-pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
-    let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
-    let (program, args) = argv.split_first().ok_or_else(no_command)?;
-    let mut command = StdCommand::new(program);
-    fork_and_exec(&mut command);
-    command.args(args).stdin(Stdio::null());
-    leave_the_task(&mut command);
-    command.envs(env.iter().map(|(key, value)| (key, value)));
-    let done = command.output()?;
-    let exit = match (done.status.code(), done.status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
-    };
-    Ok(Output { exit, stdout: done.stdout, stderr: done.stderr })
 }
 
 /// This very program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the

@@ -1,8 +1,9 @@
 //! Waiting for descriptors until a deadline. It never looks at what came.
 
 use rustix::event::{PollFd, Timespec, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, read, retry_on_intr};
 use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// The longest single sleep in the kernel: far below every limit of its types, and a longer wait just goes on.
@@ -24,6 +25,18 @@ pub(crate) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::
             Ok(0) if left <= turn && until.is_some() => return Ok(false),
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Reads what is there of a descriptor that does not block, and forgets it.
+pub(crate) fn drain(fd: impl AsFd) -> io::Result<()> {
+    let mut buffer = [0_u8; 4096];
+    loop {
+        match retry_on_intr(|| read(&fd, &mut buffer)) {
+            Ok(0) | Err(Errno::AGAIN) => return Ok(()),
+            Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
     }

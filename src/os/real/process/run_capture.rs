@@ -1,11 +1,12 @@
-//! Asks a short program something.
+//! Runs short programs: asks them something, or tells them something.
 
-use crate::os::real::process::launch::fork_and_exec;
+use crate::os::real::process::launch::{fork_and_exec, leave_the_task};
+use crate::os::{Called, Exit, Output};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::os::unix::process::CommandExt;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,10 @@ use std::time::{Duration, Instant};
 const LONGEST: u64 = 1 << 20;
 /// How long one that is killed may take to end.
 const LAST: Duration = Duration::from_secs(1);
+/// How much of what a called one says is read.
+const LONGEST_SAID: u64 = 4096;
+/// How long a called one that is asked to end, and then one that is killed, may take to end.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a program and gives what it wrote. One that is not over at `until` is killed with its group, and the error is
 /// [`io::ErrorKind::TimedOut`]. What it says goes to a file: whatever it leaves behind may keep that open, and nobody waits
@@ -30,24 +35,88 @@ pub(crate) fn ask_at_length(command: &mut Command, until: Instant) -> io::Result
     fork_and_exec(command);
     command.process_group(0).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    let Some(status) = end_of(&mut child, until)? else {
-        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended in this very moment.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        // Where the kernel does not let go of it (a file of a dead server), nobody waits.
-        end_of(&mut child, Instant::now() + LAST)?;
-        return Err(io::Error::new(io::ErrorKind::TimedOut, "it did not answer in time"));
-    };
+    // Where the kernel does not let go of one that is killed (a file of a dead server), nobody waits.
+    let status = await_end(&mut child, until, &[Signal::KILL], LAST, "it did not answer in time")?;
     said.rewind()?;
     Ok((status, said))
 }
 
+/// Runs a program for its effect, in a group of its own, with this process's environment but no variable of a task. Gives how
+/// it ended and what it said on standard error. One that is not over in time is ended with its group, and the error is
+/// [`io::ErrorKind::TimedOut`].
+pub(crate) fn call(called: &Called) -> io::Result<(Exit, Vec<u8>)> {
+    let mut given = File::from(memfd_create("payload", MemfdFlags::CLOEXEC)?);
+    given.write_all(called.input)?;
+    given.rewind()?;
+    let mut said = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
+    let mut command = outside_of_the_task(called.argv, called.env)?;
+    command.process_group(0).current_dir(called.cwd);
+    command.stdin(given).stdout(Stdio::null()).stderr(said.try_clone()?);
+    let mut child = command.spawn()?;
+    let until = Instant::now() + called.time;
+    let status = await_end(&mut child, until, &[Signal::TERM, Signal::KILL], GRACE, "it did not end in time")?;
+    let mut answer = Vec::new();
+    said.rewind()?;
+    said.take(LONGEST_SAID).read_to_end(&mut answer)?;
+    Ok((exit_of(status), answer))
+}
+
+/// Runs a program to its end and gives what it wrote. It has this process's environment plus `env`, but no variable of
+/// a task; nothing on standard input, and no descriptor of ours.
+pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
+    let done = outside_of_the_task(argv, env)?.stdin(Stdio::null()).output()?;
+    Ok(Output { exit: exit_of(done.status), stdout: done.stdout, stderr: done.stderr })
+}
+
+fn outside_of_the_task(argv: &[String], env: &[(String, String)]) -> io::Result<Command> {
+    let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
+    let (program, args) = argv.split_first().ok_or_else(no_command)?;
+    let mut command = Command::new(program);
+    fork_and_exec(&mut command);
+    command.args(args);
+    leave_the_task(&mut command);
+    command.envs(env.iter().map(|(key, value)| (key, value)));
+    Ok(command)
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
+}
+
+/// Waits for a child that leads a group of its own. One that is not over in time gets the signals, with its group, one after
+/// the other, and has `grace` after each; that it was late is the error.
+fn await_end(
+    child: &mut Child,
+    until: Instant,
+    signals: &[Signal],
+    grace: Duration,
+    late: &str,
+) -> io::Result<ExitStatus> {
+    if let Some(status) = end_of(child, until)? {
+        return Ok(status);
+    }
+    for signal in signals {
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended in this very moment.
+            let _ = kill_process_group(group, *signal);
+        }
+        if end_of(child, Instant::now() + grace)?.is_some() {
+            break;
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, late))
+}
+
 fn end_of(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
+    let mut pause = Duration::from_millis(1);
     loop {
         match child.try_wait()? {
-            None if Instant::now() < until => std::thread::sleep(Duration::from_millis(1)),
+            None if Instant::now() < until => std::thread::sleep(pause),
             ended => return Ok(ended),
         }
+        pause = (pause + pause / 8).min(Duration::from_millis(50));
     }
 }

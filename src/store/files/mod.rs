@@ -12,4 +12,3 @@ pub(crate) mod running;
 pub(crate) mod schedules;
 pub(crate) mod steps;
 pub(crate) mod waiting;
-pub(crate) mod warned;

@@ -1,5 +1,49 @@
 //! What lanes give beside a place in them: names of slots, marks of gates, and shares of processors with their job servers.
+//!
+//! A gate that is shut has the empty file `locks/.<lane>.shut`. It is not synced, and an error is no error of a caller: without
+//! the mark a gate opens at the bound at which it shuts. A port is tried under the guard of the lane, so no two holders try the
+//! same one.
 
 pub(crate) mod cpus;
-mod gates;
-mod values;
+
+use crate::model::LaneName;
+use crate::model::capacity::Choice;
+use crate::os::Open;
+use crate::store::files::disk::layout;
+use crate::store::{FileStore, LaneNeed, NotNow};
+
+impl FileStore {
+    /// Whether the gate of a lane was shut at the last look.
+    pub fn was_shut(&self, lane: &LaneName) -> bool {
+        self.vfs.meta(&layout::gate(&lane.stem())).is_ok_and(|mark| mark.is_some())
+    }
+
+    /// Remembers whether the gate of a lane is shut; true for the one process that changes it.
+    pub fn mark_gate(&self, lane: &LaneName, is_shut: bool) -> bool {
+        let path = layout::gate(&lane.stem());
+        if is_shut {
+            return self.vfs.open(&path, Open::CreateNew(0o644)).is_ok_and(|made| made.is_some());
+        }
+        self.vfs.unlink(&path).unwrap_or(false)
+    }
+
+    /// The slot and the value of a new holder that would have `slot` in a lane without names. `taken` are the slots of the other
+    /// holders with their values.
+    pub(crate) fn name_slot(
+        &self,
+        need: &LaneNeed,
+        taken: &[(u32, Option<String>)],
+        slot: u32,
+    ) -> Result<(u32, Option<String>), NotNow> {
+        if need.is_shut {
+            return Err(NotNow::Shut(need.lane.clone()));
+        }
+        let Some(values) = &need.values else { return Ok((slot, None)) };
+        match self.host.choose_value(values, taken) {
+            Choice::Slot(slot, value) => Ok((slot, Some(value))),
+            Choice::Occupied(occupied) => Err(NotNow::Occupied(need.lane.clone(), occupied)),
+            // There are fewer holders than the limit, which is the number of values: a pass takes a new rule up at once.
+            Choice::Full => Err(NotNow::Shut(need.lane.clone())),
+        }
+    }
+}

@@ -6,7 +6,7 @@ use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, 
 use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
-use crate::store::{FileStore, MAX_RECORD_BYTES};
+use crate::store::{FileStore, MAX_RECORD_BYTES, Place};
 
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;
@@ -236,6 +236,31 @@ impl FileStore {
         // An empty one was made by this very look.
         let last = slot.holders()?.first().copied();
         if last.is_none_or(|last| last == task.id) { self.unlink(&slot.path).map(drop) } else { Ok(()) }
+    }
+
+    /// Marks a pending task as one of which a `wait_warning` was told; false when it is marked already. The mark is made before
+    /// the event is written, so that of many passes one tells it, and a kill in between loses the event rather than doubling
+    /// it. Commit point is the making of the file. It needs no sync: after a power cut a wait is told again.
+    pub fn mark_warned(&self, id: TaskId) -> Result<bool> {
+        self.make_dir(layout::WARNED)?;
+        Ok(self.open(&layout::warned(id), Open::CreateNew(0o600))?.is_some())
+    }
+
+    /// Forgets that a task was told of, because its wait is over; true when it was.
+    pub fn forget_warned(&self, id: TaskId) -> Result<bool> {
+        self.unlink(&layout::warned(id))
+    }
+
+    /// The marks of tasks that do not wait for their turn any more, e.g. of cancelled ones.
+    pub(crate) fn unused_warned(&self) -> Result<Vec<String>> {
+        let mut unused = Vec::new();
+        for entry in self.list(layout::WARNED)? {
+            let Some(id) = entry.name.parse().ok().map(TaskId) else { continue };
+            if !matches!(self.place_of(id)?, Some(Place::Pending | Place::Parked)) {
+                unused.push(layout::warned(id));
+            }
+        }
+        Ok(unused)
     }
 
     pub(crate) fn touch(&self, path: &str, folder: &str) -> Result<()> {

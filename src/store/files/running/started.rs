@@ -1,7 +1,7 @@
 //! The recorded start of a task, in `running`. Only who holds `supervisor.lock` writes it.
 
 use crate::model::namespace::OTHER_ROOT;
-use crate::model::{Group, Identity, Origin, RootId, TaskId, Timestamp};
+use crate::model::{Group, Identity, Origin, RootId, Task, TaskId, Timestamp};
 use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{json_object, layout};
@@ -135,6 +135,14 @@ impl FileStore {
                 Err(error)
             }
         }
+    }
+
+    /// Replaces the record of a running task whose tree is dead, between two steps that it takes within one claim, and forgets
+    /// its last start. The next start syncs the folder; a crash before it finds the old record, or the new one without a
+    /// start, which spends no attempt. The caller holds the task's `supervisor.lock`.
+    pub fn keep_running(&self, task: &Task) -> Result<()> {
+        self.put(&layout::tmp(task.id, self.host.me.pid), &layout::running(task.id), &encode_task(task)?)?;
+        self.unlink(&layout::started(task.id)).map(drop)
     }
 
     /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.

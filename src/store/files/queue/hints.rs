@@ -1,0 +1,65 @@
+//! Hints for people, a line each. The users of whom luzia has queued a task or held the lane, for those who mistype a name: a name
+//! a line, in the encoding of file names. Where the things are whose lanes have a name of digits, e.g. the repository of
+//! `git:0123456789abcdef`, for those who read a list of locks: the lane, a tab, and the path as JSON. No promise rests on a hint,
+//! so nothing is synced, and a torn line is passed over.
+
+use crate::model::{LaneName, Name};
+use crate::os::Open;
+use crate::store::FileStore;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most bytes that are kept: some ten thousand names, some thousand places.
+const MOST_BYTES: u64 = 256 * 1024;
+/// The longest name that is kept; nobody mistypes a longer one by hand.
+const LONGEST_NAME: usize = 100;
+/// The longest line of a place that is kept.
+const LONGEST_PLACE: usize = 4096;
+
+impl FileStore {
+    /// The users that were remembered.
+    pub fn known_users(&self) -> Result<Vec<Name>> {
+        Ok(self.hints(layout::USERS)?.lines().filter_map(Name::decoded).collect())
+    }
+
+    /// Remembers users, unless the file is full.
+    pub fn remember_users(&self, users: &BTreeSet<Name>) -> Result<()> {
+        let names = users.iter().map(Name::encoded).filter(|name| name.len() <= LONGEST_NAME);
+        self.append_hints(layout::USERS, &names.flat_map(|name| [name, "\n".to_owned()]).collect::<String>())
+    }
+
+    /// The places that were remembered, by the text of their lanes. A place that was renamed has its last path.
+    pub fn known_places(&self) -> Result<BTreeMap<String, String>> {
+        let place = |line: &str| {
+            let (lane, path) = line.split_once('\t')?;
+            Some((lane.to_owned(), serde_json::from_str(path).ok()?))
+        };
+        Ok(self.hints(layout::PLACES)?.lines().filter_map(place).collect())
+    }
+
+    /// Remembers places, unless the file is full.
+    pub fn remember_places(&self, places: &BTreeMap<LaneName, String>) -> Result<()> {
+        let known = self.known_places()?;
+        let new = places.iter().filter(|(lane, path)| known.get(&lane.to_string()) != Some(path));
+        let lines = new.map(|(lane, path)| format!("{lane}\t{}\n", serde_json::Value::from(path.as_str())));
+        self.append_hints(layout::PLACES, &lines.filter(|line| line.len() <= LONGEST_PLACE).collect::<String>())
+    }
+
+    fn hints(&self, path: &str) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.read(path)?.unwrap_or_default()).into_owned())
+    }
+
+    /// One call writes all lines, so that two writers do not mix theirs.
+    fn append_hints(&self, path: &str, lines: &str) -> Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let Some(mut file) = self.open(path, Open::Append(0o600))? else { return Ok(()) };
+        let meta = file.meta().map_err(StoreError::io("look at", path))?;
+        if meta.size >= MOST_BYTES || meta.links > 1 {
+            return Ok(());
+        }
+        file.write_all(lines.as_bytes()).map_err(StoreError::io("write", path))
+    }
+}

@@ -261,7 +261,10 @@ impl FileStore {
         let path = layout::lock_file(&stem, choice.slot);
         self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
         let opened = self.vfs.open(&path, Open::CreateNew(0o644));
-        let Some(mut file) = self.undo_sidecar(&stem, choice.slot, opened, &path)? else { return Ok(None) };
+        if !matches!(opened, Ok(Some(_))) {
+            self.unlink(&layout::sidecar(&stem, choice.slot))?;
+        }
+        let Some(mut file) = opened.map_err(StoreError::io("create", &path))? else { return Ok(None) };
         let filled = self.fill_lock(file.as_mut(), &path, lock_id, fence, request);
         if let Err(error) = filled.and_then(|()| self.name_twice(&path)) {
             // A lock that stayed would be held in the name of this process, which waits on.
@@ -275,23 +278,6 @@ impl FileStore {
         }
         let is_kept_open = matches!(request.kind, LockKind::Process | LockKind::Session);
         Ok(Some((grant, is_kept_open.then(|| Hold::of(file)))))
-    }
-
-    /// Passes on what the open of `.lock` gave, after removing the sidecar when it gave nothing.
-    fn undo_sidecar(
-        &self,
-        stem: &str,
-        slot: u32,
-        opened: std::io::Result<Option<Box<dyn Handle>>>,
-        path: &str,
-    ) -> Result<Option<Box<dyn Handle>>> {
-        match opened {
-            Ok(Some(file)) => Ok(Some(file)),
-            other => {
-                self.unlink(&layout::sidecar(stem, slot))?;
-                other.map_err(StoreError::io("create", path))
-            }
-        }
     }
 
     fn fill_lock(

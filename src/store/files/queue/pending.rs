@@ -308,26 +308,11 @@ impl FileStore {
 
     fn first_of(&self, priorities: impl Iterator<Item = Priority>, lane_stem: &str) -> Result<Option<Head>> {
         for priority in priorities {
-            let lane = layout::pending_lane(priority, lane_stem);
-            let standing = Standing::from(&*self.list(&lane)?);
-            let mut first = standing.records.into_iter().min();
-            for segment in standing.segments {
-                if first.is_some_and(|first| layout::segment(first) < segment) {
-                    break;
-                }
-                let folder = layout::segment_of_lane(&lane, segment);
-                let Some(id) = self.records(&folder)?.into_iter().min() else {
-                    self.remove_dir(&folder)?;
-                    continue;
-                };
-                first = Some(first.map_or(id, |first| first.min(id)));
-                break;
-            }
-            if let Some(id) = first {
+            if let Some(id) = self.first_of_queue(priority, lane_stem, 1)?.into_iter().min() {
                 return Ok(Some(Head { queue: lane_stem.to_owned(), priority, id }));
             }
             // Debris of a crash between making a folder and filling it; a folder in use is not empty.
-            self.remove_dir(&lane)?;
+            self.remove_dir(&layout::pending_lane(priority, lane_stem))?;
         }
         Ok(None)
     }
@@ -374,17 +359,8 @@ impl FileStore {
         let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
         let mut first: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
         for (queue, priorities) in index.of_user(&stem).filter(|(queue, _)| counts(queue)) {
-            let mut turns: Vec<Turn> = Vec::new();
-            for priority in priorities.iter().copied() {
-                let begin = turns.len();
-                let ids = self.first_of_queue(priority, queue, most - begin)?;
-                turns.extend(ids.into_iter().map(|id| (priority, QueueName::place_in(queue, id))));
-                turns[begin..].sort_unstable();
-                turns.truncate(most);
-                if turns.len() == most {
-                    break;
-                }
-            }
+            let heads = self.first_among(priorities.iter().copied(), queue, most)?.into_iter();
+            let turns: Vec<Turn> = heads.map(|head| (head.priority, QueueName::place_in(queue, head.id))).collect();
             if !turns.is_empty() {
                 first.insert(queue.to_string(), turns);
             }
@@ -394,13 +370,18 @@ impl FileStore {
 
     /// The first tasks of a queue in the tier of its best priority, in their order, `most` at most.
     pub fn first_in_tier(&self, best: Priority, queue: &str, most: usize) -> Result<Vec<Head>> {
+        self.first_among(best.tier().priorities().filter(|priority| *priority >= best), queue, most)
+    }
+
+    /// The first tasks of a queue at some priorities, in their order, `most` at most.
+    fn first_among(&self, priorities: impl Iterator<Item = Priority>, queue: &str, most: usize) -> Result<Vec<Head>> {
         let mut first = Vec::new();
-        for priority in best.tier().priorities().filter(|priority| *priority >= best) {
+        for priority in priorities {
             let mut ids = self.first_of_queue(priority, queue, most - first.len())?;
             ids.sort_unstable();
             first.extend(ids.into_iter().map(|id| Head { queue: queue.to_owned(), priority, id }));
-            if first.len() >= most {
-                first.truncate(most);
+            first.truncate(most);
+            if first.len() == most {
                 break;
             }
         }
@@ -416,7 +397,13 @@ impl FileStore {
             if ids.iter().filter(|id| layout::segment(**id) < segment).count() >= most {
                 break;
             }
-            ids.extend(self.records(&layout::segment_of_lane(&folder, segment))?);
+            let segment = layout::segment_of_lane(&folder, segment);
+            let records = self.records(&segment)?;
+            if records.is_empty() {
+                // Debris again, which is in nobody's way.
+                let _ = self.vfs.remove_dir(&segment);
+            }
+            ids.extend(records);
         }
         Ok(ids)
     }

@@ -25,13 +25,14 @@ pub mod who;
 
 pub use config::Config;
 pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId, Surroundings};
+pub use evidence::{Judge, Reason, Sidecar, Verdict};
 pub use group::{Cgroups, Group, GroupSight};
 pub use hook::{AgentKind, HookAnswer, HookCall, HookEvent};
 pub use lane::{LaneName, Target};
-pub use lock::{Fence, LockId, LockKind, LockRecord};
+pub use lock::{Fence, Grant, LockId, LockKind, LockRecord, loan};
 pub use name::Name;
 pub use namespace::{Origin, RootId};
-pub use process::Identity;
+pub use process::{Identity, Probe};
 pub use queue::{QueueName, Turn};
 pub use task::{Priority, Status, Task, TaskId, Tier};
 pub use thing::ThingKind;

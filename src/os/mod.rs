@@ -4,8 +4,8 @@
 //! crash tests can stop at every operation and the race tests can let one pretend process move at a time.
 
 use crate::model::namespace::Sight;
-use crate::model::process::{Ancestor, Probe};
-use crate::model::{Context, Identity, Limits, Origin, Surroundings, Timestamp};
+use crate::model::process::Ancestor;
+use crate::model::{Context, Identity, Limits, Origin, Probe, Surroundings, Timestamp};
 use rustix::io::Errno;
 use smol_str::SmolStr;
 use std::fs::File;

@@ -6,10 +6,8 @@ use super::error::{Result, StoreError};
 use crate::model::task::EndState;
 use crate::model::{Task, TaskId};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
-use crate::store::FORMAT_VERSION;
-use crate::store::files::disk::layout;
 use crate::store::files::disk::task_record::encode_pretty;
-use crate::store::run_dir::RunDir;
+use crate::store::{FORMAT_VERSION, RunDir, layout};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 

@@ -3,8 +3,7 @@
 use super::error::{Result, StoreError};
 use crate::model::{Identity, LaneName};
 use crate::os::{Clock, TreeMark, Watch};
-use crate::store::FileStore;
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, layout};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;

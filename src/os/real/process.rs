@@ -18,8 +18,8 @@ pub(crate) mod tree;
 pub(crate) mod upgrade;
 
 use crate::model::namespace::{Sight, is_other_boot};
-use crate::model::process::{Ancestor, Probe};
-use crate::model::{Context, Identity, Origin, Surroundings};
+use crate::model::process::Ancestor;
+use crate::model::{Context, Identity, Origin, Probe, Surroundings};
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::{Called, Child, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use nix::sys::signal::{SigSet, Signal as NixSignal};

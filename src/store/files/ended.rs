@@ -2,10 +2,7 @@
 //! question, so that a finished task leaves nothing behind that would have to be kept in step.
 
 use crate::model::{Task, Timestamp};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::queue::accept::Place;
+use crate::store::{FileStore, Place, Result, StoreError, layout};
 
 impl FileStore {
     /// The task that ended last, among those that `counts` and that ended at `since` or later. `text` stands in its record, as

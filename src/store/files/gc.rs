@@ -4,9 +4,7 @@
 use crate::model::calendar::Schedule;
 use crate::model::{Alarm, TaskId, Timer};
 use crate::os::FileKind;
-use crate::store::error::Result;
-use crate::store::files::disk::{file_name, layout};
-use crate::store::{FileStore, Place};
+use crate::store::{FileStore, Place, Result, file_name, layout};
 
 /// What is younger may belong to an enqueuer that is at work, in milliseconds.
 const YOUNG_MS: i64 = 3_600_000;

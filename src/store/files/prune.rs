@@ -3,9 +3,7 @@
 
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::{Add, FileStore, Place, Segment};
+use crate::store::{Add, FileStore, Place, Result, Segment, StoreError, layout};
 
 /// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
 const DIGITS: usize = 20;

@@ -4,8 +4,7 @@ use super::decode;
 use super::segments::{SEGMENT_BYTES, Segment};
 use crate::model::Timestamp;
 use crate::os::{Handle, Open};
-use crate::store::error::Result;
-use crate::store::{FileStore, StoreError};
+use crate::store::{FileStore, Result, StoreError};
 use serde_json::Value;
 
 /// How much is read at once.

@@ -6,10 +6,8 @@ use super::ReadEvent;
 use super::reading::Position;
 use super::segments::Segment;
 use crate::model::record::Version;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt};
-use crate::store::files::disk::{json_object, layout};
+use crate::store::{FileStore, Result, StoreError, json_object, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -4,10 +4,7 @@
 
 use crate::model::{LaneName, TaskId};
 use crate::os::Open;
-use crate::store::Changes;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::run_dir::RunDir;
+use crate::store::{Changes, Result, RunDir, StoreError, layout};
 
 const AWAY: &str = "away";
 

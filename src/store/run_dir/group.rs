@@ -1,10 +1,7 @@
 //! The control group of a task: made for each start where the host lets luzia, recorded with the start, and gone with it.
 
 use crate::model::{Cgroups, Group, GroupSight, TaskId};
-use crate::store::error::Result;
-use crate::store::files::disk::file_name;
-use crate::store::files::disk::layout;
-use crate::store::run_dir::RunDir;
+use crate::store::{Result, RunDir, file_name, layout};
 
 impl RunDir {
     /// Makes a control group for a start of a task and moves this process into it, so that the command is born there.

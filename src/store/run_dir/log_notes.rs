@@ -3,9 +3,8 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::{Handle, Open};
-use crate::store::StoreError;
 use crate::store::conductor::{Conductor, STDERR_LOG, STDOUT_LOG, dir};
-use crate::store::error::Result;
+use crate::store::{Result, StoreError};
 use serde_json::{Map, Value};
 
 /// Where the notes stand.

@@ -9,10 +9,7 @@ mod yielded;
 
 use crate::model::TaskId;
 use crate::os::{Handle, Host, Open};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::disk::publish::Disk;
-use crate::store::hold::Hold;
+use crate::store::{Disk, Hold, Result, StoreError, layout};
 use std::fs::File;
 use std::ops::Deref;
 

@@ -2,10 +2,8 @@
 //! can be set where nothing can be written. They mean nothing without a supervisor, and go with the file.
 
 use crate::model::TaskId;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::run_dir::RunDir;
 use crate::store::run_dir::SUPERVISOR_LOCK;
+use crate::store::{Result, RunDir, layout};
 
 const RESULT_WAITS: u32 = 0o700;
 const START_WAITS: u32 = 0o710;

@@ -2,9 +2,7 @@
 //! still and may not run, so recovery ends it without a signal that continues it. No version writes it any more.
 
 use crate::model::TaskId;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{json_object, layout};
-use crate::store::run_dir::RunDir;
+use crate::store::{Result, RunDir, StoreError, json_object, layout};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -5,9 +5,8 @@
 //! when only grandchildren are left in it.
 
 use crate::os::real::files::heed::Heed;
-use crate::os::real::process::number;
 use crate::os::real::process::poll::{deadline, poll_until};
-use crate::os::real::process::signals;
+use crate::os::real::process::{number, signals};
 use crate::os::{Child, Exit, Signal, Woken};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, retry_on_intr};

@@ -1,10 +1,8 @@
 //! The namespaces of this process, and the pid namespaces below ours as /proc shows them.
 
-use crate::model::Origin;
 use crate::model::namespace::{INITIAL_PID_NAMESPACE, Sight};
-use crate::model::process::Probe;
-use crate::os::real::process;
-use crate::os::real::process::procfs;
+use crate::model::{Origin, Probe};
+use crate::os::real::process::{self, procfs};
 use rustix::fs::stat;
 use rustix::io::Errno;
 use rustix::process::Pid;

@@ -1,7 +1,6 @@
 //! Turns this process into a supervisor. Whose, and of what, is not known here.
 
-use crate::os::real::process::signals;
-use crate::os::real::process::signals::Caught;
+use crate::os::real::process::signals::{self, Caught};
 use rustix::io::Errno;
 use rustix::process::{getpid, set_child_subreaper, setsid};
 use std::io;

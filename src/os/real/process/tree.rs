@@ -8,8 +8,7 @@
 
 use crate::model::Identity;
 use crate::os::real::clock::RealClock;
-use crate::os::real::process::procfs;
-use crate::os::real::process::procfs::Stat;
+use crate::os::real::process::procfs::{self, Stat};
 use crate::os::{Clock, TreeMark};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags, makedev, openat, readlink, statx};

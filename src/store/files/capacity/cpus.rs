@@ -3,14 +3,10 @@
 //! in the FIFO of the holder, `locks/.<slot>.jobs`, which dies with the holder. A share grows before tokens are put in, and
 //! shrinks after they were taken out, so there are never more tokens than the sidecars say.
 
-use crate::model::evidence::Sidecar;
 use crate::model::lane::split_slot_stem;
-use crate::model::lock::Grant;
-use crate::model::{LockKind, LockRecord};
+use crate::model::{Grant, LockKind, LockRecord, Sidecar};
 use crate::os::Pipe;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, StoreError, layout};
 
 /// What the holders of a lane have.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,8 +9,7 @@ pub(crate) mod cpus;
 use crate::model::LaneName;
 use crate::model::capacity::Choice;
 use crate::os::Open;
-use crate::store::files::disk::layout;
-use crate::store::{FileStore, LaneNeed, NotNow};
+use crate::store::{FileStore, LaneNeed, NotNow, layout};
 
 impl FileStore {
     /// Whether the gate of a lane was shut at the last look.

@@ -3,9 +3,8 @@
 use crate::model::control::{Control, Hold, Preempt};
 use crate::model::record::{Extra, Version};
 use crate::store::config::{rules_from_json, rules_to_json};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::json_object;
 use crate::store::files::disk::task_record::{encode_pretty, newer_or_corrupt};
+use crate::store::{Result, StoreError, json_object};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;

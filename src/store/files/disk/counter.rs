@@ -2,7 +2,7 @@
 //! bring a number back (`locks.md`, I4). Knows a line and an open file; not what the numbers are for.
 
 use crate::os::Handle;
-use crate::store::error::{Result, StoreError};
+use crate::store::{Result, StoreError};
 
 /// How many numbers one synced reservation covers.
 pub const BLOCK: u64 = 1024;

@@ -3,10 +3,7 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::{FileKind, FileSystem, Meta};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::queue::query::Problem;
+use crate::store::{FileStore, Problem, Result, StoreError, layout};
 
 /// How deep below a folder of the spool a record of luzia can stand.
 const DEEPEST: u32 = 5;

@@ -3,8 +3,7 @@
 
 use crate::model::Timestamp;
 use crate::os::Meta;
-use crate::store::FileStore;
-use crate::store::error::Result;
+use crate::store::{FileStore, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

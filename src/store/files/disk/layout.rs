@@ -3,10 +3,8 @@
 use crate::model::lane::slot_stem;
 use crate::model::{LaneName, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 use crate::os::{FileKind, Meta, Open};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::file_name;
 use crate::store::files::disk::stamp::Stamp;
-use crate::store::{FORMAT_VERSION, FileStore};
+use crate::store::{FORMAT_VERSION, FileStore, Result, StoreError, file_name};
 
 pub(crate) const LOCKS: &str = "locks";
 pub(crate) const GUARDS: &str = "locks/.guard";

@@ -2,9 +2,7 @@
 //! the file and the holder.
 
 use crate::os::{Handle, Open};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::publish::Disk;
-use crate::store::hold::Hold;
+use crate::store::{Disk, Hold, Result, StoreError};
 use std::time::Duration;
 
 /// How long a command tries to lock a file before it answers that the file is busy, in milliseconds.

@@ -3,10 +3,8 @@
 
 use crate::model::TaskId;
 use crate::os::{Entry, FileKind, Handle, Host, Meta, Open, Published, Vfs};
-use crate::store::MAX_RECORD_BYTES;
-use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::stamp::KnownStamp;
-use crate::store::files::disk::{file_name, layout};
+use crate::store::{MAX_RECORD_BYTES, Result, StoreError, file_name, layout};
 use std::io::ErrorKind;
 use std::sync::Arc;
 

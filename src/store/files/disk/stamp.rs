@@ -2,10 +2,7 @@
 
 use crate::model::RootId;
 use crate::model::namespace::is_other_boot;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::files::disk::publish::Disk;
-use crate::store::{FORMAT_VERSION, FileStore};
+use crate::store::{Disk, FORMAT_VERSION, FileStore, Result, layout};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
 

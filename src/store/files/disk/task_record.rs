@@ -4,9 +4,7 @@ use crate::model::queue::is_digest;
 use crate::model::task::terms::MOST_SLOTS;
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, Name, Task};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::json_object;
-use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES};
+use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, Result, StoreError, json_object};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -3,9 +3,8 @@
 //! does not get it in time goes on without.
 
 use crate::os::Handle;
-use crate::store::FileStore;
-use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::BackOff;
+use crate::store::{FileStore, layout};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a process waits for its turn, in milliseconds. One that was stopped in its turn delays others no longer.

@@ -3,11 +3,8 @@
 
 use crate::model::{SandboxId, Task};
 use crate::os::{Handle, Vfs};
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
 use crate::store::files::dispatchers::standby::HolderPipe;
-use crate::store::outside::Changes;
+use crate::store::{Changes, FileStore, Result, layout};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,10 +5,8 @@
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open, Vfs};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::lock_retry::is_held_by_others;
-use crate::store::files::disk::{file_name, layout};
+use crate::store::{FileStore, Result, StoreError, file_name, layout};
 use std::sync::Arc;
 
 /// A wait for a task. It ends when this is dropped.

@@ -4,9 +4,7 @@
 
 use crate::model::SandboxId;
 use crate::os::{Handle, Vfs};
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, layout};
 use std::sync::Arc;
 
 /// The presence of a dispatcher, told to others while it lives.

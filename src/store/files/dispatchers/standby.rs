@@ -4,9 +4,7 @@
 
 use crate::model::{SandboxId, Task, TaskId};
 use crate::os::{Pipe, Vfs};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, StoreError, layout};
 use std::io::ErrorKind;
 use std::time::Duration;
 

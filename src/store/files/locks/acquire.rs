@@ -2,23 +2,16 @@
 //! Commit points: acquire is the O_EXCL open of `.lock`, release and break are its unlink, refresh is the rename of
 //! `.json`. The sidecar comes before the lock and goes after it, so that a visible lock is always described.
 
-use crate::model::evidence::{Judge, Verdict};
-use crate::model::lock::Grant;
-use crate::model::lock::loan;
-use crate::model::{Fence, Identity, LaneName, LockKind, LockRecord, Origin, Timestamp};
+use crate::model::{Fence, Grant, Identity, Judge, LaneName, LockKind, LockRecord, Origin, Timestamp, Verdict, loan};
 use crate::os::{Entry, FileKind, Handle, Open};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
-use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::choice::{Choice, Chosen};
 use crate::store::files::locks::line::patience_ms;
-use crate::store::files::locks::line::turns::FreedBy;
-use crate::store::files::locks::list::{Limits, LockView, slots_in};
-use crate::store::files::locks::request::{Acquired, Break, LaneNeed, Request};
 use crate::store::files::locks::sidecar;
-use crate::store::hold::Hold;
-use crate::store::{FileStore, InLine};
+use crate::store::{
+    Acquired, Break, FileStore, FreedBy, Guards, Hold, InLine, LaneNeed, Limits, LockView, Request, Result, StoreError,
+    layout, slots_in,
+};
 
 /// What is to be done in the lanes of a request, by their places in it.
 struct Plan {

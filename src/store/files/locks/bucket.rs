@@ -3,12 +3,9 @@
 
 use crate::model::{Fence, LaneName};
 use crate::os::{Handle, Meta, Open, Published};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::counter;
-use crate::store::files::disk::counter::{CounterFile, CounterLine};
-use crate::store::files::disk::layout;
+use crate::store::files::disk::counter::{self, CounterFile, CounterLine};
 use crate::store::files::disk::lock_retry::{BackOff, FILE_WAIT_MS};
+use crate::store::{FileStore, Result, StoreError, layout};
 
 /// The longest pause between two tries to enter a guard, in microseconds.
 const PAUSE_MOST_US: u64 = 3000;

@@ -1,18 +1,15 @@
 //! Looking at locks: gathers the evidence for the judge under a lane's guard, and lists every lock with its verdict.
 //! Changes nothing.
 
-use crate::model::evidence::{Evidence, HolderHost, Judge, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::evidence::{Evidence, HolderHost, KernelLock};
 use crate::model::lane::is_user_stem;
-use crate::model::lock::loan;
-use crate::model::{LaneName, LockKind, LockRecord, TaskId, Timestamp};
+use crate::model::{Judge, LaneName, LockKind, LockRecord, Reason, Sidecar, TaskId, Timestamp, Verdict, loan};
 use crate::os::{Entry, FileKind, Open};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::is_held_by_others;
-use crate::store::files::locks::bucket::{Guards, bucket, bucket_of_stem};
+use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
 use crate::store::files::locks::second::slot_of_name;
 use crate::store::files::locks::sidecar;
+use crate::store::{FileStore, Guards, Result, StoreError, layout};
 
 /// One lock as it was found, with the verdict on its holder.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,14 +2,10 @@
 //! (`model::lock::loan`). The lender's sidecar names its borrowers, and the borrower's its lender, for people and other
 //! programs: nothing is judged by that. When a loan ends, the lender gets a new fence, greater than the borrower's (P5).
 
-use crate::model::LaneName;
-use crate::model::evidence::Sidecar;
+use crate::model::lock::LockRecord;
 use crate::model::lock::loan::STEP;
-use crate::model::lock::{Grant, LockRecord};
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::files::locks::bucket::Guards;
+use crate::model::{Grant, LaneName, Sidecar};
+use crate::store::{FileStore, Guards, Result, layout};
 use serde_json::{Map, Value, json};
 
 const BORROWERS: &str = "borrowers";

@@ -1,20 +1,13 @@
 //! How locks end: release by grant or holder, release of everything a task holds, adoption by its supervisor, and the
 //! removal of stale ones. Each lock in one transaction under its guard, compared with what was meant before it goes.
 
-use crate::model::evidence::{Judge, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
-use crate::model::lock::{Grant, loan};
-use crate::model::{LaneName, LockKind, LockRecord, Task, TaskId};
+use crate::model::{Grant, Judge, LaneName, LockKind, LockRecord, Sidecar, Task, TaskId, Verdict, loan};
 use crate::os::Entry;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::locks::acquire::broken;
-use crate::store::files::locks::bucket::Guards;
-use crate::store::files::locks::line::turns::FreedBy;
-use crate::store::files::locks::list::{Limits, LockView, slots_in};
-use crate::store::files::locks::request::{Break, Release, Released};
-use crate::store::hold::Hold;
+use crate::store::{
+    Break, FileStore, FreedBy, Guards, Hold, Limits, LockView, Release, Released, Result, StoreError, layout, slots_in,
+};
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

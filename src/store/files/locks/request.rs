@@ -2,12 +2,9 @@
 
 use crate::model::capacity::{Occupied, SlotValues};
 use crate::model::config::Rate;
-use crate::model::evidence::Reason;
-use crate::model::lock::Grant;
 use crate::model::lock::standing::Stands;
-use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp, Who};
-use crate::store::files::locks::list::LockView;
-use crate::store::hold::Hold;
+use crate::model::{Grant, Identity, LaneName, LockKind, Reason, TaskId, Timestamp, Who};
+use crate::store::{Hold, LockView};
 
 /// One lane that is wanted, with its rules.
 #[derive(Clone, PartialEq, Eq, Debug)]

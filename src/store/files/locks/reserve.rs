@@ -1,9 +1,7 @@
 //! Space that is kept for locks, so that on a full disk `luzia lock` still runs the command that frees some.
 
 use crate::os::Open;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, StoreError, layout};
 
 /// How many bytes are kept: enough blocks for a lock file, its sidecar and the one that replaces that.
 const BYTES: usize = 32 * 1024;

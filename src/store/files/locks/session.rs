@@ -3,18 +3,11 @@
 //! which a lease in force has no kernel lock. The marks tell and prove nothing: `want-<lock>` asks the keeper to take a lock,
 //! `held-<lock>` says that it has. Nothing here decides whether a session is over.
 
-use crate::model::evidence::Sidecar;
 use crate::model::lane::{slot_stem, split_slot_stem};
-use crate::model::lock::Grant;
 use crate::model::name::encode;
-use crate::model::{Identity, LaneName, LockKind, LockRecord, Timestamp};
+use crate::model::{Grant, Identity, LaneName, LockKind, LockRecord, Sidecar, Timestamp};
 use crate::os::{FileKind, Handle, Open};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::locks::list::LockView;
-use crate::store::files::locks::request::Break;
-use crate::store::hold::Hold;
-use crate::store::{Changes, FileStore};
+use crate::store::{Break, Changes, FileStore, Hold, LockView, Result, StoreError, layout};
 
 const SESSIONS: &str = "locks/.sessions";
 const KEEPER_LOCK: &str = "keeper.lock";

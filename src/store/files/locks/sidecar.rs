@@ -1,10 +1,9 @@
 //! The JSON beside a lock file. Reads what other programs write with patience; writes the fields of the contract.
 
-use crate::model::evidence::Sidecar;
 use crate::model::namespace::OTHER_ROOT;
 use crate::model::record::Version;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
-use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Timestamp, Who};
+use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Sidecar, Timestamp, Who};
 use crate::store::FORMAT_VERSION;
 use serde::Serialize;
 use serde_json::{Map, Value};

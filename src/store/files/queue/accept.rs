@@ -4,12 +4,9 @@
 use crate::model::task::{Start, TaskState};
 use crate::model::{Name, QueueName, Task, TaskId, Timer};
 use crate::os::{Open, Published};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::counter;
-use crate::store::files::disk::counter::CounterFile;
-use crate::store::files::disk::layout;
+use crate::store::files::disk::counter::{self, CounterFile};
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Event, FileStore, Started, decode_named, encode_task};
+use crate::store::{Event, FileStore, Result, Started, StoreError, decode_named, encode_task, layout};
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;

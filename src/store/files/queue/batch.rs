@@ -4,12 +4,10 @@
 
 use crate::model::{LaneName, Name, Priority, SandboxId, Task};
 use crate::os::Open;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
-use crate::store::files::queue::accept::{Told, withdrawn};
+use crate::store::files::queue::accept::withdrawn;
 use crate::store::files::queue::pending::Spot;
-use crate::store::{FileStore, encode_task};
+use crate::store::{FileStore, Result, StoreError, Told, encode_task, layout};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -3,10 +3,7 @@
 //! its place after a crash.
 
 use crate::model::{Priority, Task, TaskId};
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::hold::Hold;
-use crate::store::{Ending, FileStore};
+use crate::store::{Ending, FileStore, Hold, Result, layout};
 
 impl FileStore {
     /// Puts the changed record of a task in its place. The caller took the task by `take_pending`; `old` is what it took.

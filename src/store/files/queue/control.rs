@@ -2,10 +2,8 @@
 //! them by one look. It is replaced by a rename under the lock of `spool/control.lock`; commit point is the sync of `spool`.
 
 use crate::model::control::Control;
-use crate::store::FileStore;
-use crate::store::error::Result;
 use crate::store::files::disk::control_record::{decode_control, encode_control};
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, layout};
 
 impl FileStore {
     /// What was set at run time; nothing where nobody has set anything.

@@ -3,11 +3,8 @@
 //! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
 
 use crate::model::{Task, TaskId, Timer, Timestamp};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
-use crate::store::files::queue::accept::Place;
+use crate::store::{FileStore, Place, Result, StoreError, layout};
 
 impl FileStore {
     /// Moves a parked task to its lane durably, now that nothing keeps it, and removes what would have woken it. False when

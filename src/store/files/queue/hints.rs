@@ -5,9 +5,7 @@
 
 use crate::model::{LaneName, Name};
 use crate::os::Open;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, StoreError, layout};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most bytes that are kept: some ten thousand names, some thousand places.

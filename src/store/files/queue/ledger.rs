@@ -2,9 +2,7 @@
 
 use crate::model::LaneName;
 use crate::os::Open;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::{FileStore, MAX_RECORD_BYTES};
+use crate::store::{FileStore, MAX_RECORD_BYTES, Result, StoreError, layout};
 
 impl FileStore {
     /// The ledger of fair share as it was written last. It may be a change too old, or half of one that is being written,

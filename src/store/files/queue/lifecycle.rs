@@ -3,11 +3,8 @@
 
 use crate::model::task::TaskState;
 use crate::model::{Task, TaskId, Timer};
-use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::write_durably;
-use crate::store::files::disk::{file_name, layout};
-use crate::store::hold::Hold;
-use crate::store::{FileStore, Place, decode_task, encode_task, run_dir};
+use crate::store::{FileStore, Hold, Place, Result, StoreError, decode_task, encode_task, file_name, layout, run_dir};
 
 /// The end of a run: the task as it will be recorded, and what comes after it.
 #[derive(Clone, PartialEq, Eq, Debug)]

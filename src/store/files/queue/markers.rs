@@ -4,9 +4,7 @@
 use crate::model::queue::digest;
 use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, Tier, Timer, Timestamp, Turn};
 use crate::os::{Entry, Handle, Meta, Open};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{file_name, layout};
-use crate::store::{FileStore, MAX_RECORD_BYTES, Place};
+use crate::store::{FileStore, MAX_RECORD_BYTES, Place, Result, StoreError, file_name, layout};
 
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;

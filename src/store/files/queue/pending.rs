@@ -4,10 +4,8 @@
 
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn};
 use crate::os::{Entry, Meta};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
-use crate::store::{FileStore, Place};
+use crate::store::{FileStore, Place, Result, StoreError, layout};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;

@@ -2,12 +2,9 @@
 
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::{number, records_in};
-use crate::store::files::disk::{file_name, layout};
-use crate::store::files::queue::accept::Place;
 use crate::store::files::queue::pending::{Lane, is_queue_of};
+use crate::store::{FileStore, Place, Result, StoreError, file_name, layout};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

@@ -1,11 +1,7 @@
 //! Where a task was started, and the command of a `luzia lock`.
 
-use crate::model::lock::Grant;
-use crate::model::process::Probe;
-use crate::model::{LockRecord, Origin, Task, TaskId};
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
+use crate::model::{Grant, LockRecord, Origin, Probe, Task, TaskId};
+use crate::store::{FileStore, Result, layout};
 
 impl FileStore {
     /// The place where a task was started last: by its recorded start, or where that says nothing of

@@ -4,9 +4,7 @@
 
 use crate::model::control::TaskHold;
 use crate::model::{TaskId, Timestamp};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{json_object, layout};
+use crate::store::{FileStore, Result, StoreError, json_object, layout};
 
 const PAUSE: &str = "pause.json";
 /// The bits of the file while the task stands still for exactly what it says.

@@ -2,9 +2,7 @@
 
 use crate::model::TaskId;
 use crate::model::time::MAX_DURATION_MS;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{json_object, layout};
+use crate::store::{FileStore, Result, StoreError, json_object, layout};
 use serde::{Deserialize, Serialize};
 
 const CANCEL: &str = "cancel.json";

@@ -3,10 +3,7 @@
 use crate::model::namespace::OTHER_ROOT;
 use crate::model::{Group, Identity, Origin, RootId, Task, TaskId, Timestamp};
 use crate::os::Open;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{json_object, layout};
-use crate::store::hold::Hold;
-use crate::store::{FORMAT_VERSION, FileStore, encode_task};
+use crate::store::{FORMAT_VERSION, FileStore, Hold, Result, StoreError, encode_task, json_object, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -11,10 +11,8 @@ pub(crate) mod record;
 use crate::model::calendar::Schedule;
 use crate::model::{ScheduleKey, Task, TaskId, Timer};
 use crate::os::Handle;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{file_name, layout};
-use crate::store::files::queue::accept::{Told, withdrawn};
-use crate::store::{FileStore, decode_task, encode_task};
+use crate::store::files::queue::accept::withdrawn;
+use crate::store::{FileStore, Result, StoreError, Told, decode_task, encode_task, file_name, layout};
 use record::{decode_schedule, encode_schedule};
 
 /// The right to change schedules: the lock of `spool/schedules`. Dropping it gives it back.

@@ -2,10 +2,8 @@
 //! what only a task has that was made.
 
 use crate::model::calendar::{Pattern, Schedule, Zone};
-use crate::store::FORMAT_VERSION;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::json_object;
 use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt, settled};
+use crate::store::{FORMAT_VERSION, Result, StoreError, json_object};
 use serde::de::Error as _;
 use serde_json::{Map, Value, json};
 

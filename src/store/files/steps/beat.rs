@@ -2,10 +2,8 @@
 //! none.
 
 use crate::model::{TaskId, Timestamp};
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
 use crate::store::files::steps::{decode, encode};
+use crate::store::{FileStore, Result, layout};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "beat.json";

@@ -3,12 +3,9 @@
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::steps::encode;
-use crate::store::hold::Hold;
+use crate::store::{FileStore, Hold, Result, StoreError, layout};
 use serde::{Deserialize, Serialize};
 
 /// A step that has ended.

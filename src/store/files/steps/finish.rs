@@ -2,9 +2,7 @@
 
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, StoreError, layout};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "finish.json";

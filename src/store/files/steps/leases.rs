@@ -1,12 +1,8 @@
 //! The mark of a task that has taken leases under its own name, by which its end finds them.
 
-use crate::model::evidence::Sidecar;
-use crate::model::{LockKind, TaskId};
+use crate::model::{LockKind, Sidecar, TaskId};
 use crate::os::Open;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::files::locks::line::turns::FreedBy;
-use crate::store::{Break, FileStore};
+use crate::store::{Break, FileStore, FreedBy, Result, layout};
 
 /// The file that is the mark.
 const MARK: &str = "leases";

@@ -1,11 +1,9 @@
 //! The mailbox of a task: `mail/<n>.json`, one event a file, numbered from 1 in the order in which they came.
 
 use crate::model::TaskId;
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::steps::encode;
+use crate::store::{FileStore, Result, layout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

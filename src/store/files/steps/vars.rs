@@ -1,9 +1,8 @@
 //! The variables of a task: `vars.json`. Values are strings or other JSON.
 
 use crate::model::TaskId;
-use crate::store::FileStore;
-use crate::store::error::Result;
 use crate::store::files::steps::Locked;
+use crate::store::{FileStore, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -2,10 +2,8 @@
 
 use crate::model::TaskId;
 use crate::os::Open;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::steps::Locked;
-use crate::store::{Changes, FileStore, Hold};
+use crate::store::{Changes, FileStore, Hold, Result, StoreError, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

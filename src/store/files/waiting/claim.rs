@@ -2,14 +2,8 @@
 //! none, and its record moves from `waiting` to `running`. Commit point: that rename. Before it, the task waits still, and
 //! recovery gives back what a dead claim has taken.
 
-use crate::model::evidence::Judge;
-use crate::model::lock::Grant;
-use crate::model::{Task, TaskId, Timer};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::locks::request::{Break, Request};
-use crate::store::hold::Hold;
-use crate::store::{Claim, Claimed, FileStore, Place};
+use crate::model::{Grant, Judge, Task, TaskId, Timer};
+use crate::store::{Break, Claim, Claimed, FileStore, Hold, Place, Request, Result, StoreError, layout};
 
 impl FileStore {
     /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,

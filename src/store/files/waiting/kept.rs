@@ -1,17 +1,11 @@
 //! The lanes of a task that waits without a process. A kept lock changes its kind from `task` to `wait` and back; its file,
 //! its id and its fence stay. What the record of the task in `waiting` names is live, whatever else is seen (judge, row j2).
 
-use crate::model::evidence::Sidecar;
-use crate::model::lock::Grant;
 use crate::model::task::TaskWait;
-use crate::model::{Fence, LaneName, LockKind, LockRecord, Task, TaskId};
+use crate::model::{Fence, Grant, LaneName, LockKind, LockRecord, Sidecar, Task, TaskId};
 use crate::os::Open;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::release::Held;
-use crate::store::files::locks::request::Break;
+use crate::store::{Break, FileStore, FreedBy, Result, StoreError, layout};
 
 impl FileStore {
     /// The locks that a task holds in some lanes, in the order of these. The caller holds its `supervisor.lock`, or is one of its

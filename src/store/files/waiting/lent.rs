@@ -4,9 +4,7 @@
 use crate::model::task::TaskWait;
 use crate::model::{Task, TaskId};
 use crate::os::Open;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::{FileStore, Place};
+use crate::store::{FileStore, Place, Result, StoreError, layout};
 
 impl FileStore {
     /// Names a parent that is about to stand in `waiting` in the files of the loans of its children that are queued.

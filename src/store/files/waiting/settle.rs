@@ -1,10 +1,7 @@
 //! How a task comes to `waiting`, and leaves it without a start.
 
 use crate::model::{Task, TaskId, Timer, Timestamp};
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::hold::Hold;
-use crate::store::{FileStore, Place, Removed};
+use crate::store::{FileStore, Hold, Place, Removed, Result, layout};
 
 impl FileStore {
     /// Moves the result of a run that ended with a wait to `waiting`, after its lanes were kept or released. What looks at it

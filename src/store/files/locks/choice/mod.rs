@@ -1,17 +1,12 @@
 //! What to do in each lane of a request, decided under the guards before anything is taken: take free slots, break stale ones,
 //! borrow, refresh one's own, or give up. Of a lane that is wanted several times all slots are chosen at one look, or none.
 
-use crate::model::evidence::{Judge, Sidecar};
-use crate::model::lock::loan::{self, Lent};
+use crate::model::lock::loan::Lent;
 use crate::model::lock::standing::{Claimant, Met, Standing};
-use crate::model::{LockKind, LockRecord, TaskId};
+use crate::model::{Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
 use crate::os::Entry;
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
 use crate::store::files::locks::acquire::broken;
-use crate::store::files::locks::list::{Limits, LockView, slots_in};
-use crate::store::files::locks::request::{Break, LaneNeed, NotNow, Request};
+use crate::store::{Break, FileStore, LaneNeed, Limits, LockView, NotNow, Request, Result, layout, slots_in};
 use std::collections::BTreeSet;
 
 /// One slot that is to be taken.

@@ -3,8 +3,8 @@
 use super::Place;
 use crate::model::lock::line::{Asker, LineJudge};
 use crate::model::{LaneName, SandboxId, Who};
-use crate::store::files::disk::layout;
 use crate::store::files::locks::line::waiters::note;
+use crate::store::layout;
 
 /// How somebody wants a lane, and the place in its line, once there is one.
 pub struct InLine<'a> {

@@ -17,12 +17,9 @@ pub use in_line::InLine;
 use crate::model::lock::line::{Asker, LineFacts};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
-use crate::store::files::locks::line::turns::{FreedBy, TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
-use crate::store::files::locks::list::LockView;
+use crate::store::files::locks::line::turns::{TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
+use crate::store::{FileStore, FreedBy, LockView, Result, StoreError, layout};
 use std::time::Duration;
 
 /// How long a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.

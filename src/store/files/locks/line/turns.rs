@@ -4,11 +4,8 @@
 use crate::model::LaneName;
 use crate::model::lock::loan::is_loan;
 use crate::os::Open;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::line::Line;
+use crate::store::{FileStore, Guards, Result, StoreError, layout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 

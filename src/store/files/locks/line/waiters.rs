@@ -4,9 +4,7 @@
 use crate::model::who::clean;
 use crate::model::{LaneName, Timestamp};
 use crate::os::FileKind;
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
+use crate::store::{FileStore, Result, layout};
 
 /// How much of an agent's name and of a label is shown, in bytes: a file's name has 255.
 const MOST_AGENT_BYTES: usize = 16;

@@ -2,14 +2,11 @@
 //! or damaged. A clean-up does the latter for a holder that the kernel proves alive. Commit point: the rename of
 //! `.json`. Nothing here breaks a lock, and nothing takes one.
 
-use crate::model::evidence::{Reason, Sidecar, Verdict};
-use crate::model::lock::Grant;
-use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp};
+use crate::model::{
+    Fence, Grant, Identity, LaneName, LockId, LockKind, LockRecord, Origin, Reason, Sidecar, TaskId, Timestamp, Verdict,
+};
 use crate::os::Open;
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::files::locks::list::LockView;
+use crate::store::{FileStore, LockView, Result, layout};
 
 /// What came of a refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

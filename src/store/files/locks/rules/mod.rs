@@ -6,14 +6,9 @@ mod rate;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use rate::parse as parse_grants;
 
-use crate::model::lock::loan;
-use crate::model::{LaneName, Timestamp};
+use crate::model::{LaneName, Timestamp, loan};
 use crate::os::Entry;
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
-use crate::store::files::locks::list::{LockIndex, slots_in};
-use crate::store::files::locks::request::{Acquired, LaneNeed};
+use crate::store::{Acquired, FileStore, LaneNeed, LockIndex, Result, layout, slots_in};
 
 impl FileStore {
     /// What keeps a lane from a request that would get a slot of it by the lane's limit. `used` holders stay beside it, and it

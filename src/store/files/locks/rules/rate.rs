@@ -4,14 +4,10 @@
 //! stays counted.
 
 use crate::model::config::Rate;
-use crate::model::lock::Grant;
-use crate::model::{LaneName, Timestamp};
+use crate::model::{Grant, LaneName, Timestamp};
 use crate::os::FileKind;
-use crate::store::FileStore;
-use crate::store::error::Result;
-use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
-use crate::store::files::locks::request::LaneNeed;
+use crate::store::{FileStore, LaneNeed, Result, layout};
 use std::fmt::Write as _;
 
 const HEADER: &str = "luzia-rate 1";

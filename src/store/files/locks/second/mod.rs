@@ -4,16 +4,11 @@
 //! file, with its kernel locks, its lock id and its fence. That is safe at any moment and without the guard, because link(2)
 //! replaces nothing. Where every name of a lock is gone, its living holder makes it anew.
 
-use crate::model::evidence::Sidecar;
 use crate::model::lane::split_slot_stem;
-use crate::model::lock::Grant;
-use crate::model::{LaneName, LockKind, LockRecord};
+use crate::model::{Grant, LaneName, LockKind, LockRecord, Sidecar};
 use crate::os::{Handle, Meta, Open};
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
 use crate::store::files::locks::refresh::is_of;
-use crate::store::hold::Hold;
-use crate::store::{Event, FileStore};
+use crate::store::{Event, FileStore, Hold, Result, StoreError, layout};
 
 /// How old a lock file gets before a refresh makes it young again, in milliseconds: cleaners go by age.
 const OLD_MS: i64 = 3_600_000;

@@ -6,10 +6,7 @@
 use crate::model::LockKind;
 use crate::model::name::encode;
 use crate::os::Open;
-use crate::store::FileStore;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::locks::request::Request;
+use crate::store::{FileStore, Request, Result, StoreError, layout};
 
 const SETS: &str = "locks/.sets";
 /// How old the mark of a dead acquirer must be to be removed, in milliseconds.

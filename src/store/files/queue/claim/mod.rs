@@ -1,17 +1,10 @@
 //! The claim: how a dispatcher takes a pending task and its lanes. The commit point is the rename `pending` -> `running`.
 
-use crate::model::evidence::Judge;
-use crate::model::lock::Grant;
 use crate::model::lock::line::LineJudge;
-use crate::model::{LaneName, Task, TaskId, Timestamp};
-use crate::store::InLine;
-use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::layout;
-use crate::store::files::locks::list::LockView;
-use crate::store::files::locks::request::{Acquired, Break, NotNow, Request};
-use crate::store::files::queue::pending::Head;
-use crate::store::hold::Hold;
-use crate::store::{FileStore, encode_task};
+use crate::model::{Grant, Judge, LaneName, Task, TaskId, Timestamp};
+use crate::store::{
+    Acquired, Break, FileStore, Head, Hold, InLine, LockView, NotNow, Request, Result, StoreError, encode_task, layout,
+};
 
 /// A task that this process may start.
 pub struct Claimed {

@@ -3,6 +3,7 @@
 use super::group::Cgroups;
 use super::lane::LaneName;
 use super::name::Name;
+use super::record::words;
 use super::task::OnInterrupt;
 use super::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use std::collections::BTreeMap;
@@ -84,15 +85,7 @@ pub enum Contexts {
     Any,
 }
 
-impl Contexts {
-    /// The word in the configuration.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Any => "any",
-        }
-    }
-}
+words!(Contexts { Same = "same", Any = "any" });
 
 /// A project: a conductor directory, and by configuration a user.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

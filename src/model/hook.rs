@@ -1,5 +1,6 @@
 //! A call of a hook: what an agent tells luzia before it acts, and what luzia answers.
 
+use super::record::words;
 use std::fmt;
 
 /// The agents whose hooks luzia reads.
@@ -17,26 +18,13 @@ pub enum AgentKind {
     Copilot,
 }
 
-impl AgentKind {
-    /// Every agent, in the order of the help.
-    pub const ALL: [Self; 5] = [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::Cursor, Self::Copilot];
-
-    /// Its word on the command line.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Cursor => "cursor",
-            Self::Copilot => "copilot",
-        }
-    }
-
-    /// The agent that a word names.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|agent| agent.word() == word)
-    }
-}
+words!(AgentKind {
+    ClaudeCode = "claude-code",
+    Codex = "codex",
+    Gemini = "gemini",
+    Cursor = "cursor",
+    Copilot = "copilot",
+});
 
 impl fmt::Display for AgentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

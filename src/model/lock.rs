@@ -10,6 +10,7 @@ pub use grant::Grant;
 use super::lane::LaneName;
 use super::namespace::Origin;
 use super::process::Identity;
+use super::record::words;
 use super::task::TaskId;
 use super::time::Timestamp;
 use super::who::Who;
@@ -55,31 +56,14 @@ pub enum LockKind {
     Foreign,
 }
 
-impl LockKind {
-    /// The word in the sidecar; a foreign lock has none.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::Process => "process",
-            Self::Lease => "lease",
-            Self::Session => "session",
-            Self::Wait => "wait",
-            Self::Foreign => "foreign",
-        }
-    }
-
-    /// The kind a sidecar's word names; anything else was written by another program.
-    pub fn parse(word: &str) -> Self {
-        match word {
-            "task" => Self::Task,
-            "process" => Self::Process,
-            "lease" => Self::Lease,
-            "session" => Self::Session,
-            "wait" => Self::Wait,
-            _ => Self::Foreign,
-        }
-    }
-}
+words!(LockKind {
+    Task = "task",
+    Process = "process",
+    Lease = "lease",
+    Session = "session",
+    Wait = "wait",
+    Foreign = "foreign",
+});
 
 /// What a sidecar says. Every member but `kind` may be missing in a file that another program wrote.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]

@@ -1,5 +1,6 @@
 //! Things outside luzia that have a lane of their own: a repository, a work tree, a port, a database.
 
+use super::record::words;
 use std::fmt;
 
 /// The kinds of things that `luzia name` knows.
@@ -19,27 +20,14 @@ pub enum ThingKind {
     Dir,
 }
 
-impl ThingKind {
-    /// Every kind, in the order of the help.
-    pub const ALL: [Self; 6] = [Self::GitDir, Self::GitRef, Self::Tree, Self::Port, Self::Db, Self::Dir];
-
-    /// The word of the kind, as after `@`.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::GitDir => "git-dir",
-            Self::GitRef => "git-ref",
-            Self::Tree => "tree",
-            Self::Port => "port",
-            Self::Db => "db",
-            Self::Dir => "dir",
-        }
-    }
-
-    /// The kind that a word names.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-}
+words!(ThingKind {
+    GitDir = "git-dir",
+    GitRef = "git-ref",
+    Tree = "tree",
+    Port = "port",
+    Db = "db",
+    Dir = "dir",
+});
 
 impl fmt::Display for ThingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

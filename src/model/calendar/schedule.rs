@@ -1,7 +1,7 @@
 //! A schedule: a cron line, and the task that each of its moments makes.
 
 use crate::model::control::TaskHold;
-use crate::model::record::{Extra, Version, as_word};
+use crate::model::record::{Extra, Version, as_word, words};
 use crate::model::{LaneName, Name, Task, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -15,23 +15,7 @@ pub enum Overlap {
     Queue,
 }
 
-impl Overlap {
-    /// Every one, in the order of the help.
-    pub const ALL: [Self; 2] = [Self::Skip, Self::Queue];
-
-    /// The word on the command line and in files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Skip => "skip",
-            Self::Queue => "queue",
-        }
-    }
-
-    /// Reads a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.word() == word)
-    }
-}
+words!(Overlap { Skip = "skip", Queue = "queue" });
 
 as_word!(Overlap, Self::word, Self::parse, "is no rule for slots that overlap");
 

@@ -1,6 +1,6 @@
 //! A task that makes room for itself (`--preempt`).
 
-use crate::model::record::as_word;
+use crate::model::record::{as_word, words};
 use crate::model::task::TaskId;
 use crate::model::time::MAX_DURATION_MS;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -14,23 +14,7 @@ pub enum How {
     Requeue,
 }
 
-impl How {
-    /// Every one, in the order of the help.
-    pub const ALL: [Self; 2] = [Self::End, Self::Requeue];
-
-    /// The word on the command line and in files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::End => "end",
-            Self::Requeue => "requeue",
-        }
-    }
-
-    /// Reads a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|how| how.word() == word)
-    }
-}
+words!(How { End = "end", Requeue = "requeue" });
 
 as_word!(How, Self::word, Self::parse, "is not a way to preempt");
 

@@ -44,7 +44,29 @@ macro_rules! as_word {
     };
 }
 
-pub(crate) use {as_text, as_word};
+/// The words of an enum, as files and the command line have them: a row a value, in the order of the help.
+macro_rules! words {
+    ($type:ty { $($value:ident = $word:literal),+ $(,)? }) => {
+        impl $type {
+            /// Every value, in the order of the help.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$value),+];
+
+            /// Its word in files and on the command line.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$value => $word),+
+                }
+            }
+
+            /// The value of a word.
+            pub fn parse(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|value| value.word() == word)
+            }
+        }
+    };
+}
+
+pub(crate) use {as_text, as_word, words};
 
 /// The version of every record. A higher one is refused, never rewritten.
 pub const FORMAT_VERSION: u64 = 1;

@@ -1,5 +1,6 @@
 //! The priority of a task, and the class of priorities that gets a share of the grants.
 
+use crate::model::record::words;
 use serde::{Deserialize, Serialize};
 
 /// 0 (first) to 9 (last).
@@ -62,6 +63,8 @@ pub enum Tier {
     Low,
 }
 
+words!(Tier { High = "high", Normal = "normal", Low = "low" });
+
 impl Tier {
     /// Its place in arrays, high to low.
     pub fn index(self) -> usize {
@@ -69,18 +72,6 @@ impl Tier {
             Self::High => 0,
             Self::Normal => 1,
             Self::Low => 2,
-        }
-    }
-
-    /// The tiers from first to last.
-    pub const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
-
-    /// The word used in configuration and JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Normal => "normal",
-            Self::Low => "low",
         }
     }
 

@@ -1,7 +1,7 @@
 //! The state of a task, and how it ended.
 
 use super::wait::TaskWait;
-use crate::model::record::{as_word, object};
+use crate::model::record::{as_word, object, words};
 use crate::model::time::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -145,29 +145,17 @@ pub enum Status {
     Cancelled,
 }
 
+words!(Status {
+    Pending = "pending",
+    Running = "running",
+    Waiting = "waiting",
+    Completed = "completed",
+    Failed = "failed",
+    Timeout = "timeout",
+    Cancelled = "cancelled",
+});
+
 impl Status {
-    /// Every state, in the order of a task's life.
-    pub const ALL: [Self; 7] =
-        [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Timeout, Self::Cancelled];
-
-    /// The word used in files, JSON and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// The state a word names.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.word() == word)
-    }
-
     /// Whether nothing but an explicit `retry` leaves this state (S1.11).
     pub fn is_final(self) -> bool {
         match self {

@@ -3,7 +3,7 @@
 use super::state::Outcome;
 use super::{Task, TaskId};
 use crate::model::config::WARN_AFTER_MS;
-use crate::model::record::{as_word, note};
+use crate::model::record::{as_word, note, words};
 use crate::model::{LaneName, Name, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -47,23 +47,7 @@ pub enum OnInterrupt {
     Fail,
 }
 
-impl OnInterrupt {
-    /// Every one, in the order of the help.
-    pub const ALL: [Self; 2] = [Self::Retry, Self::Fail];
-
-    /// The word in options, files and JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Fail => "fail",
-        }
-    }
-
-    /// The meaning of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.word() == word)
-    }
-}
+words!(OnInterrupt { Retry = "retry", Fail = "fail" });
 
 as_word!(OnInterrupt, Self::word, Self::parse, "says nothing of interruptions");
 

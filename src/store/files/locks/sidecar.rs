@@ -60,7 +60,7 @@ pub fn decode(bytes: &[u8], own: Option<RootId>) -> Sidecar {
         return Sidecar::Newer;
     }
     let root = text(found, "root").and_then(|root| RootId::parse(&root));
-    let kind = text(found, "kind").map_or(LockKind::Foreign, |word| LockKind::parse(&word));
+    let kind = text(found, "kind").and_then(|word| LockKind::parse(&word)).unwrap_or_default();
     let mut record = LockRecord {
         lane: text(found, "lane").and_then(|lane| LaneName::parse(&lane).ok()),
         lock_id: text(found, "lock_id"),

@@ -62,9 +62,8 @@ impl Name {
         let mut rest = encoded.bytes();
         while let Some(byte) = rest.next() {
             if byte == b'=' {
-                let high = char::from(rest.next()?).to_digit(16)?;
-                let low = char::from(rest.next()?).to_digit(16)?;
-                bytes.push(u8::try_from(high * 16 + low).ok()?);
+                let digits = [rest.next()?, rest.next()?];
+                bytes.extend(from_hex(std::str::from_utf8(&digits).ok()?)?);
             } else {
                 bytes.push(byte);
             }
@@ -93,17 +92,28 @@ pub fn encode(name: &str) -> String {
         if stays(at, byte) {
             out.push(char::from(byte));
         } else {
-            push_hex(&mut out, byte);
+            let _ = write!(out, "={byte:02x}");
         }
     }
     if out.len() <= MAX_ENCODED_BYTES {
         return out;
     }
-    let mut hashed = String::from("=h");
-    for byte in Sha256::digest(name.as_bytes()) {
-        let _ = write!(hashed, "{byte:02x}");
-    }
-    hashed
+    format!("=h{}", hex(&Sha256::digest(name.as_bytes())))
+}
+
+/// Bytes as lower-case hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+/// Reads what [`hex`] makes back.
+pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
+    let value = |digit: &u8| char::from(*digit).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
+    let byte = |pair: &[u8]| u8::try_from(value(pair.first()?)? * 16 + value(pair.get(1)?)?).ok();
+    digits.as_bytes().chunks(2).map(byte).collect()
 }
 
 /// Whether an encoded form is a hash, so that the name itself must be read from the record beside it.
@@ -122,10 +132,6 @@ fn is_plain(text: &str) -> bool {
 /// Whether a byte at a place of a name stays when the name is encoded.
 fn stays(at: usize, byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || (at > 0 && (byte == b'.' || byte == b'-'))
-}
-
-fn push_hex(out: &mut String, byte: u8) {
-    let _ = write!(out, "={byte:02x}");
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use super::context::SandboxId;
 use super::lane::LaneName;
-use super::name::Name;
+use super::name::{Name, hex};
 use super::task::{Priority, Task, TaskId};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -82,10 +82,7 @@ fn checked(text: &str) -> Option<&str> {
 
 /// The first 16 hex digits of the SHA-256 of a text.
 pub fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 /// The place of a task among those with which it takes turns: its priority, the first task of its group, and its number.

@@ -1,5 +1,6 @@
 //! The environment of a task, and its members in a record: `env` for text, `env_hex` for what is not UTF-8.
 
+use crate::model::name::{from_hex, hex};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -22,7 +23,7 @@ pub(super) fn serialize<S: Serializer>(env: &Environment, to: S) -> Result<S::Ok
     for (key, value) in env.iter() {
         match (std::str::from_utf8(key), std::str::from_utf8(value)) {
             (Ok(key), Ok(value)) => members.env.push((key.into(), value.into())),
-            _ => members.env_hex.push((to_hex(key), to_hex(value))),
+            _ => members.env_hex.push((hex(key), hex(value))),
         }
     }
     members.serialize(to)
@@ -33,8 +34,11 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Environm
     let bytes = |text: Cow<'_, str>| text.into_owned().into_bytes();
     let mut env: Vec<_> = members.env.into_iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
     for (key, value) in &members.env_hex {
-        let from_hex = |text| from_hex(text).map_err(D::Error::custom);
-        env.push((from_hex(key)?, from_hex(value)?));
+        let bytes = |text: &str| {
+            let shown: String = text.chars().take(40).collect();
+            from_hex(text).ok_or_else(|| D::Error::custom(format_args!("\"{shown}\" is not hexadecimal")))
+        };
+        env.push((bytes(key)?, bytes(value)?));
     }
     let bad = |(key, value): &(Vec<u8>, Vec<u8>)| {
         key.is_empty() || key.contains(&b'=') || key.contains(&0) || value.contains(&0)
@@ -43,21 +47,4 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Environm
         return Err(D::Error::custom("its environment has an impossible variable"));
     }
     Ok(env.into())
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
-}
-
-fn from_hex(text: &str) -> Result<Vec<u8>, String> {
-    let wrong = || format!("\"{}\" is not hexadecimal", text.chars().take(40).collect::<String>());
-    if !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) || !text.len().is_multiple_of(2)
-    {
-        return Err(wrong());
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())).collect()
 }

@@ -1,8 +1,8 @@
 //! What a git work tree holds, as git(1) tells it.
 
+use crate::model::name::hex;
 use crate::os::real::process::run_capture::ask_at_length;
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -32,10 +32,7 @@ pub(crate) fn tree_digest(top: &str) -> io::Result<String> {
         let path = Path::new(top).join(PathBuf::from(std::ffi::OsString::from_vec(name.to_vec())));
         feed_file(&mut hash, &path)?;
     }
-    Ok(hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    }))
+    Ok(hex(&hash.finalize()))
 }
 
 /// Asks git. It is to change nothing, not even its index, and to start no program of the repository; variables by which a hook

@@ -2,6 +2,7 @@
 //! `failed.<name>.json` of the last try of one that is not.
 
 use crate::model::TaskId;
+use crate::model::name::{from_hex, hex};
 use crate::os::{Handle, Open};
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::steps::encode;
@@ -40,8 +41,7 @@ impl StepRecord {
         if !self.is_hex {
             return self.stdout.clone().into_bytes();
         }
-        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        self.stdout.as_bytes().chunks(2).filter_map(byte).collect()
+        from_hex(&self.stdout).unwrap_or_default()
     }
 
     /// Keeps the beginning of its standard output.
@@ -49,7 +49,7 @@ impl StepRecord {
         self.is_hex = std::str::from_utf8(bytes).is_err();
         self.stdout = match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
-            Err(_) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Err(_) => hex(bytes),
         };
     }
 }

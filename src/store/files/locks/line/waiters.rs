@@ -1,6 +1,7 @@
 //! Who waits in the line of a lane, for those who look. A place has its waiter in its name: the process, since when, and the
 //! note of its agent and its label. Changes nothing.
 
+use crate::model::name::{from_hex, hex};
 use crate::model::who::clean;
 use crate::model::{LaneName, Timestamp};
 use crate::os::FileKind;
@@ -27,21 +28,12 @@ pub struct LineWaiter {
 
 /// The agent and the label of a waiter as a part of a file name, without a dot.
 pub(crate) fn note(agent: Option<&str>, label: Option<&str>) -> String {
-    let part = |text: Option<&str>, most| to_hex(&text.and_then(|text| clean(text, most)).unwrap_or_default());
+    let part = |text: Option<&str>, most| hex(text.and_then(|text| clean(text, most)).unwrap_or_default().as_bytes());
     format!("{}-{}", part(agent, MOST_AGENT_BYTES), part(label, MOST_LABEL_BYTES))
 }
 
-fn to_hex(text: &str) -> String {
-    text.bytes()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
-}
-
-fn from_hex(hex: &str) -> Option<String> {
-    let digits: Vec<u32> = hex.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits.chunks_exact(2).filter_map(|two| u8::try_from(two[0] * 16 + two[1]).ok()).collect();
-    clean(&String::from_utf8(bytes).ok()?, MOST_LABEL_BYTES)
+fn unhex(digits: &str) -> Option<String> {
+    clean(&String::from_utf8(from_hex(digits)?).ok()?, MOST_LABEL_BYTES)
 }
 
 /// What the name of a place says of its waiter: `<number>.<sandbox>.<pid>-<start>-<boot ms>-<again>.<agent>-<label>`.
@@ -52,7 +44,7 @@ fn waiter_of(name: &str, boot_ms: u64, now: Timestamp) -> Option<LineWaiter> {
     let since_ms: u64 = process.nth(1)?.parse().ok()?;
     let waited = i64::try_from(boot_ms.saturating_sub(since_ms)).unwrap_or(0);
     let (agent, label) = parts.next().and_then(|note| note.split_once('-')).unwrap_or_default();
-    Some(LineWaiter { position: 0, pid, since: now.plus_ms(-waited), agent: from_hex(agent), label: from_hex(label) })
+    Some(LineWaiter { position: 0, pid, since: now.plus_ms(-waited), agent: unhex(agent), label: unhex(label) })
 }
 
 impl FileStore {

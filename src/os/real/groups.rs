@@ -145,7 +145,9 @@ fn remove_below(path: &str, depth: u32) -> bool {
         return true;
     }
     if depth > 0 {
-        groups_in(path).for_each(|group| drop(remove_below(&group, depth - 1)));
+        for group in groups_in(path) {
+            remove_below(&group, depth - 1);
+        }
     }
     fs::remove_dir(path).is_ok()
 }

@@ -125,9 +125,12 @@ impl Disk {
 
     /// The error for a file that stayed locked.
     pub(crate) fn file_busy(&self, path: &str) -> StoreError {
-        let meta = self.vfs.meta(path);
-        let holder = meta.ok().flatten().and_then(|meta| self.host.procs.lock_holder(meta.ident));
-        StoreError::FileBusy { thing: path.into(), holder }
+        StoreError::FileBusy { thing: path.into(), holder: self.lock_holder(path) }
+    }
+
+    /// The process that holds the kernel lock of a file, when it can be told.
+    pub(crate) fn lock_holder(&self, path: &str) -> Option<u32> {
+        self.host.procs.lock_holder(self.vfs.meta(path).ok().flatten()?.ident)
     }
 }
 

@@ -56,6 +56,11 @@ impl Disk {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
     }
 
+    /// Makes a file; `None` where something has its name.
+    pub(crate) fn create(&self, path: &str, mode: u32) -> Result<Option<Box<dyn Handle>>> {
+        self.vfs.open(path, Open::CreateNew(mode)).map_err(StoreError::io("create", path))
+    }
+
     /// Opens a file for locking or overwriting, and makes it private to this account where it does not exist.
     pub(crate) fn open_or_make(&self, path: &str) -> Result<Box<dyn Handle>> {
         loop {

@@ -5,15 +5,10 @@
 use crate::model::{SandboxId, Task, TaskId};
 use crate::os::{Pipe, Vfs};
 use crate::store::{FileStore, Result, StoreError, layout};
-use std::io::ErrorKind;
 use std::time::Duration;
 
 /// The pipe of the holder of the duty.
 const HOLDER: &str = "holder";
-/// How often a place is tried to be taken in a folder that others remove.
-const JOINS: u32 = 100;
-/// How long a wait lasts that fails.
-const AFTER_ERROR: Duration = Duration::from_millis(50);
 
 /// A place among those that stand by.
 pub struct Standby {
@@ -47,7 +42,7 @@ impl FileStore {
     /// second `run` of one task.
     pub fn join_standby(&self, sandbox: &SandboxId, id: TaskId) -> Option<Standby> {
         let folder = layout::standby(sandbox);
-        let pipe = self.own_pipe(&folder, &id.0.to_string())?;
+        let (pipe, _) = self.pipe_in(&folder, &mut |_| Ok(id.0.to_string())).ok()??;
         Some(Standby { pipe, folder, id })
     }
 
@@ -56,28 +51,8 @@ impl FileStore {
         let folder = layout::standby(sandbox);
         // What is there is of a dead one.
         let _ = self.vfs.unlink(&format!("{folder}/{HOLDER}"));
-        let pipe = self.own_pipe(&folder, HOLDER)?;
+        let (pipe, _) = self.pipe_in(&folder, &mut |_| Ok(HOLDER.to_owned())).ok()??;
         Some(HolderPipe { pipe, folder })
-    }
-
-    fn own_pipe(&self, folder: &str, name: &str) -> Option<Box<dyn Pipe>> {
-        let path = format!("{folder}/{name}");
-        for _ in 0..JOINS {
-            self.make_dir(folder).ok()?;
-            match self.vfs.make_pipe(&path) {
-                Ok(Some(pipe)) => return Some(pipe),
-                // That of a `run` of the task that was killed.
-                Ok(None) if !self.vfs.is_pipe_alive(&path).ok()? => drop(self.vfs.unlink(&path).ok()?),
-                Ok(None) => return None,
-                // A process that leaves removes an empty folder at any time.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(_) => {
-                    let _ = self.vfs.remove_dir(folder);
-                    return None;
-                }
-            }
-        }
-        None
     }
 
     /// Watches the one before, or for the lowest the holder of the duty; the places of the dead between them are removed. Gives
@@ -86,13 +61,10 @@ impl FileStore {
         let mut before = self.tasks_in(&standby.folder)?;
         before.retain(|id| *id < standby.id);
         before.sort_unstable();
-        while let Some(next) = before.last() {
-            let path = format!("{}/{}", standby.folder, next.0);
-            if standby.pipe.watch(&path).map_err(StoreError::io("watch", &path))? {
-                return Ok(Some(before.len()));
-            }
-            self.unlink(&path)?;
-            before.pop();
+        let paths = before.into_iter().map(|id| format!("{}/{}", standby.folder, id.0)).collect();
+        let ahead = self.watch_last(standby.pipe.as_mut(), paths)?;
+        if ahead > 0 {
+            return Ok(Some(ahead));
         }
         let path = format!("{}/{HOLDER}", standby.folder);
         Ok(standby.pipe.watch(&path).map_err(StoreError::io("watch", &path))?.then_some(0))
@@ -101,11 +73,7 @@ impl FileStore {
     /// Sleeps until the record has left the queue, the one before it has gone, or a caught signal came; `longest` at most. False
     /// when that has passed.
     pub fn wait_on_standby(&self, standby: &mut Standby, longest: Duration) -> bool {
-        let woken = standby.pipe.wait(longest);
-        if woken.is_err() {
-            self.host.clock.sleep(longest.min(AFTER_ERROR));
-        }
-        woken.unwrap_or(true)
+        self.wait_for_call(standby.pipe.as_mut(), longest)
     }
 
     /// Gives a place up.

@@ -253,11 +253,11 @@ impl FileStore {
         }
         let path = layout::lock_file(&stem, choice.slot);
         self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
-        let opened = self.vfs.open(&path, Open::CreateNew(0o644));
+        let opened = self.create(&path, 0o644);
         if !matches!(opened, Ok(Some(_))) {
             self.unlink(&layout::sidecar(&stem, choice.slot))?;
         }
-        let Some(mut file) = opened.map_err(StoreError::io("create", &path))? else { return Ok(None) };
+        let Some(mut file) = opened? else { return Ok(None) };
         let filled = self.fill_lock(file.as_mut(), &path, lock_id, fence, request);
         if let Err(error) = filled.and_then(|()| self.name_twice(&path)) {
             // A lock that stayed would be held in the name of this process, which waits on.

@@ -51,12 +51,17 @@ impl FileStore {
         let mut buckets: Vec<u8> = lanes.iter().map(|lane| bucket(lane)).collect();
         buckets.sort_unstable();
         buckets.dedup();
+        self.try_buckets(&buckets)
+    }
+
+    /// Enters guards by their numbers, in order, without waiting; `None` when one of them is busy.
+    pub(crate) fn try_buckets(&self, buckets: &[u8]) -> Result<Option<Guards<'_>>> {
         // Also without a bucket to enter: leaving lets them through again.
         self.host.procs.hold_stop_signals(true);
         let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
         for bucket in buckets {
-            match self.try_guard(bucket)? {
-                Some(handle) => guards.held.push((bucket, handle)),
+            match self.try_guard(*bucket)? {
+                Some(handle) => guards.held.push((*bucket, handle)),
                 None => return Ok(None),
             }
         }
@@ -72,15 +77,6 @@ impl FileStore {
     /// The lane itself when its guard exists, nothing otherwise.
     pub(crate) fn guarded<'a>(&self, lane: &'a LaneName) -> Result<Vec<&'a LaneName>> {
         Ok(if self.meta(&layout::guard(bucket(lane)))?.is_some() { vec![lane] } else { Vec::new() })
-    }
-
-    /// Enters a guard by its number, without waiting; `None` when it is busy.
-    pub(crate) fn try_bucket(&self, bucket: u8) -> Result<Option<Guards<'_>>> {
-        self.host.procs.hold_stop_signals(true);
-        let mut guards = Guards { store: self, held: Vec::with_capacity(1) };
-        let Some(handle) = self.try_guard(bucket)? else { return Ok(None) };
-        guards.held.push((bucket, handle));
-        Ok(Some(guards))
     }
 
     fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
@@ -139,9 +135,7 @@ impl FileStore {
     }
 
     fn guard_busy(&self, lane: &LaneName) -> StoreError {
-        let meta = self.vfs.meta(&layout::guard(bucket(lane)));
-        let holder = meta.ok().flatten().and_then(|meta| self.host.procs.lock_holder(meta.ident));
-        StoreError::GuardBusy { lane: lane.clone(), holder }
+        StoreError::GuardBusy { lane: lane.clone(), holder: self.lock_holder(&layout::guard(bucket(lane))) }
     }
 }
 

@@ -71,22 +71,9 @@ impl FileStore {
     /// Asks the keeper of a session to take a lock, or to look at it again.
     pub fn ask_keeper(&self, key: &str, lane: &LaneName, slot: u32) -> Result<()> {
         let path = mark(key, WANTED, &slot_stem(&lane.stem(), slot));
-        loop {
-            self.make_session_folder(key)?;
-            match self.vfs.open(&path, Open::Truncate(0o600)) {
-                Ok(_) => return Ok(()),
-                // The last keeper has just removed the folder.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(StoreError::io("create", &path)(error)),
-            }
-        }
-    }
-
-    fn make_session_folder(&self, key: &str) -> Result<()> {
-        for path in [SESSIONS.to_owned(), folder(key)] {
-            self.vfs.make_dir(&path, 0o700).map_err(StoreError::io("make the folder", &path))?;
-        }
-        Ok(())
+        self.make_dir(SESSIONS)?;
+        // The last keeper removes the folder at any time.
+        self.touch(&path, &folder(key))
     }
 
     /// What the keeper has said to the last mark.
@@ -117,7 +104,8 @@ impl FileStore {
     pub fn take_keeper_lock(&self, key: &str) -> Result<Option<Hold>> {
         let path = keeper_lock(key);
         loop {
-            self.make_session_folder(key)?;
+            self.make_dir(SESSIONS)?;
+            self.make_dir(&folder(key))?;
             // The last keeper removes the folder as well.
             match self.try_locked_by_name(&path) {
                 Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}

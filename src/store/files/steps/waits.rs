@@ -44,7 +44,7 @@ pub struct OpenWait {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_command: Option<String>,
     /// Whether its run is to end, and to begin again when it is over (`--park`).
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ends_run: bool,
     /// The lanes that the task keeps when it waits without a process; absent: as their kinds say.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,11 +90,6 @@ fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 /// A wait that is over.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
@@ -110,7 +105,7 @@ pub struct DoneWait {
     /// When it ended.
     pub at: String,
     /// Whether what it waited for could come no more.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_missed: bool,
     /// How a wait for output ended.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +130,7 @@ pub struct LateCommand {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// Whether it was told that nobody knows how it ended.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_lost: bool,
 }
 

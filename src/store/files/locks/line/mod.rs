@@ -223,17 +223,31 @@ impl FileStore {
     fn join(&self, folder: &str, sandbox: Option<SandboxId>, note: &str) -> Result<Place> {
         let sandbox = sandbox.map(|sandbox| sandbox.to_string()).unwrap_or_default();
         let process = format!("{}-{}-{}", self.host.me.pid, self.host.me.start, self.host.clock.boot_ms());
-        // A process that leaves the line removes an empty folder at any time.
+        let mut number = 0;
+        let made = self.pipe_in(folder, &mut |again| {
+            number = self.read_line(folder)?.tickets.last().map_or(1, |last| last.number.saturating_add(1));
+            Ok(format!("{number}.{sandbox}.{process}-{again}.{note}"))
+        })?;
+        let (pipe, name) = made.ok_or_else(|| StoreError::io("make", folder)(crate::os::taken()))?;
+        let path = format!("{folder}/{name}");
+        Ok(Place { pipe, folder: folder.to_owned(), number, name, path, ahead: 0, holder: None })
+    }
+
+    /// Makes a named pipe in a folder, which a process that leaves it removes when it is empty; its name is asked for again at each
+    /// try. A pipe of that name whose maker is dead gives way; `None` where the maker lives.
+    pub(crate) fn pipe_in(
+        &self,
+        folder: &str,
+        name: &mut dyn FnMut(u32) -> Result<String>,
+    ) -> Result<Option<(Box<dyn Pipe>, String)>> {
         for again in 0..JOINS {
             self.make_dir(folder)?;
-            let number = self.read_line(folder)?.tickets.last().map_or(1, |last| last.number.saturating_add(1));
-            let name = format!("{number}.{sandbox}.{process}-{again}.{note}");
+            let name = name(again)?;
             let path = format!("{folder}/{name}");
             match self.vfs.make_pipe(&path) {
-                Ok(Some(pipe)) => {
-                    return Ok(Place { pipe, folder: folder.to_owned(), number, name, path, ahead: 0, holder: None });
-                }
-                Ok(None) => {}
+                Ok(Some(pipe)) => return Ok(Some((pipe, name))),
+                Ok(None) if self.is_waiter_alive(&path)? => return Ok(None),
+                Ok(None) => drop(self.unlink(&path)?),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => {
                     self.remove_dir(folder)?;
@@ -244,6 +258,28 @@ impl FileStore {
         Err(StoreError::io("make", folder)(crate::os::absent()))
     }
 
+    /// Watches the last of some pipes whose maker lives; those of the dead behind it are removed. Gives its place, from 1; 0 where
+    /// nobody lives.
+    pub(crate) fn watch_last(&self, pipe: &mut dyn Pipe, mut paths: Vec<String>) -> Result<usize> {
+        while let Some(path) = paths.last() {
+            if pipe.watch(path).map_err(StoreError::io("watch", path))? {
+                break;
+            }
+            self.unlink(path)?;
+            paths.pop();
+        }
+        Ok(paths.len())
+    }
+
+    /// Waits for a call, or the end of what a pipe watches; false when so much time has passed.
+    pub(crate) fn wait_for_call(&self, pipe: &mut dyn Pipe, longest: Duration) -> bool {
+        let woken = pipe.wait(longest);
+        if woken.is_err() {
+            self.host.clock.sleep(longest.min(FIRST_LOOK));
+        }
+        woken.unwrap_or(true)
+    }
+
     /// Watches the nearest one before a place that lives; the places of the dead between them are removed. False when the place
     /// itself was taken away.
     fn watch_before(&self, place: &mut Place) -> Result<bool> {
@@ -252,17 +288,10 @@ impl FileStore {
             return Ok(false);
         }
         let own = (place.number, place.name.as_str());
-        let mut before: Vec<&Ticket> = line.tickets.iter().take_while(|ticket| ticket.key() < own).collect();
+        let before = line.tickets.iter().take_while(|ticket| ticket.key() < own);
+        let before = before.map(|ticket| line.path(&ticket.name)).collect();
         place.pipe.watch_none();
-        while let Some(next) = before.last() {
-            let path = line.path(&next.name);
-            if place.pipe.watch(&path).map_err(StoreError::io("watch", &path))? {
-                break;
-            }
-            self.unlink(&path)?;
-            before.pop();
-        }
-        place.ahead = before.len();
+        place.ahead = self.watch_last(place.pipe.as_mut(), before)?;
         Ok(true)
     }
 
@@ -292,11 +321,7 @@ impl FileStore {
     pub fn wait_in_line(&self, in_line: &mut InLine<'_>, longest: Duration, life_look: Duration) -> Option<bool> {
         let place = in_line.place.as_mut()?;
         let Some(holder) = &mut place.holder else {
-            let woken = place.pipe.wait(longest);
-            if woken.is_err() {
-                self.host.clock.sleep(longest.min(FIRST_LOOK));
-            }
-            return Some(woken.unwrap_or(true));
+            return Some(self.wait_for_call(place.pipe.as_mut(), longest));
         };
         let (mut pause, mut left) = (FIRST_LOOK, longest);
         while !left.is_zero() {

@@ -91,7 +91,7 @@ impl FileStore {
 
     /// Removes a file of grants that is still as it was seen. A guard that is busy is left for another time.
     fn forget_grants(&self, stem: &str, path: &str, modified: Timestamp) -> Result<bool> {
-        let Some(_guard) = self.try_bucket(bucket_of_stem(stem))? else { return Ok(false) };
+        let Some(_guard) = self.try_buckets(&[bucket_of_stem(stem)])? else { return Ok(false) };
         let is_same = self.meta(path)?.is_some_and(|meta| meta.modified == modified);
         Ok(is_same && self.unlink(path)?)
     }

@@ -131,8 +131,7 @@ impl FileStore {
     pub(crate) fn make_file_again(&self, grant: &Grant, record: &LockRecord) -> Result<Option<Hold>> {
         let path = layout::lock_file(&grant.lane.stem(), grant.slot);
         self.write_sidecar(&grant.lane, grant.slot, record, false)?;
-        let opened = self.vfs.open(&path, Open::CreateNew(0o644)).map_err(StoreError::io("create", &path))?;
-        let Some(mut file) = opened else { return Ok(None) };
+        let Some(mut file) = self.create(&path, 0o644)? else { return Ok(None) };
         let text = format!("{} {}\n", grant.lock_id, record.fence.unwrap_or(grant.fence));
         file.write_all(text.as_bytes()).map_err(StoreError::io("write", &path))?;
         let is_shared = record.kind == LockKind::Session;

@@ -5,8 +5,7 @@
 
 use crate::model::LockKind;
 use crate::model::name::encode;
-use crate::os::Open;
-use crate::store::{FileStore, Request, Result, StoreError, layout};
+use crate::store::{FileStore, Request, Result, layout};
 
 const SETS: &str = "locks/.sets";
 /// How old the mark of a dead acquirer must be to be removed, in milliseconds.
@@ -22,16 +21,11 @@ impl FileStore {
         if request.kind != LockKind::Lease || lanes < 2 {
             return Ok(None);
         }
-        self.vfs.make_dir(SETS, 0o700).map_err(StoreError::io("make the folder", SETS))?;
+        self.make_dir(SETS)?;
         let first = format!("{lock_id}.{}.{}", request.process.pid, self.host.clock.boot_ms());
         let (mut set, mut further) = (first.clone(), 0_u32);
         // A mark that is there already is of a dead acquirer, whose locks may still stand.
-        while self
-            .vfs
-            .open(&mark(&set), Open::CreateNew(0o600))
-            .map_err(StoreError::io("create", &mark(&set)))?
-            .is_none()
-        {
+        while self.create(&mark(&set), 0o600)?.is_none() {
             further = further.saturating_add(1);
             set = format!("{first}.{further}");
         }

@@ -1,12 +1,12 @@
 //! Links to luzia on PATH, and becoming another program.
 
 use crate::os::StartError;
+use crate::os::real::files::published::Published;
 use crate::os::real::process::launch::own_program;
 use crate::os::real::process::program::{can_execute, start_error};
 use crate::os::shims::{OnPath, Shims};
 use std::ffi::OsString;
 use std::io;
-use std::io::Write;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -65,17 +65,8 @@ impl Shims for RealShims {
 
     fn write(&self, dir: &str, name: &str, text: &str) -> io::Result<()> {
         std::fs::create_dir_all(dir)?;
-        let mut file = tempfile_in(dir, name)?;
-        file.1.write_all(text.as_bytes())?;
-        file.1.sync_all()?;
-        std::fs::rename(&file.0, Path::new(dir).join(name))
+        Published::prepare(Path::new(dir).join(name))?.publish(text)
     }
-}
-
-fn tempfile_in(dir: &str, name: &str) -> io::Result<(PathBuf, std::fs::File)> {
-    let path = Path::new(dir).join(format!(".{name}.{}", std::process::id()));
-    let file = std::fs::File::create(&path)?;
-    Ok((path, file))
 }
 
 fn path_dirs() -> impl Iterator<Item = PathBuf> {

@@ -1,11 +1,12 @@
 //! Files of the user: read whole, and replaced by a rename beside them.
 
 use crate::os::real::files::places::absent;
+use crate::os::real::files::published::Published;
 use crate::os::user_files::UserFiles;
 use rustix::fs::{Access, access};
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The files of this host.
@@ -90,32 +91,12 @@ fn unchanged(place: &Path, was: Option<&[u8]>) -> io::Result<Option<Metadata>> {
     Ok(meta)
 }
 
-/// Writes a file beside a place, with the owner and the permissions of another one, and gives it the name of the place.
+/// Replaces what stands at a place, with the owner and the permissions of another file.
 fn write_over(place: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
-    let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let name = place.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
-    let beside = folder.join(format!(".{name}.luzia-{}", std::process::id()));
-    let written = write_beside(&beside, like, bytes).and_then(|()| std::fs::rename(&beside, place));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written?;
+    let file = Published::prepare(place)?;
+    like.map_or(Ok(()), |like| file.be_like(like))?;
+    file.publish(bytes)?;
     // The new content stands; that its name survives a power cut is a courtesy.
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    let _ = place.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));
     Ok(())
-}
-
-fn write_beside(beside: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
-    let _ = std::fs::remove_file(beside);
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(if old.is_some() { 0o600 } else { 0o666 }).open(beside)?;
-    if let Some(old) = old {
-        let own = file.metadata()?;
-        if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-            fchown(&file, Some(old.uid()), Some(old.gid()))?;
-        }
-        file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
-    }
-    file.write_all(bytes)?;
-    file.sync_all()
 }

@@ -1,9 +1,9 @@
 //! A file of a caller that appears complete or not at all.
 
 use rustix::io::Errno;
-use std::io;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{Metadata, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
@@ -16,14 +16,14 @@ pub struct Published {
 impl Published {
     /// Makes the temporary file, so that a folder that cannot be written is known at once. A relative path counts from the
     /// working directory.
-    pub fn prepare(path: &str) -> io::Result<Self> {
+    pub fn prepare(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         if path.is_dir() {
             return Err(Errno::ISDIR.into());
         }
         let folder = path.parent().unwrap_or(Path::new("/"));
         // The mode of files that other programs make, but never wider than the mask of this process allows.
-        let mode = std::fs::Permissions::from_mode(0o666);
+        let mode = Permissions::from_mode(0o666);
         let file = Builder::new().prefix(".luzia-").permissions(mode).tempfile_in(folder);
         let file = file.map_err(plain)?;
         Ok(Self { file, path })
@@ -31,14 +31,24 @@ impl Published {
 
     /// Lets everybody read the file, whatever the mask of this process.
     pub fn readable_by_all(self) -> io::Result<Self> {
-        self.file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        self.file.as_file().set_permissions(Permissions::from_mode(0o644))?;
         Ok(self)
     }
 
+    /// Gives the file the owner and the permissions of another one.
+    pub(crate) fn be_like(&self, other: &Metadata) -> io::Result<()> {
+        let file = self.file.as_file();
+        let own = file.metadata()?;
+        if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
+            fchown(file, Some(other.uid()), Some(other.gid()))?;
+        }
+        file.set_permissions(Permissions::from_mode(other.mode() & 0o7777))
+    }
+
     /// Lets the file appear with a text, in the place of an older one.
-    pub fn publish(mut self, text: &str) -> io::Result<()> {
-        self.file.write_all(text.as_bytes())?;
-        self.file.as_file().sync_data()?;
+    pub fn publish(mut self, text: impl AsRef<[u8]>) -> io::Result<()> {
+        self.file.write_all(text.as_ref())?;
+        self.file.as_file().sync_all()?;
         self.file.persist(&self.path).map(drop).map_err(|error| error.error)
     }
 }

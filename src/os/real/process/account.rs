@@ -10,6 +10,7 @@ use crate::os::real::process::program::{find, start_error};
 use crate::os::real::process::{passwd, signals};
 use nix::unistd::{Gid, Uid, execvpe, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
 use rustix::process::{Rlimit, setrlimit};
+use signal_hook::consts::signal::SIGPIPE;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
@@ -84,7 +85,8 @@ fn take_on(account: &str) -> io::Result<Vec<CString>> {
     let env = environment()?;
     let tree = number_in(TREE_FD);
     close_fds::set_fds_cloexec(3, tree.as_slice());
-    signals::restore_broken_pipe()?;
+    // A broken pipe ends the program that this process becomes, as it does by default.
+    signals::make_harmless(SIGPIPE)?;
     if let Ok(text) = std::env::var(LIMITS) {
         let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{text:?} are not limits"));
         set_limits(&Limits::read(&text).ok_or_else(wrong)?)?;

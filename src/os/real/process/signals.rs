@@ -170,11 +170,6 @@ pub(crate) fn start_clean() -> io::Result<()> {
     Ok(SigSet::empty().thread_set_mask()?)
 }
 
-/// Makes a broken pipe end the program that this process becomes by execve(2), as it does by default.
-pub(crate) fn restore_broken_pipe() -> io::Result<()> {
-    make_harmless(SIGPIPE)
-}
-
 /// The end of the pipe that becomes readable when a caught signal came; `None` while none is caught.
 pub(crate) fn wakeups() -> Option<&'static UnixStream> {
     DESK.get().map(|desk| &desk.reader)

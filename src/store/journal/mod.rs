@@ -12,9 +12,10 @@ pub use reading::{EventReader, ReadEvent};
 pub use segments::{SEGMENT_BYTES, Segment};
 pub use tally::Add;
 
+use crate::model::record::Version;
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::os::{Handle, Open};
-use crate::store::{FORMAT_VERSION, FileStore};
+use crate::store::FileStore;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,21 +24,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) type Journal = Arc<Mutex<Option<(Segment, Box<dyn Handle>)>>>;
 
 /// One event, with what is known of it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Event {
     /// What happened, one word.
+    #[serde(skip)]
     pub name: &'static str,
     /// The task it happened to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// The task's user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The lane it happened in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<LaneName>,
     /// The lanes that the task names beside its user's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneName>,
     /// A sentence; log lines quoted from a source stand here word for word.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Further members.
+    #[serde(skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
 
@@ -128,41 +136,19 @@ impl FileStore {
 
 #[derive(Serialize)]
 struct Line<'a> {
-    v: u64,
+    v: Version,
     at: Timestamp,
     boot_ms: u64,
     event: &'a str,
     pid: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<TaskId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lane: Option<&'a LaneName>,
-    #[serde(skip_serializing_if = "<[LaneName]>::is_empty")]
-    lanes: &'a [LaneName],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a str>,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    data: &'a Value,
+    #[serde(flatten)]
+    of: &'a Event,
 }
 
 /// The line of an event.
 pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> String {
-    let mut line = serde_json::to_string(&Line {
-        v: FORMAT_VERSION,
-        at: now,
-        boot_ms,
-        event: event.name,
-        pid,
-        task: event.task,
-        user: event.user.as_deref(),
-        lane: event.lane.as_ref(),
-        lanes: &event.lanes,
-        message: event.message.as_deref(),
-        data: &event.data,
-    })
-    .expect("text keys and plain values make JSON");
+    let mut line = serde_json::to_string(&Line { v: Version, at: now, boot_ms, event: event.name, pid, of: event })
+        .expect("text keys and plain values make JSON");
     line.push('\n');
     line
 }

@@ -161,7 +161,7 @@ fn run_one(
         command.env.push((key.as_bytes().to_vec(), value.clone().into_bytes()));
     }
     let copy = |file: &File| file.try_clone().map_err(StoreError::io("open the log of", &task.id.to_string()));
-    let input = site.run_dir.hook_input(task.id, &format!("{}\n", task_payload(hook, task, data)))?;
+    let input = site.run_dir.input_file(task.id, "hook", &format!("{}\n", task_payload(hook, task, data)))?;
     let streams = Streams { stdin: input, stdout: copy(&place.stdout)?, stderr: copy(&place.stderr)? };
     let mut child = match site.host.start(&command, &streams, tree.share()) {
         Ok(child) => child,

@@ -266,7 +266,8 @@ type Recorded = (Option<File>, Hold, Hold);
 
 /// Makes what stands in the state directory before a command is launched, its start last.
 fn record(site: &Site, task: &Task, started: &Started) -> Result<Recorded, StoreError> {
-    let stdin = task.stdin.as_deref().map(|text| site.run_dir.stdin_file(task.id, text)).transpose()?.flatten();
+    let stdin =
+        task.stdin.as_deref().map(|text| site.run_dir.input_file(task.id, "stdin", text)).transpose()?.flatten();
     let tree = site.run_dir.lock_tree(task.id)?;
     let result = site.store.record_start(task.id, started)?;
     Ok((stdin, tree, result))

@@ -134,16 +134,9 @@ impl RunDir {
         }
     }
 
-    /// Writes the text for a command's standard input and opens it for reading.
-    pub fn stdin_file(&self, id: TaskId, text: &str) -> Result<Option<File>> {
-        let path = layout::run_file(id, "stdin");
-        self.write_whole(&path, Open::Truncate(0o600), text.as_bytes())?;
-        Ok(self.open(&path, Open::ReadOnly)?.and_then(Handle::into_file))
-    }
-
-    /// Writes the text for the standard input of a hook of a task and opens it for reading.
-    pub fn hook_input(&self, id: TaskId, text: &str) -> Result<Option<File>> {
-        let path = layout::run_file(id, "hook");
+    /// Writes a text to a file of `run/<id>/`, and opens it for the standard input of a command or a hook.
+    pub fn input_file(&self, id: TaskId, name: &str, text: &str) -> Result<Option<File>> {
+        let path = layout::run_file(id, name);
         self.write_whole(&path, Open::Truncate(0o600), text.as_bytes())?;
         Ok(self.open(&path, Open::ReadOnly)?.and_then(Handle::into_file))
     }

@@ -1,6 +1,7 @@
 //! Lines of standard input, and work on threads beside them, for a server that speaks over its standard streams.
 
 use std::io::{BufRead, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A line of standard input.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,19 +23,15 @@ pub fn serve_lines<'a>(most_bytes: u64, take: &mut dyn FnMut(Line) -> Option<Job
         while let Some(line) = next_line(&mut input, most_bytes) {
             let Some(job) = take(line) else { continue };
             // The job is behind a slot, so that it is not lost where no thread can be made.
-            let slot = std::sync::Arc::new(std::sync::Mutex::new(Some(job)));
-            let theirs = std::sync::Arc::clone(&slot);
+            let slot = Arc::new(Mutex::new(Some(job)));
             let run = move || {
-                let job = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+                let job = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
                 if let Some(job) = job {
                     job();
                 }
             };
-            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
-                let job = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-                if let Some(job) = job {
-                    job();
-                }
+            if std::thread::Builder::new().spawn_scoped(scope, run.clone()).is_err() {
+                run();
             }
         }
         at_end();

@@ -212,18 +212,9 @@ fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
 
 /// A field of `/proc/self/status` as it was at the first look, without the blanks around it.
 pub(crate) fn own_field(name: &str) -> Option<&'static str> {
-    static FIELDS: OnceLock<Vec<(&str, &str)>> = OnceLock::new();
-    let fields = FIELDS.get_or_init(|| {
-        static STATUS: OnceLock<String> = OnceLock::new();
-        let read = || String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned();
-        fields(STATUS.get_or_init(read))
-    });
-    fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value)
-}
-
-/// The fields of a `status` file, read once: several are asked for.
-fn fields(status: &str) -> Vec<(&str, &str)> {
-    status.lines().filter_map(|line| line.split_once(':')).map(|(name, value)| (name, value.trim_ascii())).collect()
+    static STATUS: OnceLock<String> = OnceLock::new();
+    let read = || String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned();
+    STATUS.get_or_init(read).lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_ascii))
 }
 
 #[cfg(test)]

@@ -188,35 +188,6 @@ impl Limits {
             != (&wanted.soft, &wanted.hard, wanted.nice, wanted.oom_score_adj)
             || is_other_affinity
     }
-
-    /// One line that [`Limits::read`] reads back.
-    pub fn text(&self) -> String {
-        let numbers = |map: &BTreeMap<String, u64>| {
-            map.iter().map(|(name, number)| format!("{name}={number}")).collect::<Vec<_>>().join(",")
-        };
-        let Self { soft, hard, nice, affinity, oom_score_adj } = self;
-        format!("{};{};{nice};{affinity};{oom_score_adj}", numbers(soft), numbers(hard))
-    }
-
-    /// Reads [`Limits::text`] back.
-    pub fn read(text: &str) -> Option<Self> {
-        let numbers = |text: &str| {
-            let pair = |pair: &str| {
-                pair.split_once('=').and_then(|(name, number)| Some((name.to_owned(), number.parse().ok()?)))
-            };
-            text.split(',').filter(|pair| !pair.is_empty()).map(pair).collect::<Option<BTreeMap<String, u64>>>()
-        };
-        let [soft, hard, nice, affinity, oom_score_adj] = text.split(';').collect::<Vec<&str>>()[..] else {
-            return None;
-        };
-        Some(Self {
-            soft: numbers(soft)?,
-            hard: numbers(hard)?,
-            nice: nice.parse().ok()?,
-            affinity: affinity.to_owned(),
-            oom_score_adj: oom_score_adj.parse().ok()?,
-        })
-    }
 }
 
 /// The whole context of a process.
@@ -248,22 +219,5 @@ mod tests {
         assert!(own.differ_from(&Limits { affinity: "0".into(), ..own.clone() }));
         assert!(own.differ_from(&Limits { nice: 5, ..own.clone() }));
         assert!(own.differ_from(&Limits { soft: [("as".to_owned(), 1)].into(), ..own.clone() }));
-    }
-
-    #[test]
-    fn limits_read_back_from_their_line() {
-        let limits = Limits {
-            soft: [("as".to_owned(), 5), ("core".to_owned(), 0)].into(),
-            hard: [("as".to_owned(), u64::MAX)].into(),
-            nice: -3,
-            affinity: "0-1,8".into(),
-            oom_score_adj: -1000,
-        };
-        for limits in [limits, Limits::default()] {
-            assert_eq!(Limits::read(&limits.text()), Some(limits));
-        }
-        for wrong in ["", ";;0;", ";;x;;0", "as;;0;;0", "as=x;;0;;0", ";;0;;0;"] {
-            assert_eq!(Limits::read(wrong), None, "{wrong}");
-        }
     }
 }

@@ -89,7 +89,7 @@ fn take_on(account: &str) -> io::Result<Vec<CString>> {
     signals::make_harmless(SIGPIPE)?;
     if let Ok(text) = std::env::var(LIMITS) {
         let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{text:?} are not limits"));
-        set_limits(&Limits::read(&text).ok_or_else(wrong)?)?;
+        set_limits(&serde_json::from_str(&text).map_err(|_| wrong())?)?;
     }
     if let Some(account) = account {
         drop_privileges(&account)?;
@@ -183,4 +183,27 @@ fn environment() -> io::Result<Vec<CString>> {
 
 fn number_in(name: &str) -> Option<i32> {
     std::env::var(name).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_read_back_from_their_line() {
+        let limits = Limits {
+            soft: [("as".to_owned(), 5), ("core".to_owned(), 0)].into(),
+            hard: [("as".to_owned(), u64::MAX)].into(),
+            nice: -3,
+            affinity: "0-1,8".into(),
+            oom_score_adj: -1000,
+        };
+        for limits in [limits, Limits::default()] {
+            let text = serde_json::to_string(&limits).expect("JSON");
+            assert_eq!(serde_json::from_str::<Limits>(&text).expect("it reads"), limits);
+        }
+        for wrong in ["", "{", r#"{"nice":"x"}"#, r#"{"soft":"as"}"#, r#"{"soft":{"as":"x"}}"#, r#"{"nice":0}0"#] {
+            assert!(serde_json::from_str::<Limits>(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -227,7 +227,7 @@ fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>
     let mut set = |name: &str, value: String| through.env.insert(name.into(), value.into());
     set(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
     if let Some(limits) = &command.limits {
-        set(LIMITS, limits.text());
+        set(LIMITS, serde_json::to_string(limits).map_err(|error| StartError::Other(error.into()))?);
     }
     if let Some(tree) = tree {
         set(TREE_FD, tree.as_raw_fd().to_string());

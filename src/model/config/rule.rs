@@ -131,42 +131,26 @@ impl LaneRule {
     /// This rule, with the members of another one where it has none.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
-        // Every member by its name, so that a new one is not forgotten here.
-        let Self {
-            max,
-            weight,
-            hold,
-            lock_timeout_ms,
-            warn_after_ms,
-            on_wait,
-            rate,
-            reserve,
-            on_overdue,
-            values,
-            range,
-            hold_while,
-            cpu_budget,
-            affinity,
-        } = self;
         // Values and a range are one member in two spellings.
-        let has_slots = values.is_some() || range.is_some();
+        let has_slots = self.values.is_some() || self.range.is_some();
         let (other_values, other_range) =
             if has_slots { (None, None) } else { (other.values.clone(), other.range.clone()) };
+        // Every member by its name, so that a new one is not forgotten here.
         Self {
-            max: max.or(other.max),
-            weight: weight.or(other.weight),
-            hold: hold.or(other.hold),
-            lock_timeout_ms: lock_timeout_ms.or(other.lock_timeout_ms),
-            warn_after_ms: warn_after_ms.or(other.warn_after_ms),
-            on_wait: on_wait.or_else(|| other.on_wait.clone()),
-            rate: rate.or(other.rate),
-            reserve: reserve.or(other.reserve),
-            on_overdue: on_overdue.or(other.on_overdue),
-            values: values.or(other_values),
-            range: range.or(other_range),
-            hold_while: hold_while.or_else(|| other.hold_while.clone()),
-            cpu_budget: cpu_budget.or(other.cpu_budget),
-            affinity: affinity.or(other.affinity),
+            max: self.max.or(other.max),
+            weight: self.weight.or(other.weight),
+            hold: self.hold.or(other.hold),
+            lock_timeout_ms: self.lock_timeout_ms.or(other.lock_timeout_ms),
+            warn_after_ms: self.warn_after_ms.or(other.warn_after_ms),
+            on_wait: self.on_wait.or_else(|| other.on_wait.clone()),
+            rate: self.rate.or(other.rate),
+            reserve: self.reserve.or(other.reserve),
+            on_overdue: self.on_overdue.or(other.on_overdue),
+            values: self.values.or(other_values),
+            range: self.range.or(other_range),
+            hold_while: self.hold_while.or_else(|| other.hold_while.clone()),
+            cpu_budget: self.cpu_budget.or(other.cpu_budget),
+            affinity: self.affinity.or(other.affinity),
         }
     }
 

@@ -135,10 +135,7 @@ impl FileStore {
             }
             true
         })?;
-        self.count_each(&self.parked_folders()?, &mut |_, count| {
-            counts.parked += count;
-            true
-        })?;
+        counts.parked = self.count_in(&self.parked_folders()?)?;
         Ok(counts)
     }
 
@@ -149,7 +146,7 @@ impl FileStore {
             total += count;
             total <= most
         };
-        self.count_each(&self.parked_folders()?, &mut |_, count| add(count))?;
+        self.list_each(&self.parked_folders()?, &mut |_, entries| add(number(records_in(&entries).count())))?;
         self.each_pending(counts, &mut |_, _, ids| add(number(ids.len())))?;
         Ok(total > most)
     }
@@ -174,9 +171,14 @@ impl FileStore {
         Ok(depth)
     }
 
-    /// Gives `sink` how many records each folder has; it says whether to go on.
-    fn count_each(&self, folders: &[String], sink: &mut dyn FnMut(usize, u64) -> bool) -> Result<()> {
-        self.list_each(folders, &mut |at, entries| sink(at, number(records_in(&entries).count())))
+    /// How many records some folders have.
+    fn count_in(&self, folders: &[String]) -> Result<u64> {
+        let mut total = 0;
+        self.list_each(folders, &mut |_, entries| {
+            total += number(records_in(&entries).count());
+            true
+        })?;
+        Ok(total)
     }
 
     fn parked_folders(&self) -> Result<Vec<String>> {
@@ -228,21 +230,15 @@ impl FileStore {
 
     /// How many tasks are over.
     pub fn finished_count(&self) -> Result<u64> {
-        let mut total = 0;
         let days: Vec<String> = self.folders(layout::DONE)?.iter().map(|day| layout::done_day(day)).collect();
-        self.count_each(&days, &mut |_, count| {
-            total += count;
-            true
-        })?;
-        Ok(total)
+        self.count_in(&days)
     }
 
     /// The ids of the tasks that ended on a day or later, in no order.
     pub fn done_since(&self, day: &str) -> Result<Vec<TaskId>> {
         let mut ids = Vec::new();
         for folder in self.folders(layout::DONE)?.into_iter().filter(|folder| folder.as_str() >= day) {
-            let names = self.list(&layout::done_day(&folder))?;
-            ids.extend(names.iter().filter_map(|entry| layout::id_in(&entry.name)));
+            ids.extend(self.records(&layout::done_day(&folder))?);
         }
         ids.sort_unstable();
         Ok(ids)
@@ -276,11 +272,8 @@ impl FileStore {
 
     /// The records that were set aside.
     pub fn set_aside_records(&self) -> Result<Vec<String>> {
-        let mut names: Vec<String> = self
-            .list(layout::CORRUPT)?
-            .into_iter()
-            .map(|entry| format!("{}/{}", layout::CORRUPT, entry.name))
-            .collect();
+        let entries = self.list(layout::CORRUPT)?.into_iter();
+        let mut names: Vec<String> = entries.map(|entry| format!("{}/{}", layout::CORRUPT, entry.name)).collect();
         names.sort_unstable();
         Ok(names)
     }

@@ -1,13 +1,15 @@
-//! What agents say to their hooks, and how each wants to be answered: one reader and one writer for each agent.
+//! The documents that agents give to their hooks, and the answers in the form of each agent.
 //!
-//! A reader takes any bytes. A document that it cannot read is `None`; an event that luzia does not know is
-//! [`HookEvent::Other`].
+//! A reader takes any bytes. It returns `None` for a document that is no JSON object, and [`HookEvent::Other`] for an event that
+//! luzia does not know. The forms are those of November 2026:
+//! - Claude Code: <https://code.claude.com/docs/en/hooks>;
+//! - Codex: <https://developers.openai.com/codex/hooks> and the schemas in its repository;
+//! - Gemini CLI: <https://geminicli.com/docs/hooks/reference>. It reads no note at the call of a tool;
+//! - Cursor: <https://cursor.com/docs/hooks>. It gives no note without a permission;
+//! - Copilot CLI: <https://docs.github.com/en/copilot/reference/hooks-reference>. The spelling of an event in its configuration
+//!   decides which of two forms a document has: one with `hook_event_name`, and one in camel case that does not name its event. A
+//!   hook that fails refuses the call.
 
-mod claude_code;
-mod codex;
-mod copilot;
-mod cursor;
-mod gemini;
 mod manual;
 
 pub use manual::manual_page;
@@ -15,36 +17,137 @@ pub use manual::manual_page;
 use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent};
 use serde_json::{Map, Value, json};
 
-/// The longest path or session that is taken, in bytes.
+/// The longest path that is taken, in bytes.
 const LONGEST: usize = 4096;
 /// The longest session that is taken, in bytes.
 const LONGEST_SESSION: usize = 200;
 /// The most files of one call that are looked at.
 const MOST_FILES: usize = 64;
+/// The members that name a file which a tool writes.
+const FILES: [&str; 5] = ["file_path", "notebook_path", "path", "absolute_path", "target_notebook"];
+/// The members that may hold a patch in the form of `apply_patch`.
+const PATCHES: [&str; 3] = ["command", "patch", "input"];
+
+/// The names that an agent uses in its documents.
+struct Names {
+    /// The events at the begin and at the end of a session, and before the call of a tool.
+    events: [&'static str; 3],
+    /// The members with the session; the first that is there counts.
+    sessions: &'static [&'static str],
+    /// The tools that write files.
+    writers: &'static [&'static str],
+    /// The tools that run a line of shell.
+    shells: &'static [&'static str],
+}
+
+fn names(agent: AgentKind) -> Names {
+    const EVENTS: [&str; 3] = ["SessionStart", "SessionEnd", "PreToolUse"];
+    match agent {
+        AgentKind::ClaudeCode => Names {
+            events: EVENTS,
+            sessions: &["session_id"],
+            writers: &["Edit", "Write", "MultiEdit", "NotebookEdit"],
+            shells: &["Bash"],
+        },
+        AgentKind::Codex => Names {
+            events: EVENTS,
+            sessions: &["session_id"],
+            writers: &["apply_patch", "ApplyPatch", "Edit", "Write"],
+            shells: &["Bash"],
+        },
+        AgentKind::Gemini => Names {
+            events: ["SessionStart", "SessionEnd", "BeforeTool"],
+            sessions: &["session_id"],
+            writers: &["write_file", "replace", "edit"],
+            shells: &["run_shell_command"],
+        },
+        AgentKind::Cursor => Names {
+            events: ["sessionStart", "sessionEnd", "preToolUse"],
+            sessions: &["conversation_id", "session_id"],
+            writers: &["Write", "StrReplace", "Edit", "MultiEdit", "Delete", "EditNotebook"],
+            shells: &["Shell"],
+        },
+        AgentKind::Copilot => Names {
+            events: EVENTS,
+            sessions: &["session_id", "sessionId"],
+            writers: &["Edit", "Write", "edit", "create", "str_replace_editor", "apply_patch"],
+            shells: &["Bash", "bash"],
+        },
+    }
+}
 
 /// Reads the document of a hook.
 pub fn read(agent: AgentKind, bytes: &[u8]) -> Option<HookCall> {
     let Value::Object(document) = serde_json::from_slice(bytes).ok()? else { return None };
-    let read = match agent {
-        AgentKind::ClaudeCode => claude_code::read,
-        AgentKind::Codex => codex::read,
-        AgentKind::Gemini => gemini::read,
-        AgentKind::Cursor => cursor::read,
-        AgentKind::Copilot => copilot::read,
-    };
-    Some(read(&document))
+    let names = names(agent);
+    let has_subagents = matches!(agent, AgentKind::ClaudeCode | AgentKind::Codex);
+    let root = || path(document.get("workspace_roots")?.get(0)?);
+    Some(HookCall {
+        session: names.sessions.iter().find_map(|name| session(&document, name)),
+        subagent: session(&document, "agent_id").filter(|_| has_subagents),
+        cwd: document.get("cwd").and_then(path).or_else(|| root().filter(|_| agent == AgentKind::Cursor)),
+        event: event(agent, &names, &document),
+    })
+}
+
+fn event(agent: AgentKind, names: &Names, document: &Document) -> HookEvent {
+    let has = |name: &str| document.contains_key(name);
+    let [start, end, tool] = names.events;
+    match text(document, "hook_event_name").as_deref() {
+        Some(name) if name == start => HookEvent::Start,
+        Some(name) if name == end => HookEvent::End,
+        Some(name) if name == tool => names.call(document, "tool_name", "tool_input"),
+        Some("beforeShellExecution") if agent == AgentKind::Cursor => shell(document),
+        Some(_) => HookEvent::Other,
+        None if agent != AgentKind::Copilot || has("toolResult") || has("error") => HookEvent::Other,
+        None if has("toolName") => names.call(document, "toolName", "toolArgs"),
+        None if has("source") => HookEvent::Start,
+        None if has("reason") => HookEvent::End,
+        None => HookEvent::Other,
+    }
+}
+
+impl Names {
+    /// The call of a tool.
+    fn call(&self, document: &Document, name: &str, input: &str) -> HookEvent {
+        let arguments = arguments(document, input);
+        match text(document, name).unwrap_or_default().as_str() {
+            tool if self.writers.contains(&tool) => written(&arguments),
+            tool if self.shells.contains(&tool) => shell(&arguments),
+            _ => HookEvent::Other,
+        }
+    }
 }
 
 /// The answer as the agent reads it; empty where it reads nothing.
 pub fn write(agent: AgentKind, answer: &HookAnswer) -> String {
-    let value = match agent {
-        AgentKind::ClaudeCode => claude_code::write(answer),
-        AgentKind::Codex => codex::write(answer),
-        AgentKind::Gemini => gemini::write(answer),
-        AgentKind::Cursor => cursor::write(answer),
-        AgentKind::Copilot => copilot::write(answer),
+    use AgentKind::{ClaudeCode, Codex, Copilot, Cursor, Gemini};
+    use HookAnswer::{Deny, Note, Nothing, Start};
+    let value = match (agent, answer) {
+        (ClaudeCode | Codex | Copilot, Nothing) | (Copilot, Note(_)) => return String::new(),
+        (Gemini | Cursor, Nothing | Note(_)) => json!({}),
+        (ClaudeCode | Codex | Gemini, Start { context, .. }) => {
+            json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": context } })
+        }
+        (Cursor, Start { context, variables }) => {
+            let variables: Map<String, Value> =
+                variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+            json!({ "env": variables, "additional_context": context })
+        }
+        (Copilot, Start { context, .. }) => json!({ "additionalContext": context }),
+        (ClaudeCode | Codex, Note(text)) => {
+            json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "additionalContext": text } })
+        }
+        (ClaudeCode | Codex, Deny(reason)) => json!({ "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        } }),
+        (Gemini, Deny(reason)) => json!({ "decision": "deny", "reason": reason }),
+        (Cursor, Deny(reason)) => json!({ "permission": "deny", "user_message": reason, "agent_message": reason }),
+        (Copilot, Deny(reason)) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
     };
-    value.map(|value| format!("{value}\n")).unwrap_or_default()
+    format!("{value}\n")
 }
 
 type Document = Map<String, Value>;
@@ -59,8 +162,9 @@ fn session(document: &Document, name: &str) -> Option<String> {
     text(document, name).filter(|text| text.len() <= LONGEST_SESSION && !text.chars().any(char::is_control))
 }
 
-fn cwd(document: &Document, name: &str) -> Option<String> {
-    text(document, name).filter(|path| path.starts_with('/') && is_path(path))
+/// An absolute path.
+fn path(value: &Value) -> Option<String> {
+    value.as_str().filter(|path| path.starts_with('/') && is_path(path)).map(str::to_owned)
 }
 
 fn is_path(path: &str) -> bool {
@@ -79,10 +183,15 @@ fn arguments(document: &Document, name: &str) -> Document {
     }
 }
 
-/// The files that a call writes, by the members that name one.
-fn files(arguments: &Document, names: &[&str]) -> HookEvent {
-    let named = names.iter().filter_map(|name| text(arguments, name));
-    edit(named.collect())
+/// The files that a tool writes: those of its patch, else those that its members name.
+fn written(arguments: &Document) -> HookEvent {
+    let patch = PATCHES.iter().filter_map(|name| text(arguments, name)).find(|text| !patched_files(text).is_empty());
+    match patch {
+        Some(patch) => edit(patched_files(&patch)),
+        // `str_replace_editor` looks at files, too.
+        None if text(arguments, "command").as_deref() == Some("view") => HookEvent::Other,
+        None => edit(FILES.iter().filter_map(|name| text(arguments, name)).collect()),
+    }
 }
 
 fn edit(paths: Vec<String>) -> HookEvent {
@@ -105,19 +214,4 @@ fn shell(arguments: &Document) -> HookEvent {
         Some(line) => HookEvent::Shell(line),
         None => HookEvent::Other,
     }
-}
-
-/// The answers of Claude Code, and of agents that have taken its form over.
-fn claude_form(answer: &HookAnswer) -> Option<Value> {
-    let inner = match answer {
-        HookAnswer::Nothing => return None,
-        HookAnswer::Start { context, .. } => json!({ "hookEventName": "SessionStart", "additionalContext": context }),
-        HookAnswer::Note(text) => json!({ "hookEventName": "PreToolUse", "additionalContext": text }),
-        HookAnswer::Deny(reason) => json!({
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "deny",
-            "permissionDecisionReason": reason,
-        }),
-    };
-    Some(json!({ "hookSpecificOutput": inner }))
 }

@@ -6,7 +6,7 @@ use super::text::{Broken, at};
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value as Node};
 use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -44,43 +44,21 @@ pub fn remove_member(
     key: &str,
     is_meant: &dyn Fn(&Value) -> bool,
 ) -> Result<String, Broken> {
-    let cut = root(text, |root| {
-        let object = walk(root, path)?.as_object()?;
-        let member = last_named(object, key).filter(|member| is_meant(&plain(&member.value)))?;
-        let parts: Vec<Range> = object.properties.iter().map(|one| one.range()).collect();
-        Some(without(text, object.range(), &parts, member.range()))
-    })?;
-    match cut {
-        Some(text) => prune(text, path),
+    match cut(text, path, &|name, node| name == Some(key) && is_meant(&plain(node)))? {
+        Some(rest) => prune(rest, path),
         None => Ok(text.to_owned()),
     }
 }
 
 /// Takes the elements that are meant out of the list at a path; lists and objects that are left empty go, too.
 pub fn remove_elements(text: &str, path: &[&str], is_meant: &dyn Fn(&Value) -> bool) -> Result<String, Broken> {
-    let mut text = text.to_owned();
-    let mut has_cut = false;
-    loop {
-        let cut = root(&text, |root| {
-            let list = walk(root, path)?.as_array()?;
-            let meant = list.elements.iter().find(|one| is_meant(&plain(one)))?;
-            let parts: Vec<Range> = list.elements.iter().map(|one| one.range()).collect();
-            Some(without(&text, list.range(), &parts, meant.range()))
-        })?;
-        match cut {
-            Some(rest) => (text, has_cut) = (rest, true),
-            None if has_cut => return prune(text, path),
-            None => return Ok(text),
-        }
+    let mut rest = None;
+    while let Some(next) =
+        cut(rest.as_deref().unwrap_or(text), path, &|name, node| name.is_none() && is_meant(&plain(node)))?
+    {
+        rest = Some(next);
     }
-}
-
-/// The elements of the list at a path.
-pub fn elements(text: &str, path: &[&str]) -> Result<Vec<Value>, Broken> {
-    root(text, |root| {
-        let list = walk(root, path).and_then(|node| node.as_array());
-        list.map(|list| list.elements.iter().map(plain).collect()).unwrap_or_default()
-    })
+    rest.map_or_else(|| Ok(text.to_owned()), |rest| prune(rest, path))
 }
 
 /// The value at a path.
@@ -122,76 +100,72 @@ fn last_named<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectPr
     object.properties.iter().rfind(|member| member.name.as_str() == name)
 }
 
-/// What is to be written where.
-enum Place {
-    /// It is there.
-    Nowhere,
-    /// Behind the bracket that opens a container: its range, its depth, whether it has parts, and the text.
-    In { range: Range, depth: usize, is_empty: bool, name: Option<String>, value: Value },
+fn insert(text: &str, path: &[&str], value: &Value, is_element: bool) -> Result<String, Broken> {
+    let expected = |node: &Node<'_>, depth: usize, kind: &str| {
+        at(text, node.range().start, &format!("{:?} is expected to be {kind}", path[..depth].join(".")))
+    };
+    let changed = root(text, |root| -> Result<Option<String>, Broken> {
+        let mut node = root;
+        for (depth, name) in path.iter().enumerate() {
+            let object = node.as_object().ok_or_else(|| expected(node, depth, "an object"))?;
+            let Some(member) = last_named(object, name) else {
+                let inner = if is_element { json!([value]) } else { value.clone() };
+                let nested = path[depth + 1..].iter().rev().fold(inner, |inner, name| json!({ (*name): inner }));
+                let part = format!("{}: {}", json!(name), pretty(&nested, &indent_unit(text)));
+                return Ok(Some(with_part(text, object.range, depth, object.properties.is_empty(), &part)));
+            };
+            node = &member.value;
+        }
+        if !is_element {
+            return Ok(None);
+        }
+        let list = node.as_array().ok_or_else(|| expected(node, path.len(), "a list"))?;
+        let is_there = list.elements.iter().any(|one| plain(one) == *value);
+        let part = pretty(value, &indent_unit(text));
+        Ok((!is_there).then(|| with_part(text, list.range, path.len(), list.elements.is_empty(), &part)))
+    })??;
+    Ok(changed.unwrap_or_else(|| text.to_owned()))
 }
 
-fn insert(text: &str, path: &[&str], value: &Value, is_element: bool) -> Result<String, Broken> {
-    let place = root(text, |root| place(text, root, path, value, is_element))??;
-    let Place::In { range, depth, is_empty, name, value } = place else { return Ok(text.to_owned()) };
+/// The text with one more part behind the bracket that opens a container at a depth.
+fn with_part(text: &str, container: Range, depth: usize, is_empty: bool, part: &str) -> String {
     let (end, unit) = (line_end(text), indent_unit(text));
-    let mut lines = pretty(&value, &unit);
-    if let Some(name) = name {
-        lines = format!("{}: {lines}", Value::from(name));
-    }
-    let inner = lines.replace('\n', &format!("{end}{}", unit.repeat(depth + 1)));
-    let mut part = format!("{end}{}{inner}", unit.repeat(depth + 1));
+    let inner_end = format!("{end}{}", unit.repeat(depth + 1));
+    let mut part = format!("{inner_end}{}", part.replace('\n', &inner_end));
     part.push_str(&if is_empty { format!("{end}{}", unit.repeat(depth)) } else { ",".to_owned() });
-    if range.end == 0 {
+    if container.end == 0 {
         // There is no object yet, but comments there may be.
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
-        return Ok(format!("{text}{gap}{{{part}}}{end}"));
+        return format!("{text}{gap}{{{part}}}{end}");
     }
-    let (before, after) = text.split_at(range.start + 1);
-    Ok(format!("{before}{part}{after}"))
+    let (before, after) = text.split_at(container.start + 1);
+    format!("{before}{part}{after}")
 }
 
-fn place(text: &str, root: &Node<'_>, path: &[&str], value: &Value, is_element: bool) -> Result<Place, Broken> {
-    let mut node = root;
-    for (depth, name) in path.iter().enumerate() {
-        let Some(object) = node.as_object() else {
-            return Err(at(
-                text,
-                node.range().start,
-                &format!("{:?} is expected to be an object", path[..depth].join(".")),
-            ));
+/// The text without the last part that is meant of the container at a path. A part is a member with its name, or an element.
+fn cut(
+    text: &str,
+    path: &[&str],
+    is_meant: &dyn Fn(Option<&str>, &Node<'_>) -> bool,
+) -> Result<Option<String>, Broken> {
+    root(text, |root| {
+        let (range, parts): (_, Vec<(Option<&str>, Range, &Node<'_>)>) = match walk(root, path)? {
+            Node::Object(object) => {
+                let members = object.properties.iter();
+                (object.range, members.map(|one| (Some(one.name.as_str()), one.range, &one.value)).collect())
+            }
+            Node::Array(list) => (list.range, list.elements.iter().map(|one| (None, one.range(), one)).collect()),
+            _ => return None,
         };
-        let Some(member) = last_named(object, name) else {
-            let inner = if is_element { Value::Array(vec![value.clone()]) } else { value.clone() };
-            let nested = path[depth + 1..]
-                .iter()
-                .rev()
-                .fold(inner, |inner, name| Value::Object(Map::from_iter([((*name).to_owned(), inner)])));
-            return Ok(Place::In {
-                range: object.range(),
-                depth,
-                is_empty: object.properties.is_empty(),
-                name: Some((*name).to_owned()),
-                value: nested,
-            });
-        };
-        node = &member.value;
-    }
-    if !is_element {
-        return Ok(Place::Nowhere);
-    }
-    let Some(list) = node.as_array() else {
-        return Err(at(text, node.range().start, &format!("{:?} is expected to be a list", path.join("."))));
-    };
-    if list.elements.iter().any(|one| plain(one) == *value) {
-        return Ok(Place::Nowhere);
-    }
-    let is_empty = list.elements.is_empty();
-    Ok(Place::In { range: list.range(), depth: path.len(), is_empty, name: None, value: value.clone() })
+        let index = parts.iter().rposition(|(name, _, node)| is_meant(*name, node))?;
+        let ranges: Vec<Range> = parts.iter().map(|(_, range, _)| *range).collect();
+        Some(without(text, range, &ranges, index))
+    })
 }
 
 /// The text without one part of a container, and without the comma that belongs to it. Comments stay.
-fn without(text: &str, container: Range, parts: &[Range], part: Range) -> String {
-    let index = parts.iter().position(|one| *one == part).unwrap_or(0);
+fn without(text: &str, container: Range, parts: &[Range], index: usize) -> String {
+    let part = parts[index];
     let behind = if index > 0 { parts[index - 1].end } else { container.start + 1 };
     // Blanks before the part go with it, but for the end of a line that ends a comment.
     let has_comment = text[behind..part.start].contains("//");
@@ -238,18 +212,10 @@ fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
     None
 }
 
-/// Takes out what is empty by now, from the end of a path on.
-fn prune(text: String, path: &[&str]) -> Result<String, Broken> {
-    let mut text = text;
-    for depth in (1..=path.len()).rev() {
-        let (above, name) = (&path[..depth - 1], path[depth - 1]);
-        let cut = root(&text, |root| {
-            let object = walk(root, above)?.as_object()?;
-            let member = last_named(object, name).filter(|member| is_bare(&text, &member.value))?;
-            let parts: Vec<Range> = object.properties.iter().map(|one| one.range()).collect();
-            Some(without(&text, object.range(), &parts, member.range()))
-        })?;
-        match cut {
+/// Takes out the objects and lists on a path that are empty by now, the innermost first.
+fn prune(mut text: String, path: &[&str]) -> Result<String, Broken> {
+    for (depth, last) in path.iter().enumerate().rev() {
+        match cut(&text, &path[..depth], &|name, node| name == Some(last) && is_bare(&text, node))? {
             Some(rest) => text = rest,
             None => break,
         }

@@ -3,7 +3,7 @@
 use super::texts;
 use crate::app::shell_word;
 use crate::model::AgentKind;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Where an agent keeps its files.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,19 +69,81 @@ pub const SERVER_ARGUMENTS: [&str; 1] = ["mcp"];
 /// What follows the program in every command of a hook of luzia.
 const HOOK: &str = " agent hook ";
 
+/// The events of hooks: at the begin of a session, before the call of a tool, and at the end of the session.
+const EVENTS: [&str; 3] = ["SessionStart", "PreToolUse", "SessionEnd"];
 /// How long a hook may take, in seconds.
 const SECONDS: u32 = 10;
-/// The command of the hook at the end of a session.
+/// How long the hook at the end of a session may take, in seconds.
 const END_SECONDS: u32 = 2;
 
 /// The files of an agent.
 pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
+    let below = match agent {
+        AgentKind::ClaudeCode => ".claude",
+        AgentKind::Codex => ".codex",
+        AgentKind::Gemini => ".gemini",
+        AgentKind::Cursor => ".cursor",
+        AgentKind::Copilot if folders.is_project => ".github",
+        AgentKind::Copilot => ".copilot",
+    };
+    let own = |name: &str| folders.in_own(below, name);
+    let either =
+        |project: &str, account: &str| if folders.is_project { folders.in_root(project) } else { own(account) };
+    let hooks = || hooks(agent, &folders.program).map(|(event, value)| Piece::Hook(event, value)).into_iter();
+    let grant = |path, prefix| folders.grant(path, prefix).into_iter();
+    let servers = |path| json_file(path, [Piece::Server("mcpServers", server(agent, &folders.program))]);
+    let own_skill = || skill(own("skills/luzia/SKILL.md"));
     match agent {
-        AgentKind::ClaudeCode => claude_targets(folders),
-        AgentKind::Codex => codex_targets(folders),
-        AgentKind::Gemini => gemini_targets(folders),
-        AgentKind::Cursor => cursor_targets(folders),
-        AgentKind::Copilot => copilot_targets(folders),
+        AgentKind::ClaudeCode => vec![
+            // `//` begins an absolute path in every version.
+            json_file(own("settings.json"), hooks().chain(grant(&["sandbox", "filesystem", "allowWrite"], "/"))),
+            servers(match folders.own {
+                Some(_) if !folders.is_project => own(".claude.json"),
+                _ => folders.in_root(if folders.is_project { ".mcp.json" } else { ".claude.json" }),
+            }),
+            own_skill(),
+            block(either("CLAUDE.md", "CLAUDE.md")),
+        ],
+        AgentKind::Codex => vec![
+            json_file(own("hooks.json"), hooks()),
+            Target {
+                path: own("config.toml"),
+                content: Content::Toml { program: folders.program.clone(), root: folders.locks.clone() },
+            },
+            skill(folders.in_root(".agents/skills/luzia/SKILL.md")),
+            block(either("AGENTS.md", "AGENTS.md")),
+        ],
+        AgentKind::Gemini => {
+            let server = Piece::Server("mcpServers", server(agent, &folders.program));
+            let settings = hooks().chain(grant(&["tools", "sandboxAllowedPaths"], "")).chain([server]);
+            vec![json_file(own("settings.json"), settings), own_skill(), block(either("GEMINI.md", "GEMINI.md"))]
+        }
+        AgentKind::Cursor => {
+            let version = Piece::Default("version", json!(1));
+            let mut found = vec![
+                json_file(own("hooks.json"), [version].into_iter().chain(hooks())),
+                servers(own("mcp.json")),
+                own_skill(),
+            ];
+            let sandbox = |piece| json_file(own("sandbox.json"), [piece]);
+            found.extend(grant(&["additionalReadwritePaths"], "").map(sandbox));
+            // The rules of an account do not stand in a file.
+            found.extend(folders.is_project.then(|| block(folders.in_root("AGENTS.md"))));
+            found
+        }
+        AgentKind::Copilot => {
+            let lists: Map<String, Value> = hook_lists(agent, &folders.program);
+            let hooks = format!("{:#}\n", json!({ "version": 1, "hooks": lists }));
+            let mut found = vec![
+                Target { path: own("hooks/luzia.json"), content: Content::Hooks(hooks) },
+                servers(either(".github/mcp.json", "mcp-config.json")),
+                own_skill(),
+                block(either("AGENTS.md", "copilot-instructions.md")),
+            ];
+            let settings = |piece| json_file(own("settings.json"), [piece]);
+            found.extend(grant(&["sandbox", "userPolicy", "filesystem", "readwritePaths"], "").map(settings));
+            found
+        }
     }
 }
 
@@ -104,8 +166,8 @@ impl Folders {
     }
 }
 
-fn json_file(path: String, pieces: Vec<Piece>) -> Target {
-    Target { path, content: Content::Json(pieces) }
+fn json_file(path: String, pieces: impl IntoIterator<Item = Piece>) -> Target {
+    Target { path, content: Content::Json(pieces.into_iter().collect()) }
 }
 
 fn skill(path: String) -> Target {
@@ -114,90 +176,6 @@ fn skill(path: String) -> Target {
 
 fn block(path: String) -> Target {
     Target { path, content: Content::Block }
-}
-
-fn claude_targets(folders: &Folders) -> Vec<Target> {
-    let mut settings = claude_hooks(&folders.program);
-    // `//` begins an absolute path in every version.
-    settings.extend(folders.grant(&["sandbox", "filesystem", "allowWrite"], "/"));
-    let (servers, instructions) = match (folders.is_project, &folders.own) {
-        (true, _) => (folders.in_root(".mcp.json"), folders.in_root("CLAUDE.md")),
-        (false, Some(_)) => (folders.in_own("", ".claude.json"), folders.in_own("", "CLAUDE.md")),
-        (false, None) => (folders.in_root(".claude.json"), folders.in_root(".claude/CLAUDE.md")),
-    };
-    let server = Piece::Server("mcpServers", server(&folders.program, &[("type", json!("stdio"))]));
-    vec![
-        json_file(folders.in_own(".claude", "settings.json"), settings),
-        json_file(servers, vec![server]),
-        skill(folders.in_own(".claude", "skills/luzia/SKILL.md")),
-        block(instructions),
-    ]
-}
-
-fn codex_targets(folders: &Folders) -> Vec<Target> {
-    let instructions =
-        if folders.is_project { folders.in_root("AGENTS.md") } else { folders.in_own(".codex", "AGENTS.md") };
-    let config = Content::Toml { program: folders.program.clone(), root: folders.locks.clone() };
-    vec![
-        json_file(folders.in_own(".codex", "hooks.json"), codex_hooks(&folders.program)),
-        Target { path: folders.in_own(".codex", "config.toml"), content: config },
-        skill(folders.in_root(".agents/skills/luzia/SKILL.md")),
-        block(instructions),
-    ]
-}
-
-fn gemini_targets(folders: &Folders) -> Vec<Target> {
-    let instructions =
-        if folders.is_project { folders.in_root("GEMINI.md") } else { folders.in_own(".gemini", "GEMINI.md") };
-    let mut settings = gemini_hooks(&folders.program);
-    settings.extend(folders.grant(&["tools", "sandboxAllowedPaths"], ""));
-    settings.push(Piece::Server("mcpServers", server(&folders.program, &[])));
-    vec![
-        json_file(folders.in_own(".gemini", "settings.json"), settings),
-        skill(folders.in_own(".gemini", "skills/luzia/SKILL.md")),
-        block(instructions),
-    ]
-}
-
-fn cursor_targets(folders: &Folders) -> Vec<Target> {
-    let mut found = vec![
-        json_file(folders.in_own(".cursor", "hooks.json"), cursor_hooks(&folders.program)),
-        json_file(
-            folders.in_own(".cursor", "mcp.json"),
-            vec![Piece::Server("mcpServers", server(&folders.program, &[]))],
-        ),
-        skill(folders.in_own(".cursor", "skills/luzia/SKILL.md")),
-    ];
-    if let Some(piece) = folders.grant(&["additionalReadwritePaths"], "") {
-        found.push(json_file(folders.in_own(".cursor", "sandbox.json"), vec![piece]));
-    }
-    // The rules of an account do not stand in a file.
-    found.extend(folders.is_project.then(|| block(folders.in_root("AGENTS.md"))));
-    found
-}
-
-fn copilot_targets(folders: &Folders) -> Vec<Target> {
-    let (folder, servers, instructions) = if folders.is_project {
-        (".github", folders.in_root(".github/mcp.json"), folders.in_root("AGENTS.md"))
-    } else {
-        let own = |name: &str| folders.in_own(".copilot", name);
-        (".copilot", own("mcp-config.json"), own("copilot-instructions.md"))
-    };
-    let server =
-        Piece::Server("mcpServers", server(&folders.program, &[("type", json!("local")), ("tools", json!(["*"]))]));
-    let mut found = vec![
-        Target {
-            path: folders.in_own(folder, "hooks/luzia.json"),
-            content: Content::Hooks(copilot_hooks(&folders.program)),
-        },
-        json_file(servers, vec![server]),
-        skill(folders.in_own(folder, "skills/luzia/SKILL.md")),
-        block(instructions),
-    ];
-    if let Some(piece) = folders.grant(&["sandbox", "userPolicy", "filesystem", "readwritePaths"], "") {
-        found.push(json_file(folders.in_own(folder, "settings.json"), vec![piece]));
-    }
-    found
 }
 
 /// Whether an element of a list of hooks is luzia's: it has commands, and all of them are.
@@ -219,9 +197,16 @@ pub fn is_luzia(program: &str) -> bool {
 
 /// All commands in a value.
 pub fn commands_of(value: &Value) -> Vec<String> {
-    let mut commands = Vec::new();
-    collect_commands(value, &mut commands);
-    commands.into_iter().map(str::to_owned).collect()
+    const MEMBERS: [&str; 5] = ["command", "bash", "powershell", "exec", "url"];
+    let of_member = |(name, value): (&String, &Value)| match value {
+        Value::String(text) if MEMBERS.contains(&name.as_str()) => vec![text.clone()],
+        value => commands_of(value),
+    };
+    match value {
+        Value::Object(members) => members.iter().flat_map(of_member).collect(),
+        Value::Array(items) => items.iter().flat_map(commands_of).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether a server is `written` as setup writes it, now or by the name of the program, or with another path of the program.
@@ -236,69 +221,67 @@ pub fn is_our_server(found: &Value, written: &Value) -> bool {
     is_named || has_path && with_ours == *written
 }
 
-fn collect_commands<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
-    match value {
-        Value::Object(members) => {
-            for (name, value) in members {
-                match value {
-                    Value::String(text)
-                        if ["command", "bash", "powershell", "exec", "url"].contains(&name.as_str()) =>
-                    {
-                        found.push(text);
-                    }
-                    _ => collect_commands(value, found),
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect_commands(item, found)),
-        _ => {}
-    }
-}
-
-/// The command of a hook. Some agents refuse a call whose hook fails, so a host without luzia must not fail.
-fn command(program: &str, agent: AgentKind) -> String {
-    format!("{}{HOOK}{agent} 2>/dev/null || true", shell_word(program))
-}
-
-fn server(program: &str, more: &[(&str, Value)]) -> Value {
+fn server(agent: AgentKind, program: &str) -> Value {
     let mut server = json!({ "command": program, "args": SERVER_ARGUMENTS });
-    for (name, value) in more {
-        server[*name] = value.clone();
+    match agent {
+        AgentKind::ClaudeCode => server["type"] = json!("stdio"),
+        AgentKind::Copilot => (server["type"], server["tools"]) = (json!("local"), json!(["*"])),
+        AgentKind::Codex | AgentKind::Gemini | AgentKind::Cursor => {}
     }
     server
 }
 
-/// A group of hooks in the form of Claude Code, which others have taken over.
-fn group(matcher: Option<&str>, hook: Value) -> Value {
-    match matcher {
-        Some(matcher) => json!({ "matcher": matcher, "hooks": [hook] }),
-        None => json!({ "hooks": [hook] }),
-    }
+/// The hooks of an agent: the events, each with its element of a list of hooks. Copilot's spelling of the events makes the
+/// documents name them.
+fn hooks(agent: AgentKind, program: &str) -> [(&'static str, Value); 3] {
+    let ([start, tool, end], matcher) = match agent {
+        AgentKind::ClaudeCode => (EVENTS, "Edit|Write|MultiEdit|NotebookEdit|Bash"),
+        AgentKind::Codex => (EVENTS, "Bash|apply_patch|Edit|Write"),
+        AgentKind::Gemini => (["SessionStart", "BeforeTool", "SessionEnd"], "write_file|replace|run_shell_command"),
+        AgentKind::Cursor => {
+            (["sessionStart", "preToolUse", "sessionEnd"], "Write|StrReplace|Edit|MultiEdit|Delete|EditNotebook|Shell")
+        }
+        AgentKind::Copilot => (EVENTS, "Edit|Write|Bash"),
+    };
+    // Some agents refuse a call whose hook fails, so a host without luzia must not fail.
+    let command = format!("{}{HOOK}{agent} 2>/dev/null || true", shell_word(program));
+    let hook = |seconds: u32| match agent {
+        AgentKind::ClaudeCode | AgentKind::Codex => {
+            json!({ "type": "command", "command": command, "timeout": seconds })
+        }
+        AgentKind::Gemini => {
+            json!({ "name": "luzia", "type": "command", "command": command, "timeout": seconds * 1000 })
+        }
+        AgentKind::Cursor => json!({ "command": command, "timeout": seconds }),
+        AgentKind::Copilot => json!({ "type": "command", "bash": command, "timeoutSec": seconds }),
+    };
+    let is_grouped = !matches!(agent, AgentKind::Cursor | AgentKind::Copilot);
+    let element = |matcher: Option<&str>, seconds: u32| {
+        let mut element = if is_grouped { json!({}) } else { hook(seconds) };
+        if let Some(matcher) = matcher {
+            element["matcher"] = json!(matcher);
+        }
+        if is_grouped {
+            element["hooks"] = json!([hook(seconds)]);
+        }
+        element
+    };
+    [(start, element(None, SECONDS)), (tool, element(Some(matcher), SECONDS)), (end, element(None, END_SECONDS))]
 }
 
-fn claude_hooks(program: &str) -> Vec<Piece> {
-    let hook = |seconds: u32| json!({ "type": "command", "command": command(program, AgentKind::ClaudeCode), "timeout": seconds });
-    vec![
-        Piece::Hook("SessionStart", group(None, hook(SECONDS))),
-        Piece::Hook("PreToolUse", group(Some("Edit|Write|MultiEdit|NotebookEdit|Bash"), hook(SECONDS))),
-        Piece::Hook("SessionEnd", group(None, hook(END_SECONDS))),
-    ]
+/// The hooks of an agent as a file of their own has them.
+fn hook_lists(agent: AgentKind, program: &str) -> Map<String, Value> {
+    hooks(agent, program).into_iter().map(|(event, hook)| (event.to_owned(), json!([hook]))).collect()
 }
 
 /// The hooks of Claude Code as a file of their own, for its plugin.
 pub fn claude_plugin_hooks() -> Value {
-    let mut hooks = json!({});
-    for piece in claude_hooks(SERVER) {
-        if let Piece::Hook(event, value) = piece {
-            hooks[event] = json!([value]);
-        }
-    }
-    json!({ "hooks": hooks })
+    json!({ "hooks": hook_lists(AgentKind::ClaudeCode, SERVER) })
 }
 
 /// The servers of Claude Code as a file of their own, for its plugin.
 pub fn claude_plugin_servers() -> Value {
-    json!({ "mcpServers": { SERVER: server(SERVER, &[("type", json!("stdio"))]) } })
+    json!({ "mcpServers": { SERVER: server(AgentKind::ClaudeCode, SERVER) } })
 }
 
 /// The manifest of the plugin of Claude Code.
@@ -323,47 +306,4 @@ pub fn claude_plugin_monitors() -> Value {
         "description": "Whether a session holds the lane of this work tree",
         "when": "on-skill-invoke:luzia",
     }])
-}
-
-fn codex_hooks(program: &str) -> Vec<Piece> {
-    let hook =
-        |seconds: u32| json!({ "type": "command", "command": command(program, AgentKind::Codex), "timeout": seconds });
-    vec![
-        Piece::Hook("SessionStart", group(None, hook(SECONDS))),
-        Piece::Hook("PreToolUse", group(Some("Bash|apply_patch|Edit|Write"), hook(SECONDS))),
-        Piece::Hook("SessionEnd", group(None, hook(END_SECONDS))),
-    ]
-}
-
-fn gemini_hooks(program: &str) -> Vec<Piece> {
-    let hook = |seconds: u32| {
-        let command = command(program, AgentKind::Gemini);
-        json!({ "name": "luzia", "type": "command", "command": command, "timeout": seconds * 1000 })
-    };
-    vec![
-        Piece::Hook("SessionStart", group(None, hook(SECONDS))),
-        Piece::Hook("BeforeTool", group(Some("write_file|replace|run_shell_command"), hook(SECONDS))),
-        Piece::Hook("SessionEnd", group(None, hook(END_SECONDS))),
-    ]
-}
-
-fn cursor_hooks(program: &str) -> Vec<Piece> {
-    let hook = |seconds: u32| json!({ "command": command(program, AgentKind::Cursor), "timeout": seconds });
-    let mut tool = hook(SECONDS);
-    tool["matcher"] = json!("Write|StrReplace|Edit|MultiEdit|Delete|EditNotebook|Shell");
-    vec![
-        Piece::Default("version", json!(1)),
-        Piece::Hook("sessionStart", hook(SECONDS)),
-        Piece::Hook("preToolUse", tool),
-        Piece::Hook("sessionEnd", hook(END_SECONDS)),
-    ]
-}
-
-/// The spelling of the events decides that documents name them.
-fn copilot_hooks(program: &str) -> String {
-    let hook = |seconds: u32| json!({ "type": "command", "bash": command(program, AgentKind::Copilot), "timeoutSec": seconds });
-    let mut tool = hook(SECONDS);
-    tool["matcher"] = json!("Edit|Write|Bash");
-    let hooks = json!({ "SessionStart": [hook(SECONDS)], "PreToolUse": [tool], "SessionEnd": [hook(END_SECONDS)] });
-    format!("{:#}\n", json!({ "version": 1, "hooks": hooks }))
 }

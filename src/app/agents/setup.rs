@@ -212,11 +212,7 @@ impl Piece {
                 let path = ["hooks", event];
                 // One of an older version makes room.
                 let is_old = |found: &serde_json::Value| is_our_hook(found) && found != value;
-                if json_text::elements(text, &path)?.iter().any(is_old) {
-                    let bare = json_text::remove_elements(text, &path, &is_old)?;
-                    return json_text::add_element(&bare, &path, value);
-                }
-                json_text::add_element(text, &path, value)
+                json_text::add_element(&json_text::remove_elements(text, &path, &is_old)?, &path, value)
             }
         }
     }

@@ -108,11 +108,6 @@ pub fn remove_root(text: &str, path: &str) -> Result<String, Broken> {
     Ok(document.to_string())
 }
 
-/// Checks that a text is TOML.
-pub fn check(text: &str) -> Result<(), Broken> {
-    parse(text).map(drop)
-}
-
 fn parse(text: &str) -> Result<DocumentMut, Broken> {
     text.parse::<DocumentMut>().map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);

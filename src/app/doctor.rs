@@ -53,79 +53,97 @@ pub struct Finding {
     pub hint: Option<String>,
 }
 
+/// The findings of a check; without any all is well.
+type Found = Result<Vec<Finding>, AppError>;
+
 impl Finding {
-    fn ok(check: &'static str, message: impl Into<String>) -> Self {
-        Self { check, level: Level::Ok, message: message.into(), hint: None }
+    /// A finding of the check that [`tell`] names.
+    fn new(level: Level, message: impl Into<String>, hint: Option<String>) -> Self {
+        Self { check: "", level, message: message.into(), hint }
     }
 
-    fn warn(check: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check, level: Level::Warn, message: message.into(), hint: Some(hint.into()) }
+    fn ok(message: impl Into<String>) -> Self {
+        Self::new(Level::Ok, message, None)
     }
 
-    fn problem(check: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check, level: Level::Problem, message: message.into(), hint: Some(hint.into()) }
+    fn warn(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(Level::Warn, message, Some(hint.into()))
     }
 
-    fn error(check: &'static str, error: &AppError) -> Self {
+    fn problem(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(Level::Problem, message, Some(hint.into()))
+    }
+
+    fn error(error: &AppError) -> Self {
         let next = error.0.next.first().filter(|next| !next.starts_with("luzia doctor"));
         let hint = error.0.hint.clone().or_else(|| next.cloned());
-        Self { check, level: Level::Problem, message: error.0.message.clone(), hint }
+        Self::new(Level::Problem, error.0.message.clone(), hint)
     }
 }
 
 /// The configuration as it was found.
-#[derive(Clone, Copy, Debug)]
-pub struct ConfigSeen<'a> {
+pub struct ConfigSeen {
     /// Its file; `None` for the built-in defaults.
-    pub path: Option<&'a str>,
+    pub path: Option<String>,
     /// Which rule applied.
-    pub rule: &'a str,
+    pub rule: &'static str,
     /// Keys that have no effect.
-    pub warnings: &'a [String],
+    pub warnings: Vec<String>,
 }
 
-/// What `doctor` looks at; whatever could not be had comes as the reason why.
-pub struct Around<'a> {
+/// The things that `doctor` looks at, each of them or the error that kept it from being found.
+pub struct Around {
     /// The state directory and the rule that chose it.
-    pub state_dir: Option<(&'a str, &'a str)>,
+    pub state_dir: Option<(String, &'static str)>,
     /// The use cases in it, whether it is safe or not.
-    pub app: Result<&'a App, &'a AppError>,
+    pub app: Result<App, AppError>,
     /// Other state directories that exist, with their rules.
-    pub others: &'a [(String, &'static str)],
+    pub others: Vec<(String, &'static str)>,
     /// The configuration.
-    pub config: Result<ConfigSeen<'a>, &'a AppError>,
+    pub config: Result<ConfigSeen, AppError>,
     /// Whether a file system that is not local was declared good by its owner.
     pub forces_file_system: bool,
     /// The programs that hooks and servers of agents name.
-    pub agents: &'a [Named],
+    pub agents: Vec<Named>,
 }
 
-/// Looks at everything. Never fails: what cannot be looked at is a finding.
+/// Looks at everything. Never fails: an error is a finding.
 pub fn look(around: &Around) -> Vec<Finding> {
     let mut findings = Vec::new();
-    checks_host::state_dir(around, &mut findings);
-    checks_host::second(around, &mut findings);
-    checks_host::config(around, &mut findings);
-    checks_host::agents(around, &mut findings);
-    let Ok(app) = around.app else { return findings };
-    if let Some(warning) = no_exclusion(app) {
-        findings.push(Finding::warn("config", warning, "set it to true, or remove it, for tasks that must take turns"));
+    match &around.app {
+        Ok(app) => tell("state-dir", checks_host::state_dir(app, around), &mut findings),
+        Err(error) => tell("state-dir", Ok(vec![Finding::error(error)]), &mut findings),
     }
-    checks_host::rules(app, &mut findings);
+    add("second-state-dir", "no other one was found", Ok(checks_host::second(around)), &mut findings);
+    checks_host::config(around, &mut findings);
+    if !around.agents.is_empty() {
+        let well = "hooks and servers of agents name a program that is there";
+        add("agents", well, Ok(checks_host::agents(around)), &mut findings);
+    }
+    let Ok(app) = &around.app else { return findings };
+    if let Some(warning) = no_exclusion(app) {
+        let hint = "set it to true, or remove it, for tasks that must take turns";
+        tell("config", Ok(vec![Finding::warn(warning, hint)]), &mut findings);
+    }
+    add("lanes", "the rules of lanes go together", checks_host::rules(app), &mut findings);
     if !app.store.is_there() {
         return findings;
     }
-    checks_host::file_system(app, around.forces_file_system, &mut findings);
-    if !checks_host::format(app, &mut findings) {
+    tell("file-system", checks_host::file_system(app, around.forces_file_system), &mut findings);
+    tell("format", checks_host::format(app), &mut findings);
+    if !app.store.has_layout().unwrap_or(false) {
         return findings;
     }
-    checks_host::folders(app, &mut findings);
-    checks_host::proc(app, &mut findings);
-    checks_host::groups(app, &mut findings);
-    checks_host::modes(app, &mut findings);
+    add("folders", "all are there", checks_host::folders(app), &mut findings);
+    tell("proc", Ok(vec![checks_host::proc(app)]), &mut findings);
+    tell("cgroups", checks_host::groups(app), &mut findings);
+    add("modes", "", checks_host::modes(app), &mut findings);
     checks_queue::all(app, &mut findings);
-    checks_schedules::all(app, &mut findings);
-    checks_waiting::all(app, &mut findings);
+    add("zones", "the zones in use mean the same here and to luzia", checks_schedules::zones(app), &mut findings);
+    let well = "every schedule reads and will make its tasks";
+    add("schedules", well, checks_schedules::schedules(app), &mut findings);
+    let well = "something will look at every task that waits without a process";
+    add("waiting", well, checks_waiting::waiting(app), &mut findings);
     findings
 }
 
@@ -134,22 +152,23 @@ pub fn is_well(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.level < Level::Problem)
 }
 
-/// Adds what a check found: its findings, the error that kept it from looking, or that all is well.
-fn add(check: &'static str, well: &str, found: Result<Vec<Finding>, AppError>, findings: &mut Vec<Finding>) {
-    match found {
-        Ok(found) if found.is_empty() => findings.push(Finding::ok(check, well)),
-        Ok(mut found) => {
-            found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
-            let more = found.len().saturating_sub(MOST_TOLD);
-            let worst = found.first().map_or(Level::Ok, |finding| finding.level);
-            found.truncate(MOST_TOLD);
-            findings.append(&mut found);
-            if more > 0 {
-                let message = format!("and {more} more like these");
-                findings.push(Finding { check, level: worst, message, hint: None });
-            }
-        }
-        Err(error) => findings.push(Finding::error(check, &error)),
+/// Adds the findings of a check, the worst ones first, or that all is well.
+fn add(check: &'static str, well: &str, found: Found, findings: &mut Vec<Finding>) {
+    let worst_first = |mut found: Vec<Finding>| {
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        let more = found.len().saturating_sub(MOST_TOLD);
+        let worst = found.first().map_or(Level::Ok, |finding| finding.level);
+        found.truncate(MOST_TOLD);
+        found.extend((more > 0).then(|| Finding::new(worst, format!("and {more} more like these"), None)));
+        if found.is_empty() { vec![Finding::ok(well)] } else { found }
+    };
+    tell(check, found.map(worst_first), findings);
+}
+
+/// Adds the findings of a check as they are, or the error that kept it from looking.
+fn tell(check: &'static str, found: Found, findings: &mut Vec<Finding>) {
+    for finding in found.unwrap_or_else(|error| vec![Finding::error(&error)]) {
+        findings.push(if finding.check.is_empty() { Finding { check, ..finding } } else { finding });
     }
 }
 
@@ -159,15 +178,15 @@ mod tests {
 
     #[test]
     fn warnings_are_no_problem() {
-        let warn = Finding::warn("clock", "it moved", "look at it");
-        assert!(is_well(&[Finding::ok("format", "1"), warn.clone()]));
-        assert!(!is_well(&[warn, Finding::problem("locks", "stale", "clean up")]));
+        let warn = Finding::warn("it moved", "look at it");
+        assert!(is_well(&[Finding::ok("1"), warn.clone()]));
+        assert!(!is_well(&[warn, Finding::problem("stale", "clean up")]));
     }
 
     #[test]
     fn the_worst_findings_of_a_check_are_told_and_the_rest_counted() {
-        let mut found: Vec<Finding> = (0..30).map(|at| Finding::warn("locks", at.to_string(), "x")).collect();
-        found.push(Finding::problem("locks", "the worst", "x"));
+        let mut found: Vec<Finding> = (0..30).map(|at| Finding::warn(at.to_string(), "x")).collect();
+        found.push(Finding::problem("the worst", "x"));
         let mut findings = Vec::new();
         add("locks", "none", Ok(found), &mut findings);
         assert_eq!(findings.len(), MOST_TOLD + 1);

@@ -3,7 +3,7 @@
 use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
 use super::commands::locks::lanes::LanesVerb;
 use super::commands::operate::demo::DemoArgs;
-use super::commands::operate::doctor::{DoctorArgs, Surroundings};
+use super::commands::operate::doctor::DoctorArgs;
 use super::commands::queue::room::{Around, Terminal};
 use super::commands::{cron, locks, look, operate, queue, steps};
 use super::configuration::{Loaded, config_of, followed};
@@ -21,7 +21,7 @@ use crate::app::locks::keeper::keep_session;
 use crate::app::look::logs::Stream;
 use crate::app::pass::supervise::supervise;
 use crate::app::pass::timers::fire_timers;
-use crate::app::{App, AppError, Code, Kind, Settings, shell_word};
+use crate::app::{App, AppError, Code, Kind, Settings, doctor, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, StartError};
@@ -192,7 +192,7 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
         Command::ExecPty(args) => Ok(exec_pty(args, console)),
         Command::Config(args) => operate::config::run(args.verb, &|| config_of(&cli.globals), console),
         Command::Doctor(args) => {
-            let around = surroundings(&cli.globals);
+            let around = around(&cli.globals);
             operate::doctor::run(args, &around, &mut |question| confirm(&cli.globals, question), console)
         }
         Command::Name(args) => operate::name::run(args, &super::context::surroundings(), console),
@@ -426,8 +426,8 @@ fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
     answer
 }
 
-/// What `doctor` looks at, which includes what keeps the other verbs from working.
-fn surroundings(globals: &Globals) -> Surroundings {
+/// The things that `doctor` looks at, the faults that stop other verbs among them.
+fn around(globals: &Globals) -> doctor::Around {
     let inputs = inputs(globals);
     let found = inputs.as_ref().map_err(again).and_then(|inputs| state_dir::resolve(inputs).map_err(of_state_dir));
     let others = match (&inputs, &found) {
@@ -439,11 +439,12 @@ fn surroundings(globals: &Globals) -> Surroundings {
     let loaded = config_of(globals);
     let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
     let probe = Command::Doctor(Deferred(DoctorArgs { fix: false }));
-    Surroundings {
+    let seen = |Loaded { path, rule, warnings, .. }| doctor::ConfigSeen { path, rule, warnings };
+    doctor::Around {
         app: found.as_ref().map_err(again).and_then(|found| app_of(globals, Settings::fixed(config), found, &probe)),
         state_dir: found.ok().map(|found| (found.path, found.rule.text())),
         others,
-        config: loaded,
+        config: loaded.map(seen),
         forces_file_system: matches!(variable("LUZIA_FORCE_FILE_SYSTEM"), Ok(Some(_))),
         agents: super::agent_setup::named(globals),
     }

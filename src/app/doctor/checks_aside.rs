@@ -1,16 +1,16 @@
 //! Damaged files that were set aside: what each had been, and what is to be done. Work that was done is never queued again.
 
-use crate::app::doctor::Finding;
+use crate::app::doctor::{Finding, Found};
 use crate::app::{App, AppError};
 use crate::model::TaskId;
 
-pub(super) fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
+pub(super) fn set_aside(app: &App) -> Found {
     let tell = |path: &String| {
         let (message, hint) = (format!("\"{path}\" is damaged and was set aside"), aside_hint(app, path)?);
         let hint = format!("{hint}; then move the file away");
         Ok(match is_lost(app, path)? {
-            true => Finding::problem("set-aside", message, hint),
-            false => Finding::warn("set-aside", message, hint),
+            true => Finding::problem(message, hint),
+            false => Finding::warn(message, hint),
         })
     };
     app.store.set_aside_records()?.iter().map(tell).collect()

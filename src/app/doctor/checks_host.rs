@@ -3,9 +3,8 @@
 use crate::app::agents::found::Named;
 use crate::app::capacity::old_make;
 use crate::app::config_reload::follow_control;
-use crate::app::doctor::{Around, Finding, Level, MOST_TOLD, add};
+use crate::app::doctor::{Around, Finding, Found, Level, MOST_TOLD, add, tell};
 use crate::app::{App, AppError, config_reload, shell_word};
-use crate::model::Config;
 use crate::model::config::Contradiction;
 use crate::store::{FORMAT_VERSION, LockIndex, Moded, Purpose};
 
@@ -21,148 +20,118 @@ const NO_INODES: u64 = 50;
 /// Where services of many hosts remove files by their age.
 const SWEPT: [&str; 2] = ["/tmp", "/var/tmp"];
 
-pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
-    const CHECK: &str = "state-dir";
-    let app = match around.app {
-        Ok(app) => app,
-        Err(error) => return findings.push(Finding::error(CHECK, error)),
-    };
-    let (path, rule) = around.state_dir.unwrap_or((app.store_path(), "unknown rule"));
-    let root = match app.store.root_meta() {
-        Ok(root) => root,
-        Err(error) => return findings.push(Finding::error(CHECK, &error.into())),
-    };
-    let Some(root) = root else {
+pub(super) fn state_dir(app: &App, around: &Around) -> Found {
+    let (path, rule) =
+        around.state_dir.as_ref().map_or((app.store_path(), "unknown rule"), |(path, rule)| (path, *rule));
+    let Some(root) = app.store.root_meta()? else {
         let message = format!("\"{path}\" ({rule}) does not exist yet; the first task or lock makes it");
-        return findings.push(Finding::ok(CHECK, message));
+        return Ok(vec![Finding::ok(message)]);
     };
     if root.uid != app.host.owner() {
         let owner = app.host.account_name(root.uid).ok().flatten().unwrap_or_else(|| format!("uid {}", root.uid));
         let message = format!("\"{path}\" ({rule}) belongs to {owner}, not to this account");
-        let hint = format!("the queue belongs to {owner}; run luzia as {owner}");
-        return findings.push(Finding::problem(CHECK, message, hint));
+        return Ok(vec![Finding::problem(message, format!("the queue belongs to {owner}; run luzia as {owner}"))]);
     }
     let own = Moded { path: path.to_owned(), purpose: Purpose::Root, mode: root.mode & 0o7777, uid: root.uid };
-    findings.push(match wrong(&own) {
-        Some(wrong) => wrong.finding(CHECK, &own),
-        None => Finding::ok(CHECK, format!("\"{path}\" ({rule}), mode {:04o}", own.mode)),
-    });
+    let well = || Finding::ok(format!("\"{path}\" ({rule}), mode {:04o}", own.mode));
+    let mut found = vec![wrong(&own).map_or_else(well, |wrong| wrong.finding(&own))];
     if let Some(original) = app.store.copied_from() {
         let message = format!(
             "\"{path}\" is a copy of \"{original}\": what ran there does not run here, what is pending there is pending here \
              as well, and configured conductor directories are left to the original"
         );
         let hint = "remove the copy; or, once the original is gone for good, `luzia doctor --fix` makes it a state directory of its own";
-        findings.push(Finding::warn("copy", message, hint));
+        found.push(Finding { check: "copy", ..Finding::warn(message, hint) });
     }
     if let Some(place) = SWEPT.iter().find(|place| std::path::Path::new(path).starts_with(place)) {
         let message =
             format!("\"{path}\" is below {place}, where cleaners remove old files, also those that hold lanes");
-        findings.push(Finding::warn(
-            CHECK,
-            message,
-            "choose another one, for every caller at once, while nothing of luzia runs",
-        ));
+        let hint = "choose another one, for every caller at once, while nothing of luzia runs";
+        found.push(Finding::warn(message, hint));
     }
+    Ok(found)
 }
 
-pub(super) fn second(around: &Around, findings: &mut Vec<Finding>) {
+pub(super) fn second(around: &Around) -> Vec<Finding> {
     let tell = |(path, rule): &(String, &str)| {
         let message = format!(
             "\"{path}\" ({rule}) exists as well: its users have another queue, without exclusion with this one"
         );
-        Finding::warn("second-state-dir", message, "let every caller use the same one, and remove the other when empty")
+        Finding::warn(message, "let every caller use the same one, and remove the other when empty")
     };
-    add("second-state-dir", "no other one was found", Ok(around.others.iter().map(tell).collect()), findings);
+    around.others.iter().map(tell).collect()
 }
 
-/// Whether the hooks and servers in the files of agents find luzia; nothing is said where there are none.
-pub(super) fn agents(around: &Around, findings: &mut Vec<Finding>) {
-    const CHECK: &str = "agents";
-    if around.agents.is_empty() {
-        return;
-    }
+/// The programs that hooks and servers in the files of agents name and that do not exist.
+pub(super) fn agents(around: &Around) -> Vec<Finding> {
     let tell = |named: &Named| {
         let Named { agent, path, program, .. } = named;
         let message = format!("\"{path}\" names the program \"{program}\", which is not there: its hooks do nothing");
-        Finding::warn(CHECK, message, format!("luzia agent setup {agent}"))
+        Finding::warn(message, format!("luzia agent setup {agent}"))
     };
-    let lost = around.agents.iter().filter(|named| !named.is_there).map(tell).collect();
-    add(CHECK, "hooks and servers of agents name a program that is there", Ok(lost), findings);
+    around.agents.iter().filter(|named| !named.is_there).map(tell).collect()
 }
 
 pub(super) fn config(around: &Around, findings: &mut Vec<Finding>) {
-    const CHECK: &str = "config";
-    let seen = match &around.config {
-        Ok(seen) => seen,
+    match &around.config {
+        Ok(seen) => {
+            let warn = |warning: &String| Finding::warn(warning.clone(), "luzia config check");
+            let well = match &seen.path {
+                Some(path) => format!("\"{path}\" ({})", seen.rule),
+                None => "no file; the built-in defaults apply".to_owned(),
+            };
+            add("config", &well, Ok(seen.warnings.iter().map(warn).collect()), findings);
+        }
         Err(error) => {
             let hint = error.0.hint.as_deref().filter(|hint| *hint != "nothing was done");
-            let hint = hint.unwrap_or("luzia config check");
-            return findings.push(Finding::problem(CHECK, error.0.message.clone(), hint));
+            let found = Finding::problem(error.0.message.clone(), hint.unwrap_or("luzia config check"));
+            tell("config", Ok(vec![found]), findings);
         }
-    };
-    let tell = |warning: &String| Finding::warn(CHECK, warning.clone(), "luzia config check");
-    let well = match seen.path {
-        Some(path) => format!("\"{path}\" ({})", seen.rule),
-        None => "no file; the built-in defaults apply".to_owned(),
-    };
-    add(CHECK, &well, Ok(seen.warnings.iter().map(tell).collect()), findings);
+    }
 }
 
-/// The rules of the configuration together with those of `lanes set`. What each accepts alone may not go together: the file
+/// The rules of the configuration together with those of `lanes set`. Rules that are valid alone may not go together: the file
 /// can change under a rule that was set.
-pub(super) fn rules(app: &App, findings: &mut Vec<Finding>) {
-    const CHECK: &str = "lanes";
+pub(super) fn rules(app: &App) -> Found {
+    follow_control(app)?;
     let tell = |found: Contradiction| {
-        let hint = "luzia lanes tells where each rule comes from; change one of them";
-        match found.clash.is_harmful() {
-            true => Finding::problem(CHECK, found.to_string(), hint),
-            false => Finding::warn(CHECK, found.to_string(), hint),
-        }
+        let level = if found.clash.is_harmful() { Level::Problem } else { Level::Warn };
+        let hint = "luzia lanes tells where each rule comes from; change one of them".to_owned();
+        Finding::new(level, found.to_string(), Some(hint))
     };
-    let old = |config: &Config| -> Option<Finding> {
-        let mut rules = config.lanes.iter();
-        let (lane, _) = rules.find(|(_, rule)| rule.cpu_budget.is_some() && rule.affinity != Some(true))?;
-        let hint = format!("luzia lanes set {} --affinity", shell_word(lane));
-        old_make(app).map(|why| Finding::warn(CHECK, why, hint))
-    };
-    let found = follow_control(app).map(|()| {
-        let config = config_reload::config(app);
-        config.contradictions().into_iter().map(tell).chain(old(&config)).collect()
-    });
-    add(CHECK, "the rules of lanes go together", found, findings);
+    let config = config_reload::config(app);
+    let mut found: Vec<Finding> = config.contradictions().into_iter().map(tell).collect();
+    let mut rules = config.lanes.iter();
+    let budget = rules.find(|(_, rule)| rule.cpu_budget.is_some() && rule.affinity != Some(true));
+    let old = budget.and_then(|(lane, _)| Some((lane, old_make(app)?)));
+    found.extend(old.map(|(lane, why)| Finding::warn(why, format!("luzia lanes set {} --affinity", shell_word(lane)))));
+    Ok(found)
 }
 
-pub(super) fn file_system(app: &App, forced: bool, findings: &mut Vec<Finding>) {
-    let seen = match app.store.file_system() {
-        Ok(seen) => seen,
-        Err(error) => return findings.push(Finding::error("file-system", &error.into())),
-    };
+pub(super) fn file_system(app: &App, forced: bool) -> Found {
+    let seen = app.store.file_system()?;
     let name = &seen.name;
-    findings.push(match (seen.is_local, forced) {
-        (true, _) => Finding::ok("file-system", format!("{name}, local")),
-        (false, true) => {
-            let message = format!("{name}, where kernel locks may not hold; LUZIA_FORCE_FILE_SYSTEM says to go on");
-            Finding::warn("file-system", message, "keep every luzia of this directory on one host")
-        }
-        (false, false) => {
-            let message = format!("{name}, where kernel locks do not hold between all programs");
-            Finding::problem(
-                "file-system",
-                message,
-                "move it to a local disk while nothing of luzia runs, for every caller at once",
-            )
-        }
-    });
-    findings.push(space(seen.free_bytes, seen.free_inodes));
+    let mut found = vec![match (seen.is_local, forced) {
+        (true, _) => Finding::ok(format!("{name}, local")),
+        (false, true) => Finding::warn(
+            format!("{name}, where kernel locks may not hold; LUZIA_FORCE_FILE_SYSTEM says to go on"),
+            "keep every luzia of this directory on one host",
+        ),
+        (false, false) => Finding::problem(
+            format!("{name}, where kernel locks do not hold between all programs"),
+            "move it to a local disk while nothing of luzia runs, for every caller at once",
+        ),
+    }];
+    found.push(Finding { check: "space", ..space(seen.free_bytes, seen.free_inodes) });
     match app.store.folds_case() {
         Ok(false) => {}
         Ok(true) => {
             let message = "names that differ in case only are one name there, so two users may share a lock";
-            findings.push(Finding::problem("file-system", message, "choose a case-sensitive file system"));
+            found.push(Finding::problem(message, "choose a case-sensitive file system"));
         }
-        Err(error) => findings.push(Finding::error("file-system", &error.into())),
+        Err(error) => found.push(Finding::error(&error.into())),
     }
+    Ok(found)
 }
 
 fn space(bytes: u64, inodes: u64) -> Finding {
@@ -170,94 +139,67 @@ fn space(bytes: u64, inodes: u64) -> Finding {
     let message = format!("{} MiB{files} free", bytes / (1024 * 1024));
     let hint = "free some space; a task that cannot be recorded is refused, and what was accepted is intact";
     if bytes < NO_BYTES || inodes < NO_INODES {
-        Finding::problem("space", message, hint)
+        Finding::problem(message, hint)
     } else if bytes < FEW_BYTES || inodes < FEW_INODES {
-        Finding::warn("space", message, hint)
+        Finding::warn(message, hint)
     } else {
-        Finding::ok("space", message)
+        Finding::ok(message)
     }
 }
 
-/// Whether there is a layout that this version may look at further.
-pub(super) fn format(app: &App, findings: &mut Vec<Finding>) -> bool {
-    match app.store.has_layout() {
-        Ok(true) => {
-            findings.push(Finding::ok("format", format!("version {FORMAT_VERSION}")));
-            true
-        }
-        Ok(false) => {
-            let locks =
-                if app.store.has_locks().unwrap_or(false) { app.store.lock_index() } else { Ok(LockIndex::default()) };
-            findings.push(match locks.map_or(0, |locks| locks.count()) {
-                0 => Finding::ok("format", "nothing in it yet; the first task or lock makes the folders"),
-                count => Finding::ok(
-                    "format",
-                    format!("no format yet; {count} locks of another system count as held until stale"),
-                ),
-            });
-            false
-        }
-        Err(error) => {
-            findings.push(Finding::error("format", &error.into()));
-            false
-        }
+pub(super) fn format(app: &App) -> Found {
+    if app.store.has_layout()? {
+        return Ok(vec![Finding::ok(format!("version {FORMAT_VERSION}"))]);
     }
+    let locks = if app.store.has_locks().unwrap_or(false) { app.store.lock_index() } else { Ok(LockIndex::default()) };
+    Ok(vec![Finding::ok(match locks.map_or(0, |locks| locks.count()) {
+        0 => "nothing in it yet; the first task or lock makes the folders".to_owned(),
+        count => format!("no format yet; {count} locks of another system count as held until stale"),
+    })])
 }
 
 /// Whether `/proc` shows the processes around luzia.
-pub(super) fn proc(app: &App, findings: &mut Vec<Finding>) {
-    findings.push(if app.host.is_proc_own() {
-        Finding::ok("proc", "/proc shows the processes of this pid namespace")
-    } else {
-        let message = "this /proc belongs to another pid namespace or is not mounted: luzia cannot find the processes of a \
-                       task here, so it recovers no task whose supervisor was killed";
-        Finding::problem("proc", message, "mount -t proc proc /proc, or start the namespace with unshare --mount-proc")
-    });
+pub(super) fn proc(app: &App) -> Finding {
+    if app.host.is_proc_own() {
+        return Finding::ok("/proc shows the processes of this pid namespace");
+    }
+    let message = "this /proc belongs to another pid namespace or is not mounted: luzia cannot find the processes of a \
+                   task here, so it recovers no task whose supervisor was killed";
+    Finding::problem(message, "mount -t proc proc /proc, or start the namespace with unshare --mount-proc")
 }
 
 /// Control groups of tasks that are not in flight, below that of this process. Nothing is said where no such group exists.
-pub(super) fn groups(app: &App, findings: &mut Vec<Finding>) {
-    match app.run_dir.left_groups() {
-        Ok(left) if left.is_empty() => {}
-        Ok(left) => {
-            let names: Vec<&str> = left.iter().take(MOST_TOLD).map(|(name, _)| name.as_str()).collect();
-            let (noun, verb) = if left.len() == 1 { ("group", "is") } else { ("groups", "are") };
-            let message = format!("{} empty control {noun} {verb} left: {}", left.len(), names.join(", "));
-            findings.push(Finding::warn("cgroups", message, "`luzia doctor --fix` removes them"));
-        }
-        Err(error) => findings.push(Finding::error("cgroups", &error.into())),
-    }
+pub(super) fn groups(app: &App) -> Found {
+    let left = app.run_dir.left_groups()?;
+    let names: Vec<&str> = left.iter().take(MOST_TOLD).map(|(name, _)| name.as_str()).collect();
+    let (noun, verb) = if left.len() == 1 { ("group", "is") } else { ("groups", "are") };
+    let message = format!("{} empty control {noun} {verb} left: {}", left.len(), names.join(", "));
+    let found = (!left.is_empty()).then(|| Finding::warn(message, "`luzia doctor --fix` removes them"));
+    Ok(found.into_iter().collect())
 }
 
-/// Whether all folders are there. Who tidies up, or copies, may leave out the empty ones.
-pub(super) fn folders(app: &App, findings: &mut Vec<Finding>) {
-    findings.push(match app.store.missing_folders() {
-        Ok(missing) if missing.is_empty() => Finding::ok("folders", "all are there"),
-        Ok(missing) => {
-            let hint = "`luzia doctor --fix` makes them again; without them some verbs fail";
-            Finding::problem("folders", format!("missing: {}", missing.join(", ")), hint)
-        }
-        Err(error) => Finding::error("folders", &error.into()),
-    });
+/// The folders that are missing. A program that tidies up, or copies, may leave out the empty ones.
+pub(super) fn folders(app: &App) -> Found {
+    let missing = app.store.missing_folders()?;
+    let hint = "`luzia doctor --fix` makes them again; without them some verbs fail";
+    let found = (!missing.is_empty()).then(|| Finding::problem(format!("missing: {}", missing.join(", ")), hint));
+    Ok(found.into_iter().collect())
 }
 
-pub(super) fn modes(app: &App, findings: &mut Vec<Finding>) {
-    let all = match app.store.modes() {
-        Ok(all) => all,
-        Err(error) => return findings.push(Finding::error("modes", &error.into())),
-    };
+pub(super) fn modes(app: &App) -> Found {
+    let all = app.store.modes()?;
     let is_inner = |moded: &&Moded| moded.purpose != Purpose::Root;
-    let mut found: Vec<Finding> = all
-        .iter()
-        .filter(is_inner)
-        .filter_map(|moded| wrong(moded).map(|wrong| wrong.finding("modes", moded)))
-        .collect();
+    let mut found: Vec<Finding> =
+        all.iter().filter(is_inner).filter_map(|moded| wrong(moded).map(|wrong| wrong.finding(moded))).collect();
     let foreign: Vec<&Moded> = all.iter().filter(is_inner).filter(|moded| moded.uid != app.host.owner()).collect();
     if let Some(first) = foreign.first() {
         let message = format!("{} files belong to another account, first of them \"{}\"", foreign.len(), first.path);
-        found.push(Finding::warn("modes", message, "luzia leaves them alone; find out who made them"));
+        found.push(Finding::warn(message, "luzia leaves them alone; find out who made them"));
     }
-    add("modes", &format!("{} files and folders are private as they should be", all.len()), Ok(found), findings);
+    if found.is_empty() {
+        found.push(Finding::ok(format!("{} files and folders are private as they should be", all.len())));
+    }
+    Ok(found)
 }
 
 /// A mode that is not as it should be.
@@ -269,21 +211,21 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    fn finding(&self, check: &'static str, moded: &Moded) -> Finding {
+    fn finding(&self, moded: &Moded) -> Finding {
         let message = format!("\"{}\" has mode {:04o}: {}", moded.path, moded.mode, self.why);
-        let hint = Some(format!("luzia doctor --fix sets it to {:04o}", self.wanted));
-        Finding { check, level: self.level, message, hint }
+        Finding::new(self.level, message, Some(format!("luzia doctor --fix sets it to {:04o}", self.wanted)))
     }
 }
 
 /// What is wrong with a mode, by what the file is for (contract, section 3; `locks.md`).
 pub(super) fn wrong(moded: &Moded) -> Option<Wrong> {
+    use Purpose::{GuardFolder, Lock, LockFolder, PrivateFolder, Record, Root};
     let mode = moded.mode;
     let wanted = match moded.purpose {
-        Purpose::Root | Purpose::PrivateFolder | Purpose::GuardFolder => 0o700,
-        Purpose::LockFolder => 0o755,
-        Purpose::Lock => 0o644,
-        Purpose::Record => 0o600,
+        Root | PrivateFolder | GuardFolder => 0o700,
+        LockFolder => 0o755,
+        Lock => 0o644,
+        Record => 0o600,
     };
     let is_folder = wanted & 0o100 != 0;
     let own = if is_folder { 0o700 } else { 0o600 };
@@ -295,20 +237,11 @@ pub(super) fn wrong(moded: &Moded) -> Option<Wrong> {
         return wrong(Level::Problem, "its owner cannot use it");
     }
     match moded.purpose {
-        Purpose::GuardFolder if mode & 0o077 != 0 => {
-            wrong(Level::Problem, "another account could keep every lane busy")
-        }
-        Purpose::Record if mode & 0o007 != 0 => wrong(Level::Problem, "every account can read it"),
-        Purpose::Root | Purpose::PrivateFolder if mode & 0o077 != 0 => {
-            wrong(Level::Warn, "other accounts can look into it")
-        }
-        Purpose::LockFolder if mode != wanted => wrong(Level::Warn, "it is not as luzia makes it"),
-        Purpose::Root
-        | Purpose::PrivateFolder
-        | Purpose::GuardFolder
-        | Purpose::LockFolder
-        | Purpose::Lock
-        | Purpose::Record => None,
+        GuardFolder if mode & 0o077 != 0 => wrong(Level::Problem, "another account could keep every lane busy"),
+        Record if mode & 0o007 != 0 => wrong(Level::Problem, "every account can read it"),
+        Root | PrivateFolder if mode & 0o077 != 0 => wrong(Level::Warn, "other accounts can look into it"),
+        LockFolder if mode != wanted => wrong(Level::Warn, "it is not as luzia makes it"),
+        Root | PrivateFolder | GuardFolder | LockFolder | Lock | Record => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The work: locks, tasks in flight, records, hints, clocks and who starts what.
 
 use crate::app::config_reload::config;
-use crate::app::doctor::{Finding, Level, add, checks_aside};
+use crate::app::doctor::{Finding, Found, Level, add, checks_aside, tell};
 use crate::app::foresee::cycles::{self, Member, ring_text};
 use crate::app::look::explain::front;
 use crate::app::look::list;
@@ -37,15 +37,17 @@ struct Read {
 pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     // Before any other look at locks, which puts them back.
     add("lock-files", "no other program has removed a lock file", removed(app), findings);
-    let locks = list::locks(app);
-    match &locks {
-        Ok(views) => add("locks", &format!("{} held", views.len()), Ok(locks_of(views)), findings),
-        Err(error) => findings.push(Finding::error("locks", error)),
-    }
+    let (views, locks) = match list::locks(app) {
+        Ok(views) => {
+            let found = views.iter().filter_map(lock).collect();
+            (views, Ok(found))
+        }
+        Err(error) => (Vec::new(), Err(error)),
+    };
+    add("locks", &format!("{} held", views.len()), locks, findings);
     add("lock-debris", "nothing lies beside the locks", debris(app), findings);
     add("in-flight", "every task that was started is supervised", in_flight(app), findings);
     add("set-aside", "no damaged record was set aside", checks_aside::set_aside(app), findings);
-    let views = locks.unwrap_or_default();
     match read_all(app) {
         Ok(read) => {
             let bad = read.bad.iter().map(bad_record).collect();
@@ -53,29 +55,25 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
             let moved = moved_ms(app, &views);
             add("clock", "the clocks agree", Ok(clock(&read, &views, app.host.now(), moved)), findings);
         }
-        Err(error) => findings.push(Finding::error("records", &error)),
+        Err(error) => tell("records", Err(error), findings),
     }
     add("foreign-names", "every name in the spool is luzia's", foreign(app), findings);
     add("parked", "something will wake every parked task", parked(app), findings);
     add("cycles", "no tasks wait for each other for ever", cycles(app), findings);
     add("sequence", "the counter of task ids is whole", sequence(app), findings);
     add("conductor", "every conductor directory can be read", conductors(app), findings);
-    dispatcher(app, findings);
+    tell("dispatcher", dispatcher(app).map(|found| vec![found]), findings);
     add("sandboxes", "no task waits in another sandbox", ended_sandboxes(app), findings);
     add("spool-debris", "nothing was left in the spool", left(app), findings);
 }
 
 /// Lock files that somebody else removed while the lock was held. Every look at the lane puts them back, this one as well.
-fn removed(app: &App) -> Result<Vec<Finding>, AppError> {
+fn removed(app: &App) -> Found {
     let tell = |path: String| {
         let hint = "the lane stayed held; find what removes files there: a cleaner must leave a state directory alone";
-        Finding::warn("lock-files", format!("the lock file \"{path}\" was removed by another program"), hint)
+        Finding::warn(format!("the lock file \"{path}\" was removed by another program"), hint)
     };
     Ok(app.store.removed_lock_files()?.into_iter().map(tell).collect())
-}
-
-fn locks_of(views: &[LockView]) -> Vec<Finding> {
-    views.iter().filter_map(lock).collect()
 }
 
 fn lock(view: &LockView) -> Option<Finding> {
@@ -110,14 +108,14 @@ fn lock(view: &LockView) -> Option<Finding> {
             None => format!("luzia explain {name}"),
         },
     };
-    Some(Finding { check: "locks", level, message, hint: Some(hint) })
+    Some(Finding::new(level, message, Some(hint)))
 }
 
-fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
+fn debris(app: &App) -> Found {
     let timeout = |lane: &LaneName| config(app).lock_timeout_ms(lane);
     let mut seen = Cleanup::default();
     app.store.clean_locks_into(&timeout, None, true, judge, &mut seen)?;
-    let tell = |name: &String| Finding::warn("lock-debris", format!("\"locks/{name}\" has no lock"), FIX);
+    let tell = |name: &String| Finding::warn(format!("\"locks/{name}\" has no lock"), FIX);
     Ok(seen.debris.iter().map(tell).collect())
 }
 
@@ -141,7 +139,7 @@ fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
     Ok(first.into_iter().filter(|id| second.contains(id)).collect())
 }
 
-fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
+fn in_flight(app: &App) -> Found {
     // With a dispatcher at work it is a matter of moments; without one nobody comes.
     let level = if app.store.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
     let mut found = Vec::new();
@@ -157,25 +155,25 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
             Some(blind) => blind.reason().text().to_owned(),
             None => format!("the next pass recovers it: luzia dispatch, or {FIX}"),
         });
-        found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
+        found.push(Finding::new(level, format!("{id}: {state}"), hint));
     }
     for id in app.store.in_flight()? {
         if let Some(pid) = stopped_supervisor(app, id)? {
             let message = format!("{id}: its supervisor, process {pid}, is stopped, and nobody watches it");
-            found.push(Finding::problem("in-flight", message, format!("kill -CONT {pid}")));
+            found.push(Finding::problem(message, format!("kill -CONT {pid}")));
         }
     }
     Ok(found)
 }
 
 /// The conductor directories that cannot be read. Their tasks run, and nobody learns there how they end.
-fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
+fn conductors(app: &App) -> Found {
     let look = |path: &String| {
         let opened = app.run_dir.conductor(path, false);
         let read = opened.and_then(|conductor| conductor.map_or(Ok(()), |conductor| conductor.claims().map(drop)));
         let error = read.err()?;
         let hint = format!("{error}; luzia must be able to read and to write it");
-        Some(Finding::problem("conductor", format!("the conductor directory \"{path}\" cannot be used"), hint))
+        Some(Finding::problem(format!("the conductor directory \"{path}\" cannot be used"), hint))
     };
     Ok(close_conductor::conductors(app)?.iter().filter_map(look).collect())
 }
@@ -207,9 +205,9 @@ impl Read {
 fn bad_record(error: &AppError) -> Finding {
     let hint = "luzia sets it aside when its turn comes and never deletes it";
     if error.is_damage() {
-        return Finding::problem("records", error.0.message.clone(), hint);
+        return Finding::problem(error.0.message.clone(), hint);
     }
-    Finding::error("records", error)
+    Finding::error(error)
 }
 
 /// How far the wall clock was moved since a lock was written, by the greatest amount.
@@ -222,35 +220,34 @@ fn moved_ms(app: &App, views: &[LockView]) -> Option<i64> {
 }
 
 fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>) -> Vec<Finding> {
-    const CHECK: &str = "clock";
     const SET: &str = "set the clock; exclusion does not rest on it, due times and leases do";
     let mut found = Vec::new();
     if now < LEAST_NOW {
-        found.push(Finding::problem(CHECK, format!("the wall clock says {now}"), SET));
+        found.push(Finding::problem(format!("the wall clock says {now}"), SET));
     }
     if let Some(ms) = moved_ms.filter(|ms| ms.abs() > CLOCK_SLACK_MS) {
         let (length, way) = (format_duration(ms.unsigned_abs()), if ms > 0 { "forward" } else { "back" });
         let message = format!("the wall clock was set {way} by {length} while a lock was held");
-        found.push(Finding::warn(CHECK, message, "leases of this boot go by the boot clock; look at due times"));
+        found.push(Finding::warn(message, "leases of this boot go by the boot clock; look at due times"));
     }
     if let Some((id, at)) = read.future.first() {
         let message = format!("{} tasks carry times that lie ahead, as {id}: {at}", read.future.len());
-        found.push(Finding::warn(CHECK, message, SET));
+        found.push(Finding::warn(message, SET));
     }
     let limit = now.plus_ms(CLOCK_SLACK_MS);
     for view in views {
         if let Some(at) = view.record().and_then(|record| record.acquired_at).filter(|at| *at > limit) {
             let message = format!("the lock of lane \"{}\" was taken at {at}, which lies ahead", view.lane_name());
-            found.push(Finding::warn(CHECK, message, SET));
+            found.push(Finding::warn(message, SET));
         }
     }
     found
 }
 
-fn foreign(app: &App) -> Result<Vec<Finding>, AppError> {
+fn foreign(app: &App) -> Found {
     let tell = |problem: crate::store::Problem| {
         let message = format!("\"{}\": {}", problem.path, problem.what);
-        Finding::warn("foreign-names", message, "move it away if nobody needs it there")
+        Finding::warn(message, "move it away if nobody needs it there")
     };
     Ok(app.store.foreign_names()?.into_iter().map(tell).collect())
 }
@@ -302,7 +299,7 @@ pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> 
     Ok(found)
 }
 
-fn parked(app: &App) -> Result<Vec<Finding>, AppError> {
+fn parked(app: &App) -> Found {
     let tell = |(id, missing): &(TaskId, Vec<Waker>)| {
         let names: Vec<String> = missing
             .iter()
@@ -311,73 +308,64 @@ fn parked(app: &App) -> Result<Vec<Finding>, AppError> {
                 Waker::After(other) => format!("its mark at {other}"),
             })
             .collect();
-        Finding::problem("parked", format!("{id} may never wake: {} is missing", names.join(" and ")), FIX)
+        Finding::problem(format!("{id} may never wake: {} is missing", names.join(" and ")), FIX)
     };
     Ok(unwoken(app)?.iter().map(tell).collect())
 }
 
-fn cycles(app: &App) -> Result<Vec<Finding>, AppError> {
+fn cycles(app: &App) -> Found {
     let tell = |ring: Vec<Member>| {
         let message = format!("these wait for each other for ever: {}", ring_text(&ring));
         let first = ring.iter().find(|member| matches!(member, Member::Task(_)));
         let way = first.map_or_else(|| "luzia list-locks".to_owned(), |id| format!("luzia explain {id}"));
-        Finding::problem("cycles", message, format!("{way} tells more; they wait until one of them is ended"))
+        Finding::problem(message, format!("{way} tells more; they wait until one of them is ended"))
     };
     Ok(cycles::cycles(app)?.into_iter().map(tell).collect())
 }
 
-fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
+fn sequence(app: &App) -> Found {
     let tell = |problem: crate::store::Problem| {
         let message = format!("\"{}\": {}", problem.path, problem.what);
-        Finding::warn("sequence", message, "nothing to do: no id is given twice")
+        Finding::warn(message, "nothing to do: no id is given twice")
     };
     Ok(app.store.damaged_sequence()?.into_iter().map(tell).collect())
 }
 
-fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
-    const CHECK: &str = "dispatcher";
-    let counts = app.store.counts().map_err(AppError::from);
+fn dispatcher(app: &App) -> Result<Finding, AppError> {
+    const HINT: &str = "luzia dispatch, or a luzia daemon";
+    let counts = app.store.counts()?;
     let late = super::checks_waiting::overdue(app).map_or(0, |late| late.len());
-    let seen = counts.and_then(|counts| Ok((counts, has_dispatcher(app)?, front(app)?.needs_pass)));
-    findings.push(match seen {
-        Err(error) => Finding::error(CHECK, &error),
-        Ok((_, true, Some(id))) => {
-            let message = format!("{id} could start, and nothing runs that would start it now");
-            Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
+    let (pending, parked) = (counts.pending.iter().sum::<u64>(), counts.parked);
+    let is_at_work = has_dispatcher(app)?;
+    Ok(match front(app)?.needs_pass {
+        Some(id) if is_at_work => {
+            Finding::warn(format!("{id} could start, and nothing runs that would start it now"), HINT)
         }
-        Ok((counts, true, None)) => {
-            let waiting = counts.pending.iter().sum::<u64>() + counts.parked;
-            Finding::ok(CHECK, format!("at work, tasks waiting: {waiting}"))
-        }
-        Ok((_, false, _)) if late > 0 => {
+        None if is_at_work => Finding::ok(format!("at work, tasks waiting: {}", pending + parked)),
+        _ if late > 0 => {
             let message = format!("nothing runs that would start tasks; waits whose time has run out: {late}");
-            Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
+            Finding::warn(message, HINT)
         }
-        Ok((counts, false, _)) if counts.pending == [0; 3] && counts.parked == 0 => {
-            Finding::ok(CHECK, "none, and no task waits for one")
+        _ if pending == 0 && parked == 0 => Finding::ok("none, and no task waits for one"),
+        // The check of sandboxes reports the tasks of other sandboxes.
+        _ if parked == 0 && elsewhere(app).is_ok_and(|(_, is_all)| is_all) => {
+            Finding::ok("none, and no task waits for one here")
         }
-        // What stands in other sandboxes alone is told by the check below.
-        Ok((counts, false, _)) if counts.parked == 0 && elsewhere(app).is_ok_and(|(_, is_all)| is_all) => {
-            Finding::ok(CHECK, "none, and no task waits for one here")
-        }
-        Ok((counts, false, _)) => {
-            let pending: u64 = counts.pending.iter().sum();
+        _ => {
             let message = format!(
-                "nothing runs that would start tasks; waiting for their turn: {pending}, for their time: {}",
-                counts.parked
+                "nothing runs that would start tasks; waiting for their turn: {pending}, for their time: {parked}"
             );
-            Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
+            Finding::warn(message, HINT)
         }
-    });
+    })
 }
 
 /// Tasks that nothing starts, because the sandbox in which they were queued has ended.
-fn ended_sandboxes(app: &App) -> Result<Vec<Finding>, AppError> {
-    const CHECK: &str = "sandboxes";
+fn ended_sandboxes(app: &App) -> Found {
     let (found, _) = elsewhere(app)?;
     let tell = |ids: &[TaskId], level, what: &str, hint: &str| {
         let message = format!("{} {what}", crate::app::sandboxes::named(ids));
-        (!ids.is_empty()).then(|| Finding { check: CHECK, level, message, hint: Some(hint.to_owned()) })
+        (!ids.is_empty()).then(|| Finding::new(level, message, Some(hint.to_owned())))
     };
     let here = "luzia attach --here TASK shows the command of a task and runs it here";
     let seen = "if one has ended, luzia attach --here TASK runs its task here";
@@ -392,8 +380,8 @@ fn ended_sandboxes(app: &App) -> Result<Vec<Finding>, AppError> {
     .collect())
 }
 
-fn left(app: &App) -> Result<Vec<Finding>, AppError> {
-    let tell = |path: &String| Finding::warn("spool-debris", format!("\"{path}\" was left by a killed process"), FIX);
+fn left(app: &App) -> Found {
+    let tell = |path: &String| Finding::warn(format!("\"{path}\" was left by a killed process"), FIX);
     Ok(app.store.clean_spool(true)?.iter().map(tell).collect())
 }
 

@@ -1,46 +1,40 @@
 //! The schedules: whether each reads, and whether somebody will look at its next slot.
 
 use crate::app::cron::local_zone;
-use crate::app::doctor::{Finding, add};
+use crate::app::doctor::{Finding, Found};
 use crate::app::{App, AppError};
 use crate::model::calendar::{Schedule, Zone};
 use crate::model::{ScheduleKey, Timer, Timestamp};
 use crate::store::StoreError;
 
-const CHECK: &str = "schedules";
 /// For how long the slot of a schedule may be due before that is a matter to tell, in milliseconds: an hour.
 const LATE_MS: i64 = 3_600_000;
 
 /// How far ahead the databases of time zones are compared, in milliseconds: two years.
 const ZONES_AHEAD_MS: i64 = 2 * 365 * 86_400_000;
 
-pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
-    add("zones", "the zones in use mean the same here and to luzia", zones(app), findings);
-    add(CHECK, "every schedule reads and will make its tasks", schedules(app), findings);
-}
-
-fn schedules(app: &App) -> Result<Vec<Finding>, AppError> {
+pub(super) fn schedules(app: &App) -> Found {
     let (mut found, now) = (Vec::new(), app.host.now());
     for schedule in app.store.schedules()? {
         match schedule {
             Ok(schedule) => found.extend(late(&schedule, now)),
             Err(error @ StoreError::Corrupt { .. }) => {
                 let hint = "its slots make no tasks; luzia sets it aside at the next one; add it again";
-                found.push(Finding::problem(CHECK, error.to_string(), hint));
+                found.push(Finding::problem(error.to_string(), hint));
             }
-            Err(error) => found.push(Finding::error(CHECK, &error.into())),
+            Err(error) => found.push(Finding::error(&error.into())),
         }
     }
     for (schedule, at) in untimed(app)? {
         let message = format!("nothing looks at the slot {at} of the schedule \"{}\"", schedule.name);
-        found.push(Finding::problem(CHECK, message, "luzia doctor --fix sets its timer again"));
+        found.push(Finding::problem(message, "luzia doctor --fix sets its timer again"));
     }
     Ok(found)
 }
 
 /// The zones of schedules and of this host whose rules differ between the host's database and luzia's own, so that other hosts, and
 /// sandboxes without the database, read a time in another way.
-fn zones(app: &App) -> Result<Vec<Finding>, AppError> {
+pub(super) fn zones(app: &App) -> Found {
     let now = app.host.now();
     let mut zones = vec![local_zone(app)];
     zones.extend(app.store.schedules()?.into_iter().flatten().filter_map(|schedule| Zone::parse(&schedule.zone).ok()));
@@ -49,7 +43,7 @@ fn zones(app: &App) -> Result<Vec<Finding>, AppError> {
     let differs = |zone: &Zone| {
         let at = zone.differs_at(now, now.plus_ms(ZONES_AHEAD_MS))?;
         let message = format!("the host's time zone database and luzia's own differ for {} from {at} on", zone.name());
-        Some(Finding::warn("zones", message, "luzia goes by the host's; bring tzdata or luzia up to date"))
+        Some(Finding::warn(message, "luzia goes by the host's; bring tzdata or luzia up to date"))
     };
     Ok(zones.iter().filter_map(differs).collect())
 }
@@ -57,7 +51,7 @@ fn zones(app: &App) -> Result<Vec<Finding>, AppError> {
 fn late(schedule: &Schedule, now: Timestamp) -> Option<Finding> {
     let next = schedule.next.filter(|next| now.ms_since(*next) > LATE_MS)?;
     let message = format!("the schedule \"{}\" has been due since {next}", schedule.name);
-    Some(Finding::warn(CHECK, message, "nobody makes a pass: luzia dispatch, or a luzia daemon"))
+    Some(Finding::warn(message, "nobody makes a pass: luzia dispatch, or a luzia daemon"))
 }
 
 /// The schedules whose next slot has no timer, with that slot.

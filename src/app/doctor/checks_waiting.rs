@@ -1,6 +1,6 @@
 //! Tasks that wait without a process: whether something will look at each.
 
-use crate::app::doctor::{Finding, add};
+use crate::app::doctor::{Finding, Found};
 use crate::app::queue::wait::has_dispatcher;
 use crate::app::steps::wait::open_wait;
 use crate::app::{App, AppError};
@@ -8,15 +8,10 @@ use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
 
-const CHECK: &str = "waiting";
 /// For how long a dispatcher may take to act on the end of a time, in milliseconds.
 const AT_WORK_MS: i64 = 10_000;
 
-pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
-    add(CHECK, "something will look at every task that waits without a process", waiting(app), findings);
-}
-
-fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
+pub(super) fn waiting(app: &App) -> Found {
     let (mut found, mut damaged) = (Vec::new(), BTreeSet::new());
     for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| task.wait().is_some()) {
         if app.store.stands_waiting(task.id)?
@@ -24,19 +19,19 @@ fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
         {
             let message = format!("what {} waits for does not read: {wrong}", task.id);
             let hint = "luzia doctor --fix lets it fail at the next pass; then luzia retry";
-            found.push(Finding::problem(CHECK, message, format!("{hint} {} --from-start begins it anew", task.id)));
+            found.push(Finding::problem(message, format!("{hint} {} --from-start begins it anew", task.id)));
             damaged.insert(task.id);
         }
     }
     for (id, until) in overdue(app)? {
         let message = format!("{id} waits and is overdue: its time ran out at {until}, and nothing has acted on it");
-        found.push(Finding::warn(CHECK, message, format!("luzia dispatch; luzia explain {id} says what it waits for")));
+        found.push(Finding::warn(message, format!("luzia dispatch; luzia explain {id} says what it waits for")));
         damaged.insert(id);
     }
     for (task, _) in unwatched(app)?.iter().filter(|(task, _)| !damaged.contains(&task.id)) {
         let message = format!("{} waits and lacks its timer", task.id);
         let hint = "luzia doctor --fix sets it again; the event that it waits for does so, too";
-        found.push(Finding::problem(CHECK, message, hint));
+        found.push(Finding::problem(message, hint));
     }
     Ok(found)
 }

@@ -19,8 +19,8 @@ pub struct Mended {
 }
 
 impl Mended {
-    fn keep<T>(&mut self, result: Result<T, AppError>) -> Option<T> {
-        result.map_err(|error| self.failed.push(error.to_string())).ok()
+    fn keep<T, E: Into<AppError>>(&mut self, result: Result<T, E>) -> Option<T> {
+        result.map_err(|error| self.failed.push(error.into().to_string())).ok()
     }
 }
 
@@ -28,29 +28,29 @@ impl Mended {
 /// even with its mode set right.
 pub fn mend(app: &App, forces_file_system: bool) -> Mended {
     let mut mended = Mended::default();
-    let root = mended.keep(app.store.root_meta().map_err(AppError::from));
+    let root = mended.keep(app.store.root_meta());
     let Some(Some(root)) = root else { return mended };
     if root.uid != app.host.owner() {
         mended.failed.push("the state directory belongs to another account; nothing was changed".to_owned());
         return mended;
     }
-    if mended.keep(app.store.has_layout().map_err(AppError::from)).is_none() {
+    if mended.keep(app.store.has_layout()).is_none() {
         return mended;
     }
     mend_modes(app, &mut mended);
-    let safe = app.store.check_safety(forces_file_system, false).map_err(AppError::from);
+    let safe = app.store.check_safety(forces_file_system, false);
     if mended.keep(safe).is_none() || !app.store.has_layout().unwrap_or(false) {
         return mended;
     }
     mend_copy(app, &mut mended);
-    let made = mended.keep(app.store.make_folders().map_err(AppError::from)).unwrap_or_default();
+    let made = mended.keep(app.store.make_folders()).unwrap_or_default();
     mended.done.extend(made.iter().map(|folder| format!("\"{folder}\" was made again")));
     mend_locks(app, &mut mended);
     let result = mend_parked(app, &mut mended);
     mended.keep(result);
     let result = mend_schedules(app, &mut mended);
     mended.keep(result);
-    let left = mended.keep(app.run_dir.left_groups().map_err(AppError::from)).unwrap_or_default();
+    let left = mended.keep(app.run_dir.left_groups()).unwrap_or_default();
     for (name, group) in left {
         app.host.remove_group(&group);
         mended.done.push(format!("the control group \"{name}\" was removed"));
@@ -61,7 +61,7 @@ pub fn mend(app: &App, forces_file_system: bool) -> Mended {
 /// Makes a copy a directory of its own, unless its original is still there, which `doctor` names.
 fn mend_copy(app: &App, mended: &mut Mended) {
     let Some(original) = app.store.copied_from() else { return };
-    let parted = app.store.part_from_original().map_err(AppError::from);
+    let parted = app.store.part_from_original();
     if mended.keep(parted) == Some(true) {
         mended.done.push(format!("the copy of \"{original}\" is a state directory of its own now"));
     }
@@ -69,7 +69,7 @@ fn mend_copy(app: &App, mended: &mut Mended) {
 
 fn mend_modes(app: &App, mended: &mut Mended) {
     for (moded, wanted) in mended.keep(wrong_modes(app)).unwrap_or_default() {
-        let changed = app.store.set_mode(&moded.path, wanted).map_err(AppError::from);
+        let changed = app.store.set_mode(&moded.path, wanted);
         if mended.keep(changed).is_some() {
             mended.done.push(format!("\"{}\" has mode {wanted:04o} now, it had {:04o}", moded.path, moded.mode));
         }

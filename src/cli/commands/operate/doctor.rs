@@ -1,11 +1,9 @@
 //! `luzia doctor`: looks for problems, and repairs what is safe to repair.
 
-use crate::app::agents::found::Named;
+use crate::app::AppError;
 use crate::app::doctor::mend::mend;
-use crate::app::doctor::{Around, ConfigSeen, Finding, Level, Mended, is_well, look};
-use crate::app::{App, AppError};
+use crate::app::doctor::{Around, Finding, Level, Mended, is_well, look};
 use crate::cli::args::OutputFormat;
-use crate::cli::configuration::Loaded;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
@@ -37,11 +35,11 @@ Exit codes:
 /// `luzia doctor`. `confirm` asks on the terminal.
 pub fn run(
     args: &DoctorArgs,
-    around: &Surroundings,
+    around: &Around,
     confirm: &mut dyn FnMut(&str) -> Result<bool, AppError>,
     console: &mut Console,
 ) -> Answer {
-    let mut findings = look(&around.around());
+    let mut findings = look(around);
     let mut mended = None;
     if args.fix {
         if !confirm("mend what can be mended safely?")? {
@@ -49,7 +47,7 @@ pub fn run(
         }
         if let Ok(app) = &around.app {
             mended = Some(mend(app, around.forces_file_system));
-            findings = look(&around.around());
+            findings = look(around);
         }
     }
     let mended = mended.unwrap_or_default();
@@ -61,39 +59,6 @@ pub fn run(
         }
     }
     Ok(if is_well(&findings) { Exit::Done.code() } else { Exit::No.code() })
-}
-
-/// What `doctor` looks at; whatever could not be had comes as the reason why.
-pub struct Surroundings {
-    /// The use cases in the state directory.
-    pub app: Result<App, AppError>,
-    /// The state directory and the rule that chose it.
-    pub state_dir: Option<(String, &'static str)>,
-    /// Other state directories that exist, with their rules.
-    pub others: Vec<(String, &'static str)>,
-    /// The configuration.
-    pub config: Result<Loaded, AppError>,
-    /// Whether a file system that is not local was declared good by its owner.
-    pub forces_file_system: bool,
-    /// The programs that hooks and servers of agents name.
-    pub agents: Vec<Named>,
-}
-
-impl Surroundings {
-    fn around(&self) -> Around<'_> {
-        Around {
-            state_dir: self.state_dir.as_ref().map(|(path, rule)| (path.as_str(), *rule)),
-            app: self.app.as_ref(),
-            others: &self.others,
-            config: self.config.as_ref().map(|loaded| ConfigSeen {
-                path: loaded.path.as_deref(),
-                rule: loaded.rule,
-                warnings: &loaded.warnings,
-            }),
-            forces_file_system: self.forces_file_system,
-            agents: &self.agents,
-        }
-    }
 }
 
 fn finding_json(finding: &Finding) -> Value {

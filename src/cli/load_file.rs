@@ -193,7 +193,8 @@ mod tests {
 
     #[test]
     fn the_example_of_the_help_reads_and_each_fault_is_named() {
-        let example = crate::cli::commands::look::simulate::EXAMPLE;
+        let help = crate::cli::commands::look::simulate::SIMULATE_HELP;
+        let example = help.split("`slots`").next().and_then(|text| text.strip_prefix("File:")).expect("an example");
         let read = plan(example).expect("it reads");
         assert_eq!((read.streams.len(), read.config.slots_max), (3, 4));
         for (text, says) in [

@@ -6,7 +6,7 @@ use crate::app::{App, AppError, config_reload};
 use crate::model::{Config, LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp};
 use crate::policy::fair::Ledger;
 use crate::policy::hold::pause_of;
-use crate::policy::simulate::history::{History, p90};
+use crate::policy::simulate::history::History;
 use crate::policy::simulate::load::{Job, Length, Load};
 use crate::store::{LockIndex, LockView};
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,7 +198,7 @@ impl Builder<'_> {
 
 /// How long something is expected to run at the most: nine of ten of its kind were not longer, nor is its limit.
 pub(crate) fn longest(length: &Length, limit: Option<u64>) -> Option<u64> {
-    let most = if let Length::Seen(lengths) = length { p90(lengths) } else { None };
+    let most = length.p90();
     most.into_iter().chain(limit).min()
 }
 

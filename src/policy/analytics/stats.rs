@@ -23,14 +23,14 @@ impl Spread {
     pub fn of(lengths: &[u64]) -> Self {
         let mut sorted = lengths.to_vec();
         sorted.sort_unstable();
-        let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied();
-        Self {
-            count: sorted.len() as u64,
-            p50_ms: rank(50).unwrap_or(0),
-            p95_ms: rank(95).unwrap_or(0),
-            max_ms: sorted.last().copied().unwrap_or(0),
-        }
+        let rank = |percent| rank(&sorted, percent).unwrap_or(0);
+        Self { count: sorted.len() as u64, p50_ms: rank(50), p95_ms: rank(95), max_ms: rank(100) }
     }
+}
+
+/// The smallest number that so many percent of some do not exceed; `sorted` are in order.
+pub fn rank(sorted: &[u64], percent: usize) -> Option<u64> {
+    sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
 }
 
 /// What happened in a lane.
@@ -226,9 +226,6 @@ impl<'a> Replay<'a> {
     }
 
     fn lane(&mut self, name: &str) -> &mut LaneStats {
-        if !self.lanes.contains_key(name) {
-            self.lanes.insert(name.to_owned(), LaneStats::default());
-        }
         self.lanes.entry(name.to_owned()).or_default()
     }
 }
@@ -309,6 +306,13 @@ mod tests {
         let (lane, _) = replayed(0, &records);
         assert_eq!((&lane.waits, &lane.holds), (&vec![0, 30, 0], &vec![40, 9]));
         assert_eq!((lane.contended, lane.active), (1, 1));
+    }
+
+    #[test]
+    fn nine_of_ten_do_not_exceed_p90() {
+        let p90 = |lengths: &[u64]| rank(lengths, 90);
+        assert_eq!(p90(&[]), None);
+        assert_eq!([&[7][..], &[1, 2, 3], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]].map(p90), [Some(7), Some(3), Some(9)]);
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! What is going to come: kinds of tasks that came again and again are expected to go on so. Without them an estimate is too
 //! early wherever a task of another user that comes later may start first.
 
-use super::history::{History, LEAST_LENGTHS, p90};
+use super::history::{History, LEAST_LENGTHS};
 use super::load::{Coming, Job, Length, Load};
 use crate::model::config::Config;
 use crate::model::queue::digest;
@@ -12,25 +12,43 @@ use std::sync::Arc;
 /// How many kinds of tasks are expected to come at most, those that came last.
 const MOST_KINDS: usize = 40;
 
-/// A task by what events tell of it.
+/// A task as its events describe it.
 #[derive(Clone, Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct Told {
     /// The user.
-    pub user: &'a Name,
+    pub user: Name,
     /// The lane of the user, where it is taken.
-    pub lane: Option<&'a LaneName>,
+    pub lane: Option<LaneName>,
     /// The named lanes.
-    pub lanes: &'a [LaneName],
+    pub lanes: Vec<LaneName>,
     /// The digest of its work.
-    pub work: Option<&'a str>,
+    pub work: Option<String>,
     /// The priority.
     pub priority: Priority,
 }
 
-impl Told<'_> {
+impl Told {
+    /// The task that the members of an event describe; `None` without a valid user. Other members that are invalid are left out.
+    pub fn read(
+        user: &str,
+        lane: Option<&str>,
+        lanes: &[String],
+        work: Option<&str>,
+        priority: Option<u64>,
+    ) -> Option<Self> {
+        let priority = priority.and_then(|number| u8::try_from(number).ok()).and_then(Priority::new);
+        Some(Self {
+            user: Name::new(user).ok()?,
+            lane: lane.and_then(|lane| LaneName::parse(lane).ok()),
+            lanes: lanes.iter().filter_map(|lane| LaneName::parse(lane).ok()).collect(),
+            work: work.map(str::to_owned),
+            priority: priority.unwrap_or(Priority::DEFAULT),
+        })
+    }
+
     /// A name for its queue: as good as the real one, of which events do not tell the session.
     pub fn queue(&self) -> String {
-        let mut name = LaneName::user(self.user).stem();
+        let mut name = LaneName::user(&self.user).stem();
         if self.lane.is_none() {
             let lanes: Vec<String> = self.lanes.iter().map(LaneName::to_string).collect();
             name += &format!("~n{}", digest(&lanes.join("\n")));
@@ -40,22 +58,20 @@ impl Told<'_> {
 
     /// Its weights by a configuration.
     pub fn weights(&self, config: &Config) -> Weights {
-        Weights::of(config, self.user, self.lanes)
+        Weights::of(config, &self.user, &self.lanes)
     }
 
     /// The job that it is in a load.
     pub fn job(&self, load: &mut Load, history: &History, config: &Config, id: TaskId, ready: Timestamp) -> Job {
-        let own = self.lane.cloned();
-        let all: Vec<LaneName> = own.iter().chain(self.lanes).cloned().collect();
-        let mut lanes: Vec<(usize, u32)> = all.iter().map(|lane| (load.lane(lane, || config.limit(lane)), 1)).collect();
+        let all = self.lane.iter().chain(&self.lanes);
+        let mut lanes: Vec<(usize, u32)> = all.map(|lane| (load.lane(lane, || config.limit(lane)), 1)).collect();
         lanes.push((0, 1));
-        let named: Vec<LaneName> = self.lanes.iter().cloned().chain(own).collect();
-        let length = history.lengths(self.work, &named);
-        let most_ms = if let Length::Seen(lengths) = &length { p90(lengths) } else { None };
+        let named: Vec<LaneName> = self.lanes.iter().chain(&self.lane).cloned().collect();
+        let length = history.lengths(self.work.as_deref(), &named);
         Job {
             id,
             is_task: true,
-            user: load.user(self.user, || config.weight(self.user)),
+            user: load.user(&self.user, || config.weight(&self.user)),
             queue: self.queue().into(),
             takes_user_lane: self.lane.is_some(),
             weights: self.weights(config),
@@ -64,8 +80,8 @@ impl Told<'_> {
             ready,
             after: Vec::new(),
             since: None,
+            most_ms: length.p90(),
             length,
-            most_ms,
         }
     }
 }
@@ -76,12 +92,9 @@ pub fn expect(load: &mut Load, history: &History, config: &Config, now: Timestam
         history.arrivals.iter().filter(|(_, seen)| seen.gaps.len() >= LEAST_LENGTHS && seen.last <= now).collect();
     kinds.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.last));
     for ((user, lane, lanes), seen) in kinds.into_iter().take(MOST_KINDS) {
-        let Ok(user) = Name::new(user) else { continue };
-        let lane = lane.as_deref().and_then(|lane| LaneName::parse(lane).ok());
-        let lanes: Vec<LaneName> = lanes.iter().filter_map(|lane| LaneName::parse(lane).ok()).collect();
-        let number = seen.priority.and_then(|number| u8::try_from(number).ok());
-        let priority = number.and_then(Priority::new).unwrap_or(Priority::DEFAULT);
-        let told = Told { user: &user, lane: lane.as_ref(), lanes: &lanes, work: seen.work.as_deref(), priority };
+        let Some(told) = Told::read(user, lane.as_deref(), lanes, seen.work.as_deref(), seen.priority) else {
+            continue;
+        };
         let job = told.job(load, history, config, TaskId(0), now);
         let mut gaps: Vec<u64> = seen.gaps.iter().copied().collect();
         gaps.sort_unstable();

@@ -79,7 +79,7 @@ pub struct World<'a> {
     pub looks: u64,
     /// The least number of lengths from which one was drawn.
     pub samples: usize,
-    book: Option<Book>,
+    book: Book,
 }
 
 impl<'a> World<'a> {
@@ -111,7 +111,7 @@ impl<'a> World<'a> {
             times: vec![Times::default(); count],
             looks: 0,
             samples: usize::MAX,
-            book: None,
+            book: Book::default(),
         };
         for (at, job) in load.jobs.iter().enumerate() {
             job.after.iter().for_each(|before| world.followers[*before].push(at));
@@ -127,12 +127,12 @@ impl<'a> World<'a> {
     /// Like `new`, with a book of what each user gets.
     #[must_use]
     pub fn with_book(mut self) -> Self {
-        self.book = Some(Book::new(self.load, self.now));
+        self.book = Book::new(self.load, self.now);
         self
     }
 
     /// The book, once the run is over.
-    pub fn into_book(self) -> (Vec<Times>, Option<Book>, Timestamp) {
+    pub fn into_book(self) -> (Vec<Times>, Book, Timestamp) {
         (self.times, self.book, self.now)
     }
 
@@ -153,7 +153,8 @@ impl<'a> World<'a> {
             let next = self.coming.last().map(|(ready, _)| *ready);
             let again = self.again.get();
             let Some(moment) = end.into_iter().chain(next).chain(again).min() else { return true };
-            self.pass_time(moment);
+            self.book.pass_time(self.load, moment);
+            self.now = moment.max(self.now);
             while let Some(Reverse((end, at))) = self.running.pop() {
                 if end > self.now {
                     self.running.push(Reverse((end, at)));
@@ -162,13 +163,6 @@ impl<'a> World<'a> {
                 self.finish(at);
             }
         }
-    }
-
-    fn pass_time(&mut self, moment: Timestamp) {
-        if let Some(book) = &mut self.book {
-            book.pass_time(self.load, moment);
-        }
-        self.now = moment.max(self.now);
     }
 
     /// A job comes; one that comes after others waits for their ends.
@@ -204,9 +198,7 @@ impl<'a> World<'a> {
         for (lane, _) in job.lanes.iter().filter(|(lane, _)| self.key_lanes[*lane]) {
             self.firsts.entry((*lane, tier)).or_default().insert(place);
         }
-        if let Some(book) = &mut self.book {
-            book.came(job.user);
-        }
+        self.book.came(job.user);
     }
 
     /// One pass, as `app::pass` makes it.
@@ -236,9 +228,7 @@ impl<'a> World<'a> {
             let again = LaneHead::again(&candidate);
             self.leave(line, at);
             round.started(candidate, self.load.jobs[at].weights);
-            if let Some(book) = &mut self.book {
-                book.granted(self.load.jobs[at].user);
-            }
+            self.book.granted(self.load.jobs[at].user);
             self.begin(at, self.now, random);
             self.count_grant(at);
             let has_room = self.lines[line].user_lane.is_none_or(|lane| self.load.lanes[lane].limit > 1);
@@ -248,9 +238,7 @@ impl<'a> World<'a> {
             }
         }
         self.ledger = ledger;
-        if let Some(book) = &mut self.book {
-            book.passed(&blocked);
-        }
+        self.book.passed(&blocked);
     }
 
     fn heads(&self) -> Vec<LaneHead> {
@@ -439,9 +427,7 @@ impl<'a> World<'a> {
         let user = self.names[job.user].clone();
         let payer = Payer { user, queue: job.queue.to_string(), weights: job.weights, has_shares: false };
         self.ledger.ended(&payer, u64::try_from(self.now.ms_since(start)).unwrap_or(0), self.now);
-        if let Some(book) = &mut self.book {
-            book.ended(job.user);
-        }
+        self.book.ended(job.user);
         for next in std::mem::take(&mut self.followers[at]) {
             self.open[next] = self.open[next].saturating_sub(1);
             if self.open[next] == 0 && self.times[next].ready.is_some() {

@@ -5,6 +5,7 @@ use super::history::LEAST_LENGTHS;
 use super::load::{Length, Load};
 use super::random::Random;
 use crate::model::Timestamp;
+use crate::policy::analytics::stats::rank;
 use crate::policy::fair::Ledger;
 
 /// How often the queue is played.
@@ -80,18 +81,19 @@ pub fn estimate(
     if seen.len() < LEAST_RUNS {
         return None;
     }
-    let rank = |member: fn(&Seen) -> u64, percent: usize| {
+    let rank_of = |member: fn(&Seen) -> u64, percent: usize| {
         let mut sorted: Vec<u64> = seen.iter().map(member).collect();
         sorted.sort_unstable();
-        sorted[(sorted.len() * percent).div_ceil(100) - 1]
+        rank(&sorted, percent)
     };
-    let p90_ms = rank(|one| one.wait_ms, 90);
+    let p90_ms = rank_of(|one| one.wait_ms, 90)?;
     let samples = if samples == usize::MAX { 0 } else { samples };
     // It waits for what has no length that was seen, e.g. the end of a lease.
     if samples == 0 && p90_ms > 0 {
         return None;
     }
-    Some(Estimate { p50_ms: rank(|one| one.wait_ms, 50), p90_ms, samples, position: rank(|one| one.before, 50) })
+    let (p50_ms, position) = (rank_of(|one| one.wait_ms, 50)?, rank_of(|one| one.before, 50)?);
+    Some(Estimate { p50_ms, p90_ms, samples, position })
 }
 
 /// Who holds a lane.
@@ -132,8 +134,7 @@ pub fn estimate_lock(
         waits.push(ends.into_iter().min().unwrap_or(0));
     }
     waits.sort_unstable();
-    let rank = |percent: usize| waits[(waits.len() * percent).div_ceil(100) - 1];
-    Some(Estimate { p50_ms: rank(50), p90_ms: rank(90), samples, position: ahead })
+    Some(Estimate { p50_ms: rank(&waits, 50)?, p90_ms: rank(&waits, 90)?, samples, position: ahead })
 }
 
 /// How many others in a line are played.

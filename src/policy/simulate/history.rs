@@ -109,11 +109,6 @@ impl History {
     }
 }
 
-/// The length that nine of ten of some did not exceed; `lengths` are in order.
-pub fn p90(lengths: &[u64]) -> Option<u64> {
-    lengths.get((lengths.len() * 9).div_ceil(10).saturating_sub(1)).copied()
-}
-
 fn remember(of: &mut BTreeMap<String, VecDeque<u64>>, name: &str, length: u64) {
     if of.len() >= MOST_KINDS && !of.contains_key(name) {
         return;
@@ -173,11 +168,5 @@ mod tests {
         }
         let lane = [LaneName::global(), LaneName::parse("deploy").expect("a lane")];
         assert_eq!(seen(&history.lengths(None, &lane)), [30, 30, 30]);
-    }
-
-    #[test]
-    fn nine_of_ten_do_not_exceed_p90() {
-        assert_eq!(p90(&[]), None);
-        assert_eq!([&[7][..], &[1, 2, 3], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]].map(p90), [Some(7), Some(3), Some(9)]);
     }
 }

@@ -3,6 +3,7 @@
 use super::random::Random;
 use crate::model::config::{Config, Rate};
 use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
+use crate::policy::analytics::stats::rank;
 use crate::policy::fair::Weights;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -118,6 +119,11 @@ impl Length {
             Self::Unknown => return None,
         };
         Some(drawn.max(ran))
+    }
+
+    /// The length that nine of ten of those that were seen did not exceed.
+    pub fn p90(&self) -> Option<u64> {
+        if let Self::Seen(lengths) = self { rank(lengths, 90) } else { None }
     }
 
     /// From how many lengths it is drawn; `None` for one that is not drawn from what was seen.

@@ -26,6 +26,5 @@ pub fn simulate(load: &Load, ledger: Ledger, now: Timestamp, random: &mut Random
     let mut world = World::new(load, ledger, now, random).with_book();
     world.run(u64::MAX, random, &|_| false);
     let (times, book, end) = world.into_book();
-    let book = book.unwrap_or_else(|| report::Book::new(load, now));
     Report::of(load, &times, &book, end)
 }

@@ -1,11 +1,12 @@
 //! The load of a file: streams of tasks by user, and changes of limits and weights to compare with.
 
+use super::coming::Told;
+use super::history::History;
 use super::load::{Job, Length, Load};
 use super::random::Random;
 use crate::model::config::Config;
 use crate::model::queue::digest;
 use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
-use crate::policy::fair::Weights;
 
 /// The most tasks of one simulation.
 pub const MOST_TASKS: u64 = 1_000_000;
@@ -121,33 +122,23 @@ impl Plan {
     }
 
     fn add(&self, stream: &Stream, load: &mut Load, random: &mut Random) {
-        let config = &self.config;
-        let user = load.user(&stream.user, || config.weight(&stream.user));
-        let own = LaneName::user(&stream.user);
-        let mut lanes = Vec::new();
-        if stream.takes_user_lane {
-            lanes.push((load.lane(&own, || config.limit(&own)), 1));
-        }
-        lanes.extend(stream.lanes.iter().map(|lane| (load.lane(lane, || config.limit(lane)), stream.slots)));
-        lanes.push((0, 1));
-        let job = Job {
-            id: TaskId(0),
-            is_task: true,
-            user,
-            queue: stream.queue().into(),
-            takes_user_lane: stream.takes_user_lane,
-            weights: Weights {
-                slots: if stream.lanes.is_empty() { 1 } else { stream.slots },
-                ..Weights::of(config, &stream.user, &stream.lanes)
-            },
+        let told = Told {
+            user: stream.user.clone(),
+            lane: stream.takes_user_lane.then(|| LaneName::user(&stream.user)),
+            lanes: stream.lanes.clone(),
+            work: None,
             priority: stream.priority,
-            lanes,
-            ready: Timestamp(0),
-            after: Vec::new(),
-            since: None,
-            length: stream.runs.clone(),
-            most_ms: stream.timeout_ms,
         };
+        let mut job = told.job(load, &History::default(), &self.config, TaskId(0), Timestamp(0));
+        (job.length, job.most_ms) = (stream.runs.clone(), stream.timeout_ms);
+        if let Some(session) = &stream.session {
+            job.queue = format!("{}~s{}", job.queue, digest(&format!("session:{session}"))).into();
+        }
+        if !stream.lanes.is_empty() {
+            job.weights.slots = stream.slots;
+            let named = job.lanes.iter_mut().skip(usize::from(stream.takes_user_lane)).take(stream.lanes.len());
+            named.for_each(|(_, slots)| *slots = stream.slots);
+        }
         let mut at = stream.from_ms;
         for _ in 0..stream.count {
             let drawn = job.length.draw(0, random).unwrap_or(0);
@@ -158,21 +149,6 @@ impl Plan {
                 Gap::About(ms) => random.gap(ms),
             });
         }
-    }
-}
-
-impl Stream {
-    /// The name of its queue, as `Task::queue` makes it.
-    fn queue(&self) -> String {
-        let mut name = LaneName::user(&self.user).stem();
-        if !self.takes_user_lane {
-            let lanes: Vec<String> = self.lanes.iter().map(LaneName::to_string).collect();
-            name += &format!("~n{}", digest(&lanes.join("\n")));
-        }
-        if let Some(session) = &self.session {
-            name += &format!("~s{}", digest(&format!("session:{session}")));
-        }
-        name
     }
 }
 

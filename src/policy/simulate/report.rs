@@ -7,8 +7,8 @@ use crate::policy::analytics::stats::Spread;
 use crate::policy::fair::MAX_WEIGHT;
 use std::collections::BTreeSet;
 
-/// What happens in a run, user by user.
-#[derive(Clone, Debug)]
+/// The course of a run, user by user. The default one is closed: nothing is written into it.
+#[derive(Clone, Default, Debug)]
 pub struct Book {
     at: Timestamp,
     rows: Vec<Row>,
@@ -40,7 +40,7 @@ impl Book {
     }
 
     pub(super) fn came(&mut self, user: usize) {
-        let row = &mut self.rows[user];
+        let Some(row) = self.rows.get_mut(user) else { return };
         if row.waiting == 0 {
             row.overtaken = 0;
         }
@@ -48,16 +48,14 @@ impl Book {
     }
 
     pub(super) fn granted(&mut self, user: usize) {
-        for row in self.rows.iter_mut().filter(|row| row.waiting > 0) {
-            row.overtaken += 1;
-        }
-        let row = &mut self.rows[user];
+        self.rows.iter_mut().filter(|row| row.waiting > 0).for_each(|row| row.overtaken += 1);
+        let Some(row) = self.rows.get_mut(user) else { return };
         (row.waiting, row.running) = (row.waiting.saturating_sub(1), row.running + 1);
         row.overtaken = 0;
     }
 
     pub(super) fn ended(&mut self, user: usize) {
-        let row = &mut self.rows[user];
+        let Some(row) = self.rows.get_mut(user) else { return };
         (row.running, row.overtaken) = (row.running.saturating_sub(1), 0);
     }
 
@@ -75,14 +73,14 @@ impl Book {
     pub(super) fn pass_time(&mut self, load: &Load, to: Timestamp) {
         let ms = u64::try_from(to.ms_since(self.at)).unwrap_or(0);
         self.at = to.max(self.at);
-        if ms == 0 {
+        if ms == 0 || self.rows.is_empty() {
             return;
         }
         let in_use: u32 = self.rows.iter().map(|row| row.running).sum();
         let wants = |row: &Row| f64::from(row.waiting.saturating_add(row.running).min(row.at_once));
         let mut open: Vec<usize> = (0..self.rows.len()).filter(|at| wants(&self.rows[*at]) > 0.0).collect();
         let mut left = f64::from(in_use);
-        let length = std::time::Duration::from_millis(ms).as_secs_f64() * 1000.0;
+        let length = ms_as_number(ms);
         while !open.is_empty() {
             let weight = |at: &usize| f64::from(load.users[*at].weight.clamp(1, MAX_WEIGHT));
             let all: f64 = open.iter().map(weight).sum();

@@ -6,7 +6,7 @@ use super::estimate::estimate;
 use super::history::History;
 use super::load::{Job, Load};
 use crate::model::config::Config;
-use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
+use crate::model::{LaneName, TaskId, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::policy::fair::{Ledger, Payer};
 use std::collections::BTreeMap;
@@ -50,11 +50,7 @@ impl LaneScore {
 #[derive(Clone, Debug)]
 struct Seen {
     id: TaskId,
-    user: Name,
-    lane: Option<LaneName>,
-    lanes: Vec<LaneName>,
-    priority: Priority,
-    work: Option<String>,
+    told: Told,
     at: Timestamp,
     /// Since when it has its lanes.
     since: Option<Timestamp>,
@@ -118,24 +114,15 @@ impl<'a> Score<'a> {
     }
 
     fn accepted(&mut self, id: TaskId, record: &Record) {
-        let Some(user) = record.user.as_deref().and_then(|user| Name::new(user).ok()) else { return };
+        let (lane, work, priority) = (record.lane.as_deref(), record.text("work"), record.number("priority"));
+        let told = record.user.as_deref().and_then(|user| Told::read(user, lane, &record.lanes, work, priority));
+        let Some(told) = told else { return };
         // One that is not to start yet waits for something else.
         if record.data.get("delayed").is_some() {
             return;
         }
-        let number = record.number("priority").and_then(|number| u8::try_from(number).ok());
-        let mut seen = Seen {
-            id,
-            user,
-            lane: record.lane.as_deref().and_then(|lane| LaneName::parse(lane).ok()),
-            lanes: record.lanes.iter().filter_map(|lane| LaneName::parse(lane).ok()).collect(),
-            priority: number.and_then(Priority::new).unwrap_or(Priority::DEFAULT),
-            work: record.text("work").map(str::to_owned),
-            at: record.at,
-            since: None,
-            estimate: None,
-            counts: record.at >= self.since,
-        };
+        let counts = record.at >= self.since;
+        let mut seen = Seen { id, told, at: record.at, since: None, estimate: None, counts };
         if seen.counts && self.left > 0 {
             let (load, target) = self.load_with(&seen);
             let found = estimate(&load, &self.ledger, record.at, target, LOOKS, id.0);
@@ -155,7 +142,7 @@ impl<'a> Score<'a> {
         let waited = u64::try_from(at.ms_since(seen.at)).unwrap_or(0);
         self.count(&seen, waited);
         seen.counts = false;
-        self.ledger.granted(seen.priority.tier(), &self.payer(&seen), at);
+        self.ledger.granted(seen.told.priority.tier(), &self.payer(&seen), at);
         self.open.insert(id, seen);
     }
 
@@ -171,7 +158,7 @@ impl<'a> Score<'a> {
         if !seen.counts {
             return;
         }
-        let lane = seen.lane.as_ref().or(seen.lanes.first()).map_or_else(String::new, LaneName::to_string);
+        let lane = seen.told.lane.as_ref().or(seen.told.lanes.first()).map_or_else(String::new, LaneName::to_string);
         let score = self.lanes.entry(lane).or_default();
         score.tasks += 1;
         if let Some((p50, p90)) = seen.estimate {
@@ -182,31 +169,19 @@ impl<'a> Score<'a> {
     }
 
     fn payer(&self, seen: &Seen) -> Payer {
-        let told = seen.told();
-        Payer { user: seen.user.clone(), queue: told.queue(), weights: told.weights(self.config), has_shares: false }
+        let told = &seen.told;
+        Payer { user: told.user.clone(), queue: told.queue(), weights: told.weights(self.config), has_shares: false }
     }
 
     /// The queue as it was, with one more task; and the place of that.
     fn load_with(&self, target: &Seen) -> (Load, usize) {
         let mut load = Load::empty(self.config.slots_max, self.config.tier_shares);
         for seen in self.open.values().chain([target]) {
-            let job = seen.told().job(&mut load, &self.history, self.config, seen.id, seen.at);
+            let job = seen.told.job(&mut load, &self.history, self.config, seen.id, seen.at);
             load.jobs.push(Job { since: seen.since, ..job });
         }
         let place = load.jobs.len() - 1;
         expect(&mut load, &self.history, self.config, target.at);
         (load, place)
-    }
-}
-
-impl Seen {
-    fn told(&self) -> Told<'_> {
-        Told {
-            user: &self.user,
-            lane: self.lane.as_ref(),
-            lanes: &self.lanes,
-            work: self.work.as_deref(),
-            priority: self.priority,
-        }
     }
 }

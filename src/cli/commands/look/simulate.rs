@@ -38,20 +38,8 @@ pub struct SimulateArgs {
     pub what_if: Vec<String>,
 }
 
-/// The load of the help.
-pub const EXAMPLE: &str = r#"{
-  "slots": 4,
-  "lanes": { "build": { "max": 2 }, "user:alice": { "weight": 2 } },
-  "users": {
-    "alice": [ { "count": 200, "about": "30s", "runs": ["20s", "3m"] } ],
-    "bob":   [ { "count": 100, "every": "1m", "runs": ["1m", "4m"], "lanes": ["build"],
-                 "session": "one", "timeout": "10m" },
-               { "count": 1, "from": "10m", "runs": "5s", "priority": 2 } ]
-  }
-}
-"#;
-
-const SIMULATE_HELP: &str = r#"File:
+/// The help, which begins with a described load.
+pub const SIMULATE_HELP: &str = r#"File:
   {
     "slots": 4,
     "lanes": { "build": { "max": 2 }, "user:alice": { "weight": 2 } },

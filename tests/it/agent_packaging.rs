@@ -3,9 +3,11 @@
 //! `UPDATE_GENERATED=1 cargo test agent_packaging` rewrites the files that are made from the source.
 
 use crate::support::{Place, until};
-use luzia::app::agents::{plan, texts};
+use luzia::app::agents::plan::{Content, Folders, Piece, targets};
+use luzia::app::agents::texts::{self, LINES, PARTS};
 use luzia::cli::args;
-use serde_json::Value;
+use luzia::model::AgentKind;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// A command that comes with another part of this version.
@@ -19,17 +21,78 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(packaged(name)).unwrap_or_default()
 }
 
+/// The hooks and the servers of Claude Code as files of their own, as setup writes them for a project.
+fn hooks_and_servers() -> (Value, Value) {
+    let program = "luzia".to_owned();
+    let folders = Folders { root: ".".to_owned(), own: None, is_project: true, locks: None, program };
+    let (mut hooks, mut servers) = (json!({}), json!({}));
+    for target in targets(AgentKind::ClaudeCode, &folders) {
+        let Content::Json(pieces) = target.content else { continue };
+        for piece in pieces {
+            match piece {
+                Piece::Hook(event, hook) => hooks[event] = json!([hook]),
+                Piece::Server(member, server) => servers[member]["luzia"] = server,
+                Piece::Default(..) | Piece::Text(..) => {}
+            }
+        }
+    }
+    (json!({ "hooks": hooks }), servers)
+}
+
+/// The manifest of the plugin of Claude Code.
+fn manifest() -> Value {
+    json!({
+        "name": "luzia",
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": "Let agents, scripts and people on one host take turns",
+        "license": "MIT OR Apache-2.0",
+    })
+}
+
+/// The monitor of the plugin: each line it prints is told to the session that uses the skill.
+fn monitors() -> Value {
+    let command = "last=free; while sleep 10; do luzia check @tree >/dev/null 2>&1; \
+                   case $? in 0) now=free ;; 75) now=held ;; *) now=$last ;; esac; \
+                   [ \"$now\" = \"$last\" ] || echo \"The lane of this work tree is $now now; luzia explain @tree says more.\"; \
+                   last=$now; done";
+    json!([{
+        "name": "work-tree",
+        "command": command,
+        "description": "Whether a session holds the lane of this work tree",
+        "when": "on-skill-invoke:luzia",
+    }])
+}
+
+/// The instructions for a file of one's own.
+fn instructions() -> String {
+    let points = PARTS.iter().flat_map(|part| part.points).map(|point| format!("- {point}\n"));
+    format!("# Taking turns on this host\n\n{}\n\n{}", LINES[0], points.collect::<String>())
+}
+
+/// The example of a system prompt.
+fn prompt() -> String {
+    let points = PARTS[0].points.iter().chain(PARTS[3].points).map(|point| format!("> - {point}\n"));
+    format!(
+        "# Text for the instructions of a coding agent\n\n\
+         Copy it into `AGENTS.md`, `CLAUDE.md` or a system prompt. `luzia agent setup AGENT` writes a shorter one, with hooks, an \
+         MCP server and a skill beside it. luzia-agents(7) has the same text.\n\n> {}\n>\n{}",
+        LINES[0],
+        points.collect::<String>()
+    )
+}
+
 #[test]
 fn the_files_of_the_plugin_are_made_from_the_source() {
+    let (hooks, servers) = hooks_and_servers();
     let json = |value: Value| format!("{value:#}\n");
     for (name, wanted) in [
-        (".claude-plugin/plugin.json", json(plan::claude_plugin_manifest())),
-        ("hooks/hooks.json", json(plan::claude_plugin_hooks())),
-        (".mcp.json", json(plan::claude_plugin_servers())),
-        ("monitors/monitors.json", json(plan::claude_plugin_monitors())),
+        (".claude-plugin/plugin.json", json(manifest())),
+        ("hooks/hooks.json", json(hooks)),
+        (".mcp.json", json(servers)),
+        ("monitors/monitors.json", json(monitors())),
         ("skills/luzia/SKILL.md", texts::skill()),
-        ("AGENTS.md", texts::instructions()),
-        ("../../examples/agent-prompt.md", texts::prompt()),
+        ("AGENTS.md", instructions()),
+        ("../../examples/agent-prompt.md", prompt()),
     ] {
         if std::env::var_os("UPDATE_GENERATED").is_some() {
             std::fs::write(packaged(name), &wanted).unwrap();
@@ -54,7 +117,7 @@ fn setup_writes_what_is_packaged() {
     assert_eq!(named(".claude.json")["mcpServers"], json(&text(".mcp.json"))["mcpServers"]);
     let (lines, instructions) = (written(".claude/CLAUDE.md"), text("AGENTS.md"));
     assert_eq!(lines.lines().count(), 3);
-    for line in texts::LINES {
+    for line in LINES {
         assert!(lines.contains(line) && instructions.contains(line), "{line}");
     }
     assert!(instructions.lines().count() <= 25);
@@ -84,7 +147,7 @@ fn texts_for_agents_name_commands_that_exist() {
     root.build();
     let mut checked = 0;
     let mut all = text("skills/luzia/SKILL.md") + &text("AGENTS.md") + &text("monitors/monitors.json");
-    all += &texts::LINES.join("\n");
+    all += &LINES.join("\n");
     for call in all.split("luzia ").skip(1) {
         let call = call.split(['`', '\n', '>', '"', ';']).next().unwrap();
         let own = call.split(" -- ").next().unwrap();

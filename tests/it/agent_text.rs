@@ -15,6 +15,11 @@ pub(crate) fn can_sandbox(test: &str) -> bool {
     can
 }
 
+/// The commands between backquotes.
+fn commands(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2).filter(|span| span.starts_with("luzia "))
+}
+
 /// A repository, and the sandbox of an agent whose settings are those of setup.
 struct Agent {
     place: Place,
@@ -97,7 +102,7 @@ fn every_command_that_agents_read_works_under_the_grant_of_setup() {
     let outside = ["luzia agent setup AGENT", "luzia mcp"];
     let mut seen = BTreeSet::new();
     for (name, text) in texts_of(&agent) {
-        let commands: Vec<&str> = texts::commands(&text).filter(|command| !outside.contains(command)).collect();
+        let commands: Vec<&str> = commands(&text).filter(|command| !outside.contains(command)).collect();
         assert!(commands.len() >= 3, "{name}: {text}");
         for command in commands {
             if !seen.insert(command.to_owned()) {
@@ -132,8 +137,7 @@ fn what_75_means_is_said_once_and_following_it_queues_nothing() {
     let holder =
         agent.place.start(&["lock", "-l", "build", "--label", "Ann deploys", "--", "sh", "-c", "read _ < $PLACE/gate"]);
     until("the lane is held", || (agent.place.luzia(&["check", "lane:build"]).code == 75).then_some(()));
-    let build =
-        called(texts::commands(texts::LINES[1]).next().unwrap()).replace("true", "sh -c 'echo built >> ../work/log'");
+    let build = called(commands(texts::LINES[1]).next().unwrap()).replace("true", "sh -c 'echo built >> ../work/log'");
     for _ in 0..3 {
         let ran = agent.line(&build.replace("90s", "200ms")).coded(75);
         assert!(ran.err.contains("Ann deploys"), "{}", ran.err);

@@ -89,14 +89,14 @@ pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
     let own = |name: &str| folders.in_own(below, name);
     let either =
         |project: &str, account: &str| if folders.is_project { folders.in_root(project) } else { own(account) };
-    let hooks = || hooks(agent, &folders.program).map(|(event, value)| Piece::Hook(event, value)).into_iter();
+    let pieces = || hooks(agent, &folders.program).map(|(event, value)| Piece::Hook(event, value)).into_iter();
     let grant = |path, prefix| folders.grant(path, prefix).into_iter();
     let servers = |path| json_file(path, [Piece::Server("mcpServers", server(agent, &folders.program))]);
     let own_skill = || skill(own("skills/luzia/SKILL.md"));
     match agent {
         AgentKind::ClaudeCode => vec![
             // `//` begins an absolute path in every version.
-            json_file(own("settings.json"), hooks().chain(grant(&["sandbox", "filesystem", "allowWrite"], "/"))),
+            json_file(own("settings.json"), pieces().chain(grant(&["sandbox", "filesystem", "allowWrite"], "/"))),
             servers(match folders.own {
                 Some(_) if !folders.is_project => own(".claude.json"),
                 _ => folders.in_root(if folders.is_project { ".mcp.json" } else { ".claude.json" }),
@@ -105,7 +105,7 @@ pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
             block(either("CLAUDE.md", "CLAUDE.md")),
         ],
         AgentKind::Codex => vec![
-            json_file(own("hooks.json"), hooks()),
+            json_file(own("hooks.json"), pieces()),
             Target {
                 path: own("config.toml"),
                 content: Content::Toml { program: folders.program.clone(), root: folders.locks.clone() },
@@ -115,13 +115,13 @@ pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
         ],
         AgentKind::Gemini => {
             let server = Piece::Server("mcpServers", server(agent, &folders.program));
-            let settings = hooks().chain(grant(&["tools", "sandboxAllowedPaths"], "")).chain([server]);
+            let settings = pieces().chain(grant(&["tools", "sandboxAllowedPaths"], "")).chain([server]);
             vec![json_file(own("settings.json"), settings), own_skill(), block(either("GEMINI.md", "GEMINI.md"))]
         }
         AgentKind::Cursor => {
             let version = Piece::Default("version", json!(1));
             let mut found = vec![
-                json_file(own("hooks.json"), [version].into_iter().chain(hooks())),
+                json_file(own("hooks.json"), [version].into_iter().chain(pieces())),
                 servers(own("mcp.json")),
                 own_skill(),
             ];
@@ -132,7 +132,8 @@ pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
             found
         }
         AgentKind::Copilot => {
-            let lists: Map<String, Value> = hook_lists(agent, &folders.program);
+            let hooks = hooks(agent, &folders.program).into_iter();
+            let lists: Map<String, Value> = hooks.map(|(event, hook)| (event.to_owned(), json!([hook]))).collect();
             let hooks = format!("{:#}\n", json!({ "version": 1, "hooks": lists }));
             let mut found = vec![
                 Target { path: own("hooks/luzia.json"), content: Content::Hooks(hooks) },
@@ -267,43 +268,4 @@ fn hooks(agent: AgentKind, program: &str) -> [(&'static str, Value); 3] {
         element
     };
     [(start, element(None, SECONDS)), (tool, element(Some(matcher), SECONDS)), (end, element(None, END_SECONDS))]
-}
-
-/// The hooks of an agent as a file of their own has them.
-fn hook_lists(agent: AgentKind, program: &str) -> Map<String, Value> {
-    hooks(agent, program).into_iter().map(|(event, hook)| (event.to_owned(), json!([hook]))).collect()
-}
-
-/// The hooks of Claude Code as a file of their own, for its plugin.
-pub fn claude_plugin_hooks() -> Value {
-    json!({ "hooks": hook_lists(AgentKind::ClaudeCode, SERVER) })
-}
-
-/// The servers of Claude Code as a file of their own, for its plugin.
-pub fn claude_plugin_servers() -> Value {
-    json!({ "mcpServers": { SERVER: server(AgentKind::ClaudeCode, SERVER) } })
-}
-
-/// The manifest of the plugin of Claude Code.
-pub fn claude_plugin_manifest() -> Value {
-    json!({
-        "name": "luzia",
-        "version": env!("CARGO_PKG_VERSION"),
-        "description": "Let agents, scripts and people on one host take turns",
-        "license": "MIT OR Apache-2.0",
-    })
-}
-
-/// The monitor of the plugin: each line it prints is told to the session that uses the skill.
-pub fn claude_plugin_monitors() -> Value {
-    let command = "last=free; while sleep 10; do luzia check @tree >/dev/null 2>&1; \
-                   case $? in 0) now=free ;; 75) now=held ;; *) now=$last ;; esac; \
-                   [ \"$now\" = \"$last\" ] || echo \"The lane of this work tree is $now now; luzia explain @tree says more.\"; \
-                   last=$now; done";
-    json!([{
-        "name": "work-tree",
-        "command": command,
-        "description": "Whether a session holds the lane of this work tree",
-        "when": "on-skill-invoke:luzia",
-    }])
 }

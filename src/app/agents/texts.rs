@@ -89,24 +89,6 @@ pub fn skill() -> String {
     format!("{HEAD}{}", PARTS.iter().map(part).collect::<String>())
 }
 
-/// The instructions for a file of one's own.
-pub fn instructions() -> String {
-    let points: String = PARTS.iter().map(|part| list(part.points)).collect();
-    format!("# Taking turns on this host\n\n{}\n\n{points}", LINES[0])
-}
-
-/// The example of a system prompt.
-pub fn prompt() -> String {
-    let points = PARTS[0].points.iter().chain(PARTS[3].points).map(|point| format!("> - {point}\n"));
-    format!(
-        "# Text for the instructions of a coding agent\n\n\
-         Copy it into `AGENTS.md`, `CLAUDE.md` or a system prompt. `luzia agent setup AGENT` writes a shorter one, with hooks, an \
-         MCP server and a skill beside it. luzia-agents(7) has the same text.\n\n> {}\n>\n{}",
-        LINES[0],
-        points.collect::<String>()
-    )
-}
-
 /// The text as a section of a manual page.
 pub fn page() -> String {
     let point = |point: &&str| format!(".IP \\(bu 2\n{}\n", roff(point));
@@ -123,9 +105,4 @@ fn roff(text: &str) -> String {
 
 fn list(points: &[&str]) -> String {
     points.iter().map(|point| format!("- {point}\n")).collect()
-}
-
-/// The commands between backquotes.
-pub fn commands(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2).filter(|span| span.starts_with("luzia "))
 }

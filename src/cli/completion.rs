@@ -1,8 +1,7 @@
 //! The use cases behind the names that completion scripts ask for. Nothing is made and nothing is said.
 
 use super::args::{Command, Globals};
-use super::configuration::{config_of, followed};
-use super::context::{app_of, state_dir};
+use super::context::opened;
 use crate::app::App;
 
 /// The use cases in the state directory that a half-written line names; `None` where it cannot be used.
@@ -14,7 +13,5 @@ pub(super) fn app(globals: &Globals, places: &[(String, String)], command: &Comm
             _ => globals.config = Some(value.clone()),
         }
     }
-    let loaded = config_of(&globals).ok()?;
-    let found = state_dir(&globals).ok()?;
-    app_of(&globals, followed(Ok(loaded), &globals), &found, command).ok()
+    opened(&globals, command).ok()
 }

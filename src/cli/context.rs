@@ -2,7 +2,7 @@
 
 use super::args::{Command, Globals};
 use super::commands::cron::CronVerb;
-use super::configuration::named_config;
+use super::configuration::{config_of, followed, named_config};
 use super::identity::caller_of;
 use crate::app::accounts::Accounts;
 use crate::app::config_reload::follow_control;
@@ -118,6 +118,11 @@ pub(super) fn needs_rules(command: &Command) -> bool {
 fn follows_control(command: &Command) -> bool {
     let passes = matches!(command, Command::Run(_) | Command::Dispatch(_) | Command::Daemon(_));
     passes || matches!(command, Command::Enqueue(_) | Command::Retry(_) | Command::Attach(_) | Command::Doctor(_))
+}
+
+/// The use cases in the state directory that options and environment name. A configuration with a mistake is an error.
+pub(super) fn opened(globals: &Globals, command: &Command) -> Result<App, AppError> {
+    app_of(globals, followed(Ok(config_of(globals)?), globals), &state_dir(globals)?, command)
 }
 
 /// The use cases in the state directory that was found, by the rules of now. It is made by the verbs that keep something in

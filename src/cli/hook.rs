@@ -5,8 +5,7 @@ use super::agent;
 use super::args::{Command, Deferred, Globals};
 use super::commands::locks::list_locks::ListLocksArgs;
 use super::commands::steps::beat::BeatArgs;
-use super::configuration::{config_of, followed};
-use super::context::{app_of, state_dir, variable};
+use super::context::{app_of, opened, state_dir, variable};
 use super::exit::Exit;
 use super::shim::folder;
 use crate::app::agents::hook::{Hook, note_failed_hook};
@@ -57,7 +56,8 @@ fn run(call: &Call) -> u8 {
     if let Err(why) = answer(call) {
         // Without a state directory there is nobody to tell. Rules with a mistake are a reason to tell, too.
         let note = Command::Beat(Deferred(BeatArgs { note: None, task: None }));
-        let app = open(&call.globals).or_else(|_| open_by(&call.globals, Settings::fixed(Config::default()), &note));
+        let plain = || app_of(&call.globals, Settings::fixed(Config::default()), &state_dir(&call.globals)?, &note);
+        let app = open(&call.globals).or_else(|_| plain());
         let _ = app.map(|app| note_failed_hook(&app, &call.agent, &why));
     }
     Exit::Done.code()
@@ -111,17 +111,10 @@ fn answer(call: &Call) -> Result<(), String> {
     }
     let shims = folder().ok();
     let hook = Hook { agent, shims: shims.as_ref(), gate: call.gate };
-    let failed = |error: AppError| error.to_string();
     let app = open(&call.globals);
-    let mut trouble = None;
-    let answer = match &app {
-        Ok(app) => hook.answer(Some(app), &read).map_err(failed)?,
-        // A session begins with its variables all the same.
-        Err(error) => {
-            trouble = Some(error.to_string());
-            hook.answer(None, &read).map_err(failed)?
-        }
-    };
+    // A session begins with its variables all the same.
+    let answer = hook.answer(app.as_ref().ok(), &read).map_err(|error| error.to_string())?;
+    let mut trouble = app.err().map(|error| error.to_string());
     if let HookAnswer::Start { variables, .. } = &answer {
         trouble = trouble.or(export(variables).err());
     }
@@ -132,11 +125,7 @@ fn answer(call: &Call) -> Result<(), String> {
 /// The use cases in the state directory, which is not made.
 fn open(globals: &Globals) -> Result<App, AppError> {
     let look = Command::ListLocks(Deferred(ListLocksArgs { states: Vec::new() }));
-    open_by(globals, followed(Ok(config_of(globals)?), globals), &look)
-}
-
-fn open_by(globals: &Globals, settings: Settings, command: &Command) -> Result<App, AppError> {
-    app_of(globals, settings, &state_dir(globals)?, command)
+    opened(globals, &look)
 }
 
 /// Appends the variables to the file that the agent reads before each command. It may call at every start and resumption of

@@ -2,8 +2,7 @@
 
 use super::args::{Command, Deferred, Globals};
 use super::commands::locks::lock::LockArgs;
-use super::configuration::{config_of, followed};
-use super::context::{HOME, app_of, of_state_dir, state_dir, variable};
+use super::context::{HOME, of_state_dir, opened, variable};
 use super::exit::{Exit, end_code};
 use super::output::messages;
 use crate::app::locks::lock::lock_telling;
@@ -103,11 +102,7 @@ fn under_lock(
         Some(dir) => Folder::new(Box::new(RealShims), dir).lane(name)?,
         None => shims::DEFAULT_LANE.to_owned(),
     };
-    let globals = Globals::default();
-    let loaded = config_of(&globals)?;
-    let found = state_dir(&globals)?;
-    let command = Command::Lock(Deferred(LockArgs::of(&lane)));
-    let app = app_of(&globals, followed(Ok(loaded), &globals), &found, &command)?;
+    let app = opened(&Globals::default(), &Command::Lock(Deferred(LockArgs::of(&lane))))?;
     let lane = lane_option(&app, &lane, None)?;
     if is_under(&app, &lane)? {
         return Ok(None);

@@ -6,7 +6,6 @@ mod written;
 
 use crate::app::queue::enqueue::{NewTask, name};
 use crate::app::{App, AppError, Code, Kind};
-use crate::model::lane::LaneError;
 use crate::model::{LaneName, ThingKind};
 use crate::os::StartError;
 use crate::os::places::{NoPlaces, Place, Places};
@@ -58,37 +57,30 @@ impl Surroundings {
     /// Names a thing: `arg` is the directory, the port or the database; `base` is the directory from which a relative path
     /// counts, by default the working directory.
     pub fn name(&self, kind: ThingKind, arg: Option<&str>, base: Option<&str>) -> Result<Named, AppError> {
-        let named = |lane: Result<LaneName, LaneError>, path: Option<String>| match lane {
-            Ok(lane) => Ok(Named { lane, path, kind }),
-            Err(error) => Err(AppError::usage(format!("this {kind} has no lane: {error}"))),
-        };
-        match kind {
+        let (lane, path) = match kind {
             ThingKind::Port => {
                 let text = arg.ok_or_else(|| missing(kind, "4010"))?;
                 let port = naming::port(text).ok_or_else(|| {
                     AppError::usage(format!("\"{}\" is not a port", shown(text)))
                         .hint("a port is a whole number from 1 to 65535")
                 })?;
-                named(naming::lane("port", &port.to_string()), None)
+                (naming::lane("port", &port.to_string()), None)
             }
-            ThingKind::Db => {
-                let text = arg.ok_or_else(|| missing(kind, "postgres://localhost/app"))?;
-                match naming::database(text) {
-                    Some(Database::Server(key)) => named(naming::lane("db", &key), None),
-                    Some(Database::File(path)) => {
-                        let (key, path) = self.database_file(&self.absolute(&path, base)?)?;
-                        named(naming::lane("db", &key), Some(path))
-                    }
-                    None => Err(missing(kind, "postgres://localhost/app")),
+            ThingKind::Db => match arg.and_then(naming::database) {
+                Some(Database::Server(key)) => (naming::lane("db", &key), None),
+                Some(Database::File(path)) => {
+                    let (key, path) = self.database_file(&self.absolute(&path, base)?)?;
+                    (naming::lane("db", &key), Some(path))
                 }
-            }
+                None => return Err(missing(kind, "postgres://localhost/app")),
+            },
             ThingKind::Dir => {
                 let path = self.directory(arg, base)?;
-                named(naming::of_directory("dir", self.ident(&path)?), Some(path))
+                (naming::of_directory("dir", self.ident(&path)?), Some(path))
             }
             ThingKind::GitDir => {
                 let found = self.repository(arg, base)?;
-                named(naming::of_directory("git", self.ident(&found.common)?), Some(found.common))
+                (naming::of_directory("git", self.ident(&found.common)?), Some(found.common))
             }
             ThingKind::Tree => {
                 let found = self.repository(arg, base)?;
@@ -96,14 +88,16 @@ impl Surroundings {
                     AppError::not_found(Code::NoWorkTree, format!("\"{}\" is a bare repository", found.common))
                         .hint("git-dir names a repository without a work tree")
                 })?;
-                named(naming::of_directory("tree", self.ident(&path)?), Some(path))
+                (naming::of_directory("tree", self.ident(&path)?), Some(path))
             }
             ThingKind::GitRef => {
                 let found = self.repository(arg, base)?;
                 let (remote, branch) = self.reference(&found)?;
-                named(naming::of_branch(&remote, &branch), Some(found.git_dir))
+                (naming::of_branch(&remote, &branch), Some(found.git_dir))
             }
-        }
+        };
+        let lane = lane.map_err(|error| AppError::usage(format!("this {kind} has no lane: {error}")))?;
+        Ok(Named { lane, path, kind })
     }
 
     /// Whether a program can be started in a working directory, as far as a look tells.

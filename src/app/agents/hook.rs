@@ -11,7 +11,7 @@ use crate::app::names::shims::{DEFAULT_LANE, Folder};
 use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::time::format_duration;
 use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockRecord, ThingKind};
-use crate::policy::hook::{Asked, Decision, decide, heavy_tools, is_living};
+use crate::policy::hook::{Asked, Decision, decide, heavy_tools};
 use crate::store::{Event, LockView};
 use serde_json::json;
 
@@ -111,7 +111,7 @@ impl Hook<'_> {
 }
 
 fn decide_on(app: &App, asked: Asked, lane: &LaneName, holders: &[LockView], call: &HookCall) -> Decision {
-    if !holders.iter().any(|view| is_living(&view.verdict)) {
+    if !holders.iter().any(|view| view.verdict.is_live()) {
         return Decision::Nothing;
     }
     let keys = session_keys(app, call);
@@ -174,7 +174,7 @@ fn lines_of_tree(app: &App, call: &HookCall) -> Result<Vec<String>, AppError> {
     let path = tree.path.as_deref().unwrap_or_default();
     let holders = app.holders(&tree.lane)?;
     let mut lines = vec![format!("The lane of the work tree {path} is {} (`-l @tree`).", tree.lane)];
-    if holders.iter().any(|view| is_living(&view.verdict)) {
+    if holders.iter().any(|view| view.verdict.is_live()) {
         lines.push(held_text(app, &tree.lane, &holders));
     }
     Ok(lines)
@@ -187,7 +187,7 @@ fn busy_lines(app: &App) -> Result<Vec<String>, AppError> {
         let Some(lane) = view.lane.clone().filter(|lane| !lane.is_user() && lane.kind() != "tree") else {
             continue;
         };
-        if is_living(&view.verdict) {
+        if view.verdict.is_live() {
             by_lane.entry(lane.to_string()).or_insert_with(|| (lane, Vec::new())).1.push(view);
         }
     }
@@ -198,14 +198,14 @@ fn busy_lines(app: &App) -> Result<Vec<String>, AppError> {
 
 /// `Lane build: 2 of 2 slots busy, by task_7 for 3m12s`.
 fn busy_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
-    let living: Vec<&LockView> = holders.iter().filter(|view| is_living(&view.verdict)).collect();
+    let living: Vec<&LockView> = holders.iter().filter(|view| view.verdict.is_live()).collect();
     let first = living.first().map(|view| holder_text(app, view)).unwrap_or_default();
     format!("Lane {lane}: {} of {} slots busy, {first}", living.len(), config(app).limit(lane))
 }
 
 /// Who holds a lane, since when, and how that is known.
 fn held_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
-    let Some(view) = holders.iter().find(|view| is_living(&view.verdict)) else {
+    let Some(view) = holders.iter().find(|view| view.verdict.is_live()) else {
         return format!("Lane {lane} is free.");
     };
     let why = view.verdict.why().text();
@@ -223,7 +223,7 @@ fn holder_text(app: &App, view: &LockView) -> String {
 
 /// The command that waits until a lane is free. It ends nobody's work (P10).
 fn way_on(lane: &LaneName, holders: &[LockView]) -> String {
-    let living = holders.iter().find(|view| is_living(&view.verdict));
+    let living = holders.iter().find(|view| view.verdict.is_live());
     let command = match living.and_then(LockView::task) {
         Some(task) => format!("luzia wait {task} --timeout {WAIT}"),
         None => format!("luzia lock -l {} --wait {WAIT} -- true", lane_word(lane)),

@@ -5,25 +5,16 @@ use crate::app::{App, AppError, Code, Kind};
 use crate::model::LaneName;
 use crate::model::lock::LockKind;
 use crate::os::shims::{OnPath, Shims};
-use crate::policy::shim;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::io;
+
+pub use crate::policy::shim::{is_heavy, is_known};
 
 /// The lane of a shim that names none.
 pub const DEFAULT_LANE: &str = "build";
 /// The file that keeps the lanes, beside the links.
 const LANES: &str = "shims.json";
-
-/// Whether luzia has a list of heavy words for a tool.
-pub fn is_known(tool: &str) -> bool {
-    shim::is_known(tool)
-}
-
-/// Whether a call of a tool is heavy.
-pub fn is_heavy(tool: &str, arguments: &[&str]) -> bool {
-    shim::is_heavy(tool, arguments)
-}
 
 /// The folder of the links.
 pub struct Folder {

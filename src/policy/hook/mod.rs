@@ -37,15 +37,10 @@ pub enum Decision {
     Deny,
 }
 
-/// Whether a holder counts: it lives, or nothing proves that it is dead.
-pub fn is_living(verdict: &Verdict) -> bool {
-    verdict.is_live()
-}
-
-/// Decides about one lane: its limit, and its holders with their verdicts. A refusal needs living holders of other sessions
+/// Decides about one lane: its limit, and its holders with their verdicts. A holder counts while nothing proves it dead. A refusal needs living holders of other sessions
 /// in every slot.
 pub fn decide(asked: Asked, limit: u32, holders: &[(Owner, Verdict)]) -> Decision {
-    let living = || holders.iter().filter(|(_, verdict)| is_living(verdict)).map(|(owner, _)| *owner);
+    let living = || holders.iter().filter(|(_, verdict)| verdict.is_live()).map(|(owner, _)| *owner);
     let count = |wanted: Owner| u32::try_from(living().filter(|owner| *owner == wanted).count()).unwrap_or(u32::MAX);
     let (others, unknown) = (count(Owner::Other), count(Owner::Unknown));
     let limit = limit.max(1);

@@ -66,15 +66,15 @@ proptest! {
         holders in proptest::collection::vec(holder(), 0..8),
     ) {
         let asked = if is_edit { Asked::Edit } else { Asked::Shell { gate } };
-        let others = holders.iter().filter(|(owner, verdict)| *owner == Owner::Other && is_living(verdict)).count();
-        let has_mine = holders.iter().any(|(owner, verdict)| *owner == Owner::Mine && is_living(verdict));
+        let others = holders.iter().filter(|(owner, verdict)| *owner == Owner::Other && verdict.is_live()).count();
+        let has_mine = holders.iter().any(|(owner, verdict)| *owner == Owner::Mine && verdict.is_live());
         let decision = decide(asked, limit, &holders);
         if decision == Decision::Deny {
             let may_refuse = asked != Asked::Shell { gate: false };
             prop_assert!(others >= limit.max(1) as usize && !has_mine && may_refuse);
         }
         // Without the living holders of others nothing is said.
-        let rest: Vec<_> = holders.iter().filter(|(owner, verdict)| *owner == Owner::Mine || !is_living(verdict)).cloned().collect();
+        let rest: Vec<_> = holders.iter().filter(|(owner, verdict)| *owner == Owner::Mine || !verdict.is_live()).cloned().collect();
         prop_assert_eq!(decide(asked, limit, &rest), Decision::Nothing);
     }
 

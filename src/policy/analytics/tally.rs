@@ -40,8 +40,7 @@ pub fn add(counts: &mut Counts, record: &Record) {
             if record.data.get("exit_code").and_then(serde_json::Value::as_i64) != Some(0) {
                 bump(counts, "luzia_steps_failed_total", step, 1);
             }
-            bump(counts, "luzia_step_duration_seconds_sum", step, record.number("ran_ms").unwrap_or(0));
-            bump(counts, "luzia_step_duration_seconds_count", step, 1);
+            took(counts, "luzia_step_duration_seconds", step, record.number("ran_ms").unwrap_or(0));
         }
         "finished" => finished(counts, record),
         _ => {}
@@ -56,37 +55,36 @@ fn finished(counts: &mut Counts, record: &Record) {
         bump(counts, "luzia_tasks_failed_total", Some(("goal", goal)), 1);
     }
     if let Some(ran) = record.number("ran_ms") {
-        bump(counts, "luzia_task_run_seconds_sum", None, ran);
-        bump(counts, "luzia_task_run_seconds_count", None, 1);
+        took(counts, "luzia_task_run_seconds", None, ran);
     }
     if let Some(created) = record.text("created_at").and_then(crate::model::Timestamp::parse) {
         let lasted = u64::try_from(record.at.ms_since(created)).unwrap_or(0);
-        bump(counts, "luzia_task_duration_seconds_sum", None, lasted);
-        bump(counts, "luzia_task_duration_seconds_count", None, 1);
+        took(counts, "luzia_task_duration_seconds", None, lasted);
     }
 }
 
 fn waited<'a>(counts: &mut Counts, record: &Record, lanes: impl Iterator<Item = &'a String>) {
     let Some(ms) = record.number("waited_ms") else { return };
     for lane in lanes {
-        bump(counts, "luzia_lane_wait_seconds_sum", Some(("lane", lane)), ms);
-        bump(counts, "luzia_lane_wait_seconds_count", Some(("lane", lane)), 1);
+        took(counts, "luzia_lane_wait_seconds", Some(("lane", lane)), ms);
     }
 }
 
+/// Adds a time to a summary.
+fn took(counts: &mut Counts, name: &str, label: Option<(&str, &str)>, ms: u64) {
+    bump(counts, &format!("{name}_sum"), label, ms);
+    bump(counts, &format!("{name}_count"), label, 1);
+}
+
 fn bump(counts: &mut Counts, name: &str, label: Option<(&str, &str)>, by: u64) {
-    let Some((label, value)) = label else {
-        let count = counts.entry(name.to_owned()).or_default();
-        *count = count.saturating_add(by);
-        return;
-    };
-    let mut key = series(name, &[(label, value)]);
-    if !counts.contains_key(&key) {
-        // `|` follows `{`.
-        let known = counts.range(format!("{name}{{")..format!("{name}|")).take(MOST_SERIES).count();
-        if known >= MOST_SERIES {
-            key = series(name, &[(label, OTHER)]);
-        }
+    let mut key = series(name, label.as_slice());
+    // `|` follows `{`.
+    let known = || counts.range(format!("{name}{{")..format!("{name}|")).take(MOST_SERIES).count();
+    if let Some((label, _)) = label
+        && !counts.contains_key(&key)
+        && known() >= MOST_SERIES
+    {
+        key = series(name, &[(label, OTHER)]);
     }
     let count = counts.entry(key).or_default();
     *count = count.saturating_add(by);

@@ -114,14 +114,9 @@ impl Holds {
 fn rows(holds: &[&Hold], now: Timestamp) -> Vec<usize> {
     let mut ends: Vec<Timestamp> = Vec::new();
     let place = |hold: &&Hold| {
-        let end = hold.to.unwrap_or(now).max(hold.from);
-        let free = ends.iter().position(|busy| *busy <= hold.from);
-        let row = free.unwrap_or(ends.len());
-        if row == ends.len() {
-            ends.push(end)
-        } else {
-            ends[row] = end
-        }
+        let row = ends.iter().position(|busy| *busy <= hold.from).unwrap_or(ends.len());
+        ends.resize(ends.len().max(row + 1), now);
+        ends[row] = hold.to.unwrap_or(now).max(hold.from);
         row
     };
     holds.iter().map(place).collect()
@@ -136,28 +131,30 @@ fn by_lane(holds: &[Hold]) -> BTreeMap<&str, Vec<&Hold>> {
 /// A trace for Perfetto: a process for each lane, a thread for each slot, slices for holds with those of commands in them,
 /// waiting as asynchronous slices, since waits overlap, and a counter of holders.
 pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
+    const FIRST: i64 = i64::MIN;
     let mut events = Vec::new();
     let us = |at: Timestamp| at.0.saturating_mul(1000);
     for (pid, (lane, holds)) in (1..).zip(by_lane(holds)) {
-        let meta =
-            json!({ "ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": { "name": lane } });
-        events.push((i64::MIN, meta));
+        let mut event = |mut event: Value, tid: usize, ts: i64, args: Value| {
+            // Names come before everything.
+            (event["pid"], event["tid"], event["ts"]) =
+                (json!(pid), json!(tid), json!(if ts == FIRST { 0 } else { ts }));
+            if !args.is_null() {
+                event["args"] = args;
+            }
+            events.push((ts, event));
+        };
+        event(json!({ "ph": "M", "name": "process_name" }), 0, FIRST, json!({ "name": lane }));
         let (mut changes, mut slots) = (Vec::new(), std::collections::BTreeSet::new());
         for (hold, slot) in holds.iter().zip(rows(&holds, now)) {
             let tid = slot + 1;
             if slots.insert(tid) {
                 let name = json!({ "name": format!("slot {slot}") });
-                events.push((
-                    i64::MIN,
-                    json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "ts": 0, "args": name }),
-                ));
+                event(json!({ "ph": "M", "name": "thread_name" }), tid, FIRST, name);
             }
             let (from, to) = (hold.from, hold.to.unwrap_or(now).max(hold.from));
             let mut slice = |ph: &str, name: &str, at: Timestamp| {
-                events.push((
-                    us(at),
-                    json!({ "ph": ph, "name": name, "cat": "hold", "pid": pid, "tid": tid, "ts": us(at) }),
-                ));
+                event(json!({ "ph": ph, "name": name, "cat": "hold" }), tid, us(at), Value::Null);
             };
             slice("B", &hold.holder, from);
             if let Some((begin, end)) = hold.run {
@@ -168,8 +165,7 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
             slice("E", &hold.holder, to);
             for (ph, at) in [("b", hold.asked), ("e", from)] {
                 let id = format!("{} {}", hold.holder, us(from));
-                let wait = json!({ "ph": ph, "name": hold.holder, "cat": "wait", "id": id, "pid": pid, "tid": 0, "ts": us(at) });
-                events.push((us(at), wait));
+                event(json!({ "ph": ph, "name": hold.holder, "cat": "wait", "id": id }), 0, us(at), Value::Null);
             }
             changes.extend([(from, 1), (to, -1)]);
         }
@@ -177,11 +173,7 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
         let mut active = 0_i64;
         for (at, change) in changes {
             active += change;
-            let args = json!({ "holders": active });
-            events.push((
-                us(at),
-                json!({ "ph": "C", "name": "active", "pid": pid, "tid": 0, "ts": us(at), "args": args }),
-            ));
+            event(json!({ "ph": "C", "name": "active" }), 0, us(at), json!({ "holders": active }));
         }
     }
     // Stable: what was written in its order at one moment stays in it.

@@ -19,7 +19,7 @@ use crate::model::who::{Agent, MOST_BYTES, MOST_SESSION_BYTES, Who, clean, is_un
 struct Known {
     name: &'static str,
     signs: &'static [&'static str],
-    session: &'static [&'static str],
+    session: &'static str,
     subagent: Option<&'static str>,
 }
 
@@ -29,28 +29,18 @@ const KNOWN: [Known; 5] = [
     Known {
         name: "claude-code",
         signs: &["CLAUDECODE"],
-        session: &["CLAUDE_CODE_SESSION_ID"],
+        session: "CLAUDE_CODE_SESSION_ID",
         subagent: Some("CLAUDE_CODE_AGENT_ID"),
     },
-    Known {
-        name: "codex",
-        signs: &["CODEX_THREAD_ID", "CODEX_SANDBOX"],
-        session: &["CODEX_THREAD_ID"],
-        subagent: None,
-    },
-    Known { name: "gemini", signs: &["GEMINI_CLI"], session: &["GEMINI_SESSION_ID"], subagent: None },
+    Known { name: "codex", signs: &["CODEX_THREAD_ID", "CODEX_SANDBOX"], session: "CODEX_THREAD_ID", subagent: None },
+    Known { name: "gemini", signs: &["GEMINI_CLI"], session: "GEMINI_SESSION_ID", subagent: None },
     Known {
         name: "copilot",
         signs: &["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"],
-        session: &["COPILOT_AGENT_SESSION_ID"],
+        session: "COPILOT_AGENT_SESSION_ID",
         subagent: None,
     },
-    Known {
-        name: "cursor",
-        signs: &["CURSOR_AGENT", "CURSOR_TRACE_ID"],
-        session: &["CURSOR_TRACE_ID"],
-        subagent: None,
-    },
+    Known { name: "cursor", signs: &["CURSOR_AGENT", "CURSOR_TRACE_ID"], session: "CURSOR_TRACE_ID", subagent: None },
 ];
 
 /// What an agent without a name is called that gives its session.
@@ -62,7 +52,7 @@ pub fn agent_of(variable: &dyn Fn(&str) -> Option<String>) -> Option<Agent> {
     let known = KNOWN.iter().find(|known| known.signs.iter().any(|sign| variable(sign).is_some()));
     let given = variable("LUZIA_AGENT").and_then(|name| clean(&name, MOST_BYTES));
     let own = known.and_then(|known| {
-        let session = known.session.iter().find_map(|name| variable(name))?;
+        let session = variable(known.session)?;
         Some(session_key(&session, known.subagent.and_then(variable).as_deref()))
     });
     let session = variable("LUZIA_SESSION").or(own).and_then(|key| clean(&key, MOST_SESSION_BYTES));

@@ -4,7 +4,7 @@
 mod readers;
 
 use crate::policy::steps::names::{filled, places};
-use readers::{READERS, SHELL, Text, WRAPPERS, base, texts};
+use readers::{READERS, SHELL, Text, base, is_wrapper, texts};
 use std::collections::BTreeSet;
 
 /// The longest argument, and the longest `NAME=VALUE` of the environment, in bytes (MAX_ARG_STRLEN, execve(2)).
@@ -129,7 +129,7 @@ fn scripts(argv: &[String]) -> Vec<(usize, Found)> {
     let mut found = Vec::new();
     for (program, word) in argv.iter().enumerate() {
         // Behind a program that is not known, only an option tells a script from a word that happens to be a name.
-        let is_started = program == 0 || WRAPPERS.contains(&base(&argv[0]));
+        let is_started = program == 0 || is_wrapper(base(&argv[0]));
         for (row, reader) in READERS.iter().enumerate().filter(|(_, reader)| reader.names.contains(&base(word))) {
             if is_started || !matches!(reader.text, Text::First | Text::All) {
                 let read = texts(reader, &argv[program + 1..]);
@@ -143,9 +143,8 @@ fn scripts(argv: &[String]) -> Vec<(usize, Found)> {
 /// Where the arguments of the program that a command line starts have their `--`; the end where it is absent. Each wrapper before
 /// the program may have one of its own.
 fn separator(argv: &[String]) -> usize {
-    let is_wrapper = |word: &&String| WRAPPERS.contains(&base(word));
-    let is_wrapped = argv.first().as_ref().is_some_and(is_wrapper);
-    let wrappers = if is_wrapped { argv.iter().filter(is_wrapper).count() } else { 0 };
+    let is_wrapped = argv.first().is_some_and(|word| is_wrapper(base(word)));
+    let wrappers = if is_wrapped { argv.iter().filter(|word| is_wrapper(base(word))).count() } else { 0 };
     argv.iter().enumerate().filter(|(_, word)| *word == "--").nth(wrappers).map_or(argv.len(), |(at, _)| at)
 }
 

@@ -3,34 +3,13 @@
 use std::collections::BTreeSet;
 
 /// Programs that start the program that their arguments name.
-pub(super) const WRAPPERS: [&str; 26] = [
-    "busybox",
-    "chroot",
-    "chrt",
-    "command",
-    "doas",
-    "env",
-    "exec",
-    "firejail",
-    "flock",
-    "ionice",
-    "nice",
-    "nohup",
-    "nsenter",
-    "proxychains",
-    "setpriv",
-    "setsid",
-    "stdbuf",
-    "strace",
-    "sudo",
-    "systemd-run",
-    "taskset",
-    "time",
-    "timeout",
-    "unbuffer",
-    "unshare",
-    "xargs",
-];
+const WRAPPERS: &str = "busybox chroot chrt command doas env exec firejail flock ionice nice nohup nsenter proxychains \
+    setpriv setsid stdbuf strace sudo systemd-run taskset time timeout unbuffer unshare xargs";
+
+/// Whether a program starts the program that its arguments name.
+pub(super) fn is_wrapper(program: &str) -> bool {
+    WRAPPERS.split(' ').any(|wrapper| wrapper == program)
+}
 
 /// Where the command line of a program has text that the program runs.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use crate::app::Code;
 use crate::app::locks::lock::End;
+use crate::cli::docs::roff;
 use crate::model::task::{EndState, Outcome};
 use crate::model::{Status, Task};
 use std::fmt::Write as _;
@@ -52,18 +53,14 @@ pub fn manual_page() -> String {
             page.push_str(MANUAL_COMMANDS);
         }
         // Writing to a String cannot fail.
-        let _ = write!(page, ".TP\n\\fB{}\\fR\n{}\n", exit.code(), roff(exit.meaning()));
+        let _ = write!(page, ".TP\n\\fB{}\\fR\n{}\n", exit.code(), roff::text(exit.meaning()));
     }
     page.push_str(MANUAL_WORDS);
     for code in Code::ALL {
-        let _ = write!(page, ".TP\n.B {}\n{}\n", code.word(), roff(code.meaning()));
+        let _ = write!(page, ".TP\n.B {}\n{}\n", code.word(), roff::text(code.meaning()));
     }
     page.push_str(MANUAL_TAIL);
     page
-}
-
-fn roff(text: &str) -> String {
-    text.replace('\\', "\\e").replace('-', "\\-")
 }
 
 const MANUAL_HEAD: &str = r#".SH NAME

@@ -2,6 +2,7 @@
 
 use crate::app::agents::plan::{Folders, SERVER, targets};
 use crate::app::agents::texts;
+use crate::cli::docs::roff;
 use crate::model::AgentKind;
 use std::fmt::Write as _;
 
@@ -11,9 +12,9 @@ pub fn manual_page() -> String {
     let mut page = format!("'\\\" t\n{title}{HEAD}.SH WHAT AGENTS READ\n{}{BODY}", texts::page());
     for (agent, note) in AgentKind::ALL.into_iter().zip(NOTES) {
         // Writing to a String cannot fail.
-        let _ = write!(page, ".SS {}\n{note}\n.TS\ntab(|);\nl l.\n", roff(agent.word()));
+        let _ = write!(page, ".SS {}\n{note}\n.TS\ntab(|);\nl l.\n", roff::text(agent.word()));
         for (own, project) in files(agent) {
-            let _ = writeln!(page, "{}|{}", roff(&own), roff(&project));
+            let _ = writeln!(page, "{}|{}", roff::text(&own), roff::text(&project));
         }
         page.push_str(".TE\n");
     }
@@ -38,11 +39,6 @@ fn files(agent: AgentKind) -> Vec<(String, String)> {
         files.get(row).map(|path| path.trim_start_matches("./").to_owned()).unwrap_or_default()
     };
     (0..rows).map(|row| (cell(&own, row), cell(&project, row))).collect()
-}
-
-fn roff(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-");
-    if text.starts_with('.') { format!("\\&{text}") } else { text }
 }
 
 /// What is special about each agent, in their order.

@@ -4,7 +4,7 @@
 
 mod config_page;
 mod json_page;
-mod roff;
+pub(super) mod roff;
 pub mod schemas;
 mod verb_page;
 mod words;

@@ -1,7 +1,7 @@
 //! Text as roff(7), and the tidying of what clap_mangen writes.
 
 /// Plain text in a line of its own.
-pub(super) fn text(text: &str) -> String {
+pub(in crate::cli) fn text(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }

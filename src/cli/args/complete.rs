@@ -1,5 +1,6 @@
 //! What may stand at the end of a half-written command line: the answer to `luzia __complete line LINE`. Pure.
 
+use clap::builder::PossibleValue;
 use clap::{Arg, Command, ValueHint};
 
 /// The names that are looked up when they are needed.
@@ -70,35 +71,13 @@ pub struct End {
 
 /// Reads a line up to the cursor. The last word is the one that is completed; it may be empty.
 pub fn end_of(line: &str, root: &Command) -> End {
-    let words = words(line);
-    let (last, before) = words.split_last().map_or((None, &[][..]), |(last, before)| (Some(last), before));
-    let (at, part) = last.map_or((line.len(), String::new()), |(at, word)| (*at, word.clone()));
+    let mut words = words(line);
+    let (at, part) = words.pop().unwrap_or((line.len(), String::new()));
     let mut reader =
         Reader { command: root, pending: None, position: 0, is_separated: false, begin: None, places: Vec::new() };
-    before.iter().enumerate().skip(1).for_each(|(number, (at, word))| reader.take((*at, number), word));
-    let Reader { command, pending, position, is_separated, begin, places } = reader;
-    let plain = |wanted| End { lead: String::new(), part: part.clone(), wanted, places: places.clone() };
-    if let Some((begin, count)) = begin {
-        return plain(Wanted::Command(begin, count));
-    }
-    if let Some(arg) = pending {
-        return of_value(command, arg, &part, "", places);
-    }
-    if !is_separated && let Some((option, value)) = part.split_once('=').filter(|_| part.starts_with("--")) {
-        let lead = format!("{option}=");
-        return match long(command, &option[2..]) {
-            Some(arg) => of_value(command, arg, value, &lead, places),
-            None => plain(Wanted::Words(Vec::new(), Vec::new())),
-        };
-    }
-    if !is_separated && part.starts_with('-') {
-        return plain(Wanted::Words(options(command), Vec::new()));
-    }
-    match positional(command, position) {
-        Some(arg) if is_command(arg) => plain(Wanted::Command(at, before.len())),
-        Some(arg) => of_value(command, arg, &part, "", places),
-        None => plain(Wanted::Words(verbs(command), Vec::new())),
-    }
+    words.iter().enumerate().skip(1).for_each(|(number, (at, word))| reader.take((*at, number), word));
+    let (lead, part, wanted) = reader.wanted((at, words.len()), &part);
+    End { lead, part, wanted, places: reader.places }
 }
 
 struct Reader<'a> {
@@ -114,6 +93,31 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// The lead, the part that is completed, and what may stand there.
+    fn wanted(&self, at: (usize, usize), part: &str) -> (String, String, Wanted) {
+        let plain = |wanted| (String::new(), part.to_owned(), wanted);
+        if let Some((begin, count)) = self.begin {
+            return plain(Wanted::Command(begin, count));
+        }
+        if let Some(arg) = self.pending {
+            return of_value(self.command, arg, part, "");
+        }
+        if !self.is_separated && part.starts_with('-') {
+            return match part.split_once('=').filter(|_| part.starts_with("--")) {
+                Some((option, value)) => match long(self.command, &option[2..]) {
+                    Some(arg) => of_value(self.command, arg, value, &format!("{option}=")),
+                    None => plain(Wanted::Words(Vec::new(), Vec::new())),
+                },
+                None => plain(Wanted::Words(options(self.command), Vec::new())),
+            };
+        }
+        match positional(self.command, self.position) {
+            Some(arg) if is_command(arg) => plain(Wanted::Command(at.0, at.1)),
+            Some(arg) => of_value(self.command, arg, part, ""),
+            None => plain(Wanted::Words(verbs(self.command), Vec::new())),
+        }
+    }
+
     fn take(&mut self, at: (usize, usize), word: &str) {
         if self.begin.is_some() {
             return;
@@ -124,9 +128,7 @@ impl<'a> Reader<'a> {
             self.value(at, word);
         } else if word == "--" {
             self.is_separated = true;
-            if self.command.get_positionals().any(is_command) {
-                self.position = self.command.get_positionals().position(is_command).unwrap_or(self.position);
-            }
+            self.position = self.command.get_positionals().position(is_command).unwrap_or(self.position);
         } else if let Some(option) = word.strip_prefix("--") {
             match option.split_once('=') {
                 Some((name, value)) => {
@@ -220,19 +222,13 @@ fn about(help: Option<&clap::builder::StyledStr>) -> String {
 }
 
 /// The values of an argument. Of a list with commas, the last item is completed.
-fn of_value(command: &Command, arg: &Arg, part: &str, lead: &str, places: Vec<(String, String)>) -> End {
+fn of_value(command: &Command, arg: &Arg, part: &str, lead: &str) -> (String, String, Wanted) {
     let is_list =
         arg.get_value_delimiter() == Some(',') || ["STATE", "COLUMN"].iter().any(|name| names(arg).contains(name));
-    let (done, part) = part
-        .rsplit_once(',')
-        .filter(|_| is_list)
-        .map_or((String::new(), part), |(done, part)| (format!("{done},"), part));
-    let values: Vec<(String, String)> = arg
-        .get_possible_values()
-        .iter()
-        .filter(|value| !value.is_hide_set())
-        .map(|value| (value.get_name().to_owned(), about(value.get_help())))
-        .collect();
+    let (done, part) = part.split_at(part.rfind(',').filter(|_| is_list).map_or(0, |at| at + 1));
+    let shown =
+        |value: PossibleValue| (!value.is_hide_set()).then(|| (value.get_name().to_owned(), about(value.get_help())));
+    let values: Vec<(String, String)> = arg.get_possible_values().into_iter().filter_map(shown).collect();
     let live = live(command.get_name(), arg);
     let wanted = match arg.get_value_hint() {
         _ if !values.is_empty() || !live.is_empty() => Wanted::Words(values, live),
@@ -240,7 +236,7 @@ fn of_value(command: &Command, arg: &Arg, part: &str, lead: &str, places: Vec<(S
         ValueHint::FilePath | ValueHint::AnyPath | ValueHint::ExecutablePath => Wanted::Files,
         _ => Wanted::Words(Vec::new(), Vec::new()),
     };
-    End { lead: format!("{lead}{done}"), part: part.to_owned(), wanted, places }
+    (format!("{lead}{done}"), part.to_owned(), wanted)
 }
 
 /// Verbs that take tasks which are over, too.

@@ -185,21 +185,15 @@ fn read_all(app: &App) -> Result<Read, AppError> {
     for task in places.into_iter().flatten() {
         read.records += 1;
         match task {
-            Ok(task) => read.take(&task, limit),
+            Ok(task) => {
+                let ended = task.outcome().map_or(task.created_at, |outcome| outcome.completed_at);
+                let latest = ended.max(task.created_at);
+                read.future.extend((latest > limit).then_some((task.id, latest)));
+            }
             Err(error) => read.bad.push(error.into()),
         }
     }
     Ok(read)
-}
-
-impl Read {
-    fn take(&mut self, task: &Task, limit: Timestamp) {
-        let ended = task.outcome().map(|outcome| outcome.completed_at);
-        let latest = ended.map_or(task.created_at, |ended| ended.max(task.created_at));
-        if latest > limit {
-            self.future.push((task.id, latest));
-        }
-    }
 }
 
 fn bad_record(error: &AppError) -> Finding {

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    luzia::cli::main(std::env::args_os().collect())
+    luzia::cli::entry(std::env::args_os().collect())
 }

@@ -242,14 +242,14 @@ fn there_is_one_entry_for_all() {
         }
     }
     found.sort();
-    // main: commands, and the look of doctor, which tells of rules that do not read; App::new is the demo's own directory.
+    // entry: commands, and the look of doctor, which tells of rules that do not read; App::new is the demo's own directory.
     let known = [
         "agent_setup.rs: app_of(1",
         "completion.rs: app_of(1",
         "context.rs: App::new(1",
+        "entry.rs: App::new(1",
+        "entry.rs: app_of(2",
         "hook.rs: app_of(1",
-        "main.rs: App::new(1",
-        "main.rs: app_of(2",
         "mcp_server.rs: app_of(1",
         "shim.rs: app_of(1",
     ];

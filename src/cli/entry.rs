@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Runs luzia with the process's arguments.
-pub fn main(args: Vec<OsString>) -> ExitCode {
+pub fn entry(args: Vec<OsString>) -> ExitCode {
     if let Some(code) =
         super::shim::called(&args).or_else(|| super::hook::called(&args)).or_else(|| super::mcp_server::called(&args))
     {

@@ -112,12 +112,12 @@ pub enum Command {
     Get(Deferred<GetArgs>),
     /// Note that a task makes progress
     Beat(Deferred<BeatArgs>),
-    /// Set the result of the task that calls this
-    Finish(Deferred<FinishArgs>),
     /// Wait inside a task until an event comes
     Await(Deferred<AwaitArgs>),
     /// Send an event to tasks, which keep it
     Emit(Deferred<EmitArgs>),
+    /// Set the result of the task that calls this
+    Finish(Deferred<FinishArgs>),
     /// List tasks
     #[command(visible_alias = "ls")]
     List(Deferred<ListArgs>),

@@ -1,9 +1,9 @@
 //! The surroundings of a call: environment variables, the state directory, and the use cases in it.
 
-use super::args::{Command, Globals};
-use super::commands::cron::CronVerb;
+use super::args::Globals;
 use super::configuration::{config_of, followed, named_config};
 use super::identity::caller_of;
+use super::verbs::{Command, Does};
 use crate::app::accounts::Accounts;
 use crate::app::config_reload::follow_control;
 use crate::app::names::Surroundings;
@@ -91,35 +91,6 @@ pub(super) fn state_dir(globals: &Globals) -> Result<Found, AppError> {
     state_dir::resolve(&inputs(globals)?).map_err(of_state_dir)
 }
 
-/// Whether a command needs a valid configuration. A claimed task runs by the rules of its claim, so tasks that run and
-/// locks that are held can be watched, renewed and ended without one.
-pub(super) fn needs_rules(command: &Command) -> bool {
-    let is_about_a_task = matches!(
-        command,
-        Command::Supervise { .. }
-            | Command::KeepSession { .. }
-            | Command::RunHooks
-            | Command::Cancel(_)
-            | Command::Wait(_)
-            | Command::Logs(_)
-            | Command::Step(_)
-            | Command::Set(_)
-            | Command::Get(_)
-            | Command::Beat(_)
-            | Command::Finish(_)
-            | Command::Await(_)
-            | Command::Emit(_)
-            | Command::Events(_)
-    );
-    !is_about_a_task && !matches!(command, Command::Renew(_) | Command::Release(_))
-}
-
-/// Whether a command needs no rules that were set at run time, or looks at them itself: each pass does.
-fn follows_control(command: &Command) -> bool {
-    let passes = matches!(command, Command::Run(_) | Command::Dispatch(_) | Command::Daemon(_));
-    passes || matches!(command, Command::Enqueue(_) | Command::Retry(_) | Command::Attach(_) | Command::Doctor(_))
-}
-
 /// The use cases in the state directory that options and environment name. A configuration with a mistake is an error.
 pub(super) fn opened(globals: &Globals, command: &Command) -> Result<App, AppError> {
     app_of(globals, followed(Ok(config_of(globals)?), globals), &state_dir(globals)?, command)
@@ -128,19 +99,7 @@ pub(super) fn opened(globals: &Globals, command: &Command) -> Result<App, AppErr
 /// The use cases in the state directory that was found, by the rules of now. It is made by the verbs that keep something in
 /// it. Every way in comes through here, so each follows `lanes set` and `pause`.
 pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, command: &Command) -> Result<App, AppError> {
-    let adds_schedule = matches!(command, Command::Cron(cron) if matches!(cron.verb, Some(CronVerb::Add(_))));
-    let creates = adds_schedule
-        || matches!(
-            command,
-            Command::Enqueue(_)
-                | Command::Run(_)
-                | Command::Lock(_)
-                | Command::Acquire(_)
-                | Command::Daemon(_)
-                | Command::Pause(_)
-                | Command::Lanes(_)
-                | Command::Hook(_)
-        );
+    let creates = command.makes_state();
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
     let store = FileStore::new(files, Arc::new(RealClock), processes);
@@ -170,7 +129,7 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
     app.inside = inside(app.store_path())?;
     app.is_for_hook = variable(HOOK_VARIABLE)?.is_some();
     app.has_holder = app.inside.is_some() || variable("LUZIA_LOCK_ID")?.is_some();
-    if needs_rules(command) && !follows_control(command) {
+    if !command.does(Does::NoRules) && !command.does(Does::OwnRules) {
         follow_control(&app)?;
     }
     Ok(app)

@@ -1,21 +1,21 @@
 //! The entry: reads the command line, runs one command, and turns its end into an exit code.
 
-use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
-use super::commands::locks::lanes::LanesVerb;
+use super::args::{self, Cli, Deferred, Globals, KeeperArgs, ParseStop, SuperviseArgs};
+use super::commands::operate;
 use super::commands::operate::demo::DemoArgs;
 use super::commands::operate::doctor::DoctorArgs;
 use super::commands::queue::room::{Around, Terminal};
-use super::commands::{cron, locks, look, operate, queue, steps};
 use super::configuration::{Loaded, config_of, followed};
-use super::context::{account, app_of, caller, inputs, needs_rules, of_state_dir, open_state, state_dir, variable};
+use super::context::{app_of, inputs, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
-use super::input::{Consent, confirm, read_data, read_input};
+use super::input::{Consent, confirm};
 use super::mcp::Answered;
 use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use super::output::messages;
 use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
-use super::signals::{STOPS, daemon_ended, ended, interrupts};
+use super::signals::{STOPS, ended, interrupts};
+use super::verbs::{self, Command, Does};
 use crate::app::hooks::{hand_hooks_over, run_handed_over, run_hooks};
 use crate::app::locks::keeper::keep_session;
 use crate::app::look::logs::Stream;
@@ -49,7 +49,7 @@ pub fn entry(args: Vec<OsString>) -> ExitCode {
             // A file size limit becomes an error instead of a death. Where /proc cannot be read nothing is lost but that.
             let _ = real::prepare_process();
             let mut console = Console::new(&cli.globals, streams(&cli.globals), RealClock.now(), &mut write);
-            let answer = run(&cli, &mut console);
+            let answer = verbs::run(&cli, &mut console);
             conclude(answer, cli.command.name(), &mut console)
         }
         Err(stop) => refuse(stop, &mut write),
@@ -58,7 +58,7 @@ pub fn entry(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Carries a command line out for a server, with the answer as a document. Nobody can be asked there.
-fn captured(words: &[String], globals: &Globals) -> Answered {
+pub(super) fn captured(words: &[String], globals: &Globals) -> Answered {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut write = |channel: Channel, bytes: &[u8]| {
         match channel {
@@ -76,7 +76,7 @@ fn captured(words: &[String], globals: &Globals) -> Answered {
             let globals = Globals { state_dir: given.state_dir, config: given.config, ..cli.globals };
             let cli = Cli { globals, command: cli.command };
             let mut console = Console::new(&cli.globals, Streams::PLAIN, RealClock.now(), &mut write);
-            let answer = run(&cli, &mut console);
+            let answer = verbs::run(&cli, &mut console);
             conclude(answer, cli.command.name(), &mut console)
         }
         Err(stop) => refuse(stop, &mut write),
@@ -177,62 +177,59 @@ fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report>
     }
 }
 
-/// Runs one command.
-fn run(cli: &Cli, console: &mut Console) -> Answer {
-    match &cli.command {
-        Command::Completions(args) => operate::completions::run(args, console),
-        Command::Complete(args) => {
-            operate::complete::run(args, &|places| super::completion::app(&cli.globals, places, &cli.command), console)
-        }
-        Command::Schema(args) => operate::schema::run(args, console),
-        Command::InstallDocs(args) => {
-            operate::install_docs::run(args, &super::shim::share, &super::agent_setup::write_document, console)
-        }
-        Command::ExecTask(args) => Ok(exec_task(args, console)),
-        Command::ExecPty(args) => Ok(exec_pty(args, console)),
-        Command::Config(args) => operate::config::run(args.verb, &|| config_of(&cli.globals), console),
-        Command::Doctor(args) => {
-            let around = around(&cli.globals);
-            operate::doctor::run(args, &around, &mut |question| confirm(&cli.globals, question), console)
-        }
-        Command::Name(args) => operate::name::run(args, &super::context::surroundings(), console),
-        Command::Shim(args) => operate::shim::run(&args.verb, &super::shim::folder()?, console),
-        Command::Agent(args) => super::agent_setup::agent(&args.verb, &cli.globals, console),
-        Command::Demo(args) => demo(args, &cli.globals, console),
-        Command::Mcp(args) => {
-            let holder = args.0.holder.clone();
-            Ok(super::mcp_server::serve(&cli.globals, holder, &|words| captured(words, &cli.globals))?)
-        }
-        command => {
-            let loaded = match config_of(&cli.globals) {
-                Err(error) if needs_rules(command) => return Err(error.into()),
-                loaded => loaded,
-            };
-            if let Err(error) = &loaded {
-                console.say(&format!("warning: {}; `{}` works without it", error.0.message, command.name()));
-            }
-            for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
-                console.say(&format!("warning: {warning}"));
-            }
-            let found = state_dir(&cli.globals)?;
-            let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
-            if app.is_absent {
-                // A mistyped path looks like an empty queue otherwise.
-                console.say(&format!(
-                    "note: there is no state directory \"{}\" ({}) yet",
-                    found.path,
-                    found.rule.text()
-                ));
-            }
-            let answer = run_in(cli, &app, console, &found).map_err(|error| with_lock_instead(error, command));
-            if runs_hooks(command) {
-                run_hooks(&app, &mut |text| console.say(text));
-            } else {
-                hand_hooks_over(&app, &mut |text| console.say(text));
-            }
-            answer
+/// Runs a verb that needs no state directory.
+pub(super) fn alone(cli: &Cli, console: &mut Console, act: &mut dyn FnMut(&Cli, &mut Console) -> Answer) -> Answer {
+    act(cli, console)
+}
+
+/// What a verb that works in a state directory is called with.
+pub(super) struct InState<'a> {
+    /// The use cases in the state directory.
+    pub app: &'a App,
+    /// The rule by which the state directory was found, in words.
+    pub rule: &'static str,
+    /// How a person agrees.
+    pub agree: Consent<'a>,
+}
+
+/// Runs a verb in the state directory of the command line, by the rules of now.
+pub(super) fn in_state(
+    cli: &Cli,
+    console: &mut Console,
+    act: &mut dyn FnMut(&InState, &mut Console) -> Answer,
+) -> Answer {
+    let command = &cli.command;
+    let loaded = match config_of(&cli.globals) {
+        Err(error) if !command.does(Does::NoRules) => return Err(error.into()),
+        loaded => loaded,
+    };
+    if let Err(error) = &loaded {
+        console.say(&format!("warning: {}; `{}` works without it", error.0.message, command.name()));
+    }
+    for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
+        console.say(&format!("warning: {warning}"));
+    }
+    let found = state_dir(&cli.globals)?;
+    let rule = found.rule.text();
+    let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
+    if app.is_absent {
+        // A mistyped path looks like an empty queue otherwise.
+        console.say(&format!("note: there is no state directory \"{}\" ({rule}) yet", found.path));
+    }
+    if command.fires_timers() {
+        for what in fire_timers(&app) {
+            console.say(&format!("warning: {what}; it was set aside"));
         }
     }
+    let ask = |question: &str| confirm(&cli.globals, question);
+    let at = InState { app: &app, rule, agree: Consent { ask: &ask, yes: cli.globals.yes } };
+    let answer = act(&at, console).map_err(|error| with_lock_instead(error, command));
+    if command.does(Does::RunsHooks) {
+        run_hooks(&app, &mut |text| console.say(text));
+    } else {
+        hand_hooks_over(&app, &mut |text| console.say(text));
+    }
+    answer
 }
 
 /// Names the command that runs here what a caller cannot queue, because it may write to the folder `locks` only.
@@ -258,119 +255,26 @@ fn with_lock_instead(mut error: anyhow::Error, command: &Command) -> anyhow::Err
     error
 }
 
-/// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).
-fn fires_timers(command: &Command) -> bool {
-    let passes = matches!(command, Command::Run(_) | Command::Dispatch(_) | Command::Daemon(_));
-    let is_own = matches!(command, Command::Supervise { .. } | Command::KeepSession { .. } | Command::RunHooks);
-    let is_inside = matches!(command, Command::Step(_) | Command::Await(_) | Command::Beat(_) | Command::Finish(_));
-    let is_of_locks = matches!(
-        command,
-        Command::Lock(_) | Command::Guard(_) | Command::Acquire(_) | Command::Renew(_) | Command::Release(_)
-    );
-    // A new rule is about what comes, and no look at a task.
-    let is_rule = matches!(command, Command::Lanes(args) if !matches!(args.verb, None | Some(LanesVerb::List { .. } | LanesVerb::Show { .. })));
-    !(is_rule
-        || passes
-        || is_own
-        || is_inside
-        || is_of_locks
-        || matches!(command, Command::Hook(_) | Command::Simulate(_)))
+/// The hidden verb `supervise`: supervises one task.
+pub(super) fn supervised(args: &SuperviseArgs, app: &App) -> Answer {
+    supervise(app, app.task_id(&args.task)?, args.recover, &mut || real::take(real::Caught::Terminate))?;
+    Ok(Exit::Done.code())
 }
 
-/// Whether a command runs the hooks for what it did itself, and ends after them: those that were called to change something.
-fn runs_hooks(command: &Command) -> bool {
-    let of_tasks = matches!(
-        command,
-        Command::Enqueue(_)
-            | Command::Cancel(_)
-            | Command::Pause(_)
-            | Command::Resume(_)
-            | Command::Edit(_)
-            | Command::Retry(_)
-            | Command::Emit(_)
-            | Command::Cron(_)
-    );
-    of_tasks
-        || matches!(
-            command,
-            Command::Acquire(_) | Command::Release(_) | Command::CleanupStale(_) | Command::Supervise { .. }
-        )
+/// The hidden verb `keep-session`: keeps the leases of a session.
+pub(super) fn kept(args: &KeeperArgs, app: &App) -> Answer {
+    keep_session(app, &args.key, args.pid, args.start, &mut || real::take(real::Caught::Terminate))?;
+    Ok(Exit::Done.code())
 }
 
-/// Runs a command in a state directory.
-fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer {
-    let (command, ask) = (&cli.command, |question: &str| confirm(&cli.globals, question));
-    let agree = Consent { ask: &ask, yes: cli.globals.yes };
-    if fires_timers(command) {
-        for what in fire_timers(app) {
-            console.say(&format!("warning: {what}; it was set aside"));
-        }
-    }
-    match command {
-        Command::Enqueue(args) => queue::enqueue::run(args, app, &caller(), &read_input, &agree, console),
-        Command::Run(args) => {
-            with_terminal(|terminal| queue::run::run(args, app, &caller(), &read_input, &agree, terminal, console))
-        }
-        Command::Attach(args) => with_terminal(|terminal| queue::attach::run(args, app, terminal, console)),
-        Command::Wait(args) if args.stream => {
-            with_terminal(|terminal| queue::wait::stream(args, app, terminal, console))
-        }
-        Command::Wait(args) => queue::wait::run(args, app, console),
-        Command::Cancel(args) => queue::cancel::run(args, app, account, &ask, console),
-        Command::Pause(args) => queue::pause::pause(args, app, account, &ask, console),
-        Command::Resume(args) => queue::pause::resume(args, app, &ask, console),
-        Command::Edit(args) => queue::edit::run(args, app, &ask, console),
-        Command::Move(args) => queue::move_task::run(args, app, console),
-        Command::Cron(args) => cron::run(args, app, &caller, &read_input, console),
-        Command::Lanes(args) => locks::lanes::run(args, app, console),
-        Command::Retry(args) => queue::retry::run(args, app, &ask, console),
-        Command::List(args) => look::list::run(args, app, console),
-        Command::Show(args) => look::show::run(args, app, console),
-        Command::Tree(args) => look::tree::run(args, app, console),
-        Command::Logs(args) => look::logs::run(args, app, console),
-        Command::Explain(args) => look::explain::run(args, app, console),
-        Command::Status(args) => look::status::run(args, app, found.rule.text(), console),
-        Command::Events(args) => look::events::run(args, app, account, console),
-        Command::Hook(args) => operate::hook::run(&args.verb, app, &caller(), account, console),
-        Command::Stats(args) => look::stats::run(args, app, console),
-        Command::Simulate(args) => look::simulate::run(args, app, &read_input, console),
-        Command::Timeline(args) => look::timeline::run(args, app, console),
-        Command::Top(args) => look::top::run(args, app, console),
-        Command::Metrics(args) => look::metrics::run(args, app, console),
-        Command::Lock(args) => locks::lock::run(args, app, account, console),
-        Command::Guard(args) => {
-            let environment = [variable("LUZIA_LOCK_ID")?, variable("LUZIA_FENCE")?];
-            locks::guard::run(args, app, environment, console)
-        }
-        Command::Acquire(args) => locks::acquire::run(args, app, console),
-        Command::Renew(args) => locks::renew::run(args, app, console),
-        Command::Release(args) => locks::release::run(args, app, account, &ask, console),
-        Command::Check(args) => locks::check::run(args, app, console),
-        Command::ListLocks(args) => locks::list_locks::run(args, app, console),
-        Command::CheckProject(args) => locks::check_project::run(args, app, console),
-        Command::CleanupStale(args) => operate::cleanup_stale::run(args, app, console),
-        Command::Dispatch(args) => operate::dispatch::run(args, app, &mut ended(), console),
-        Command::Daemon(args) => operate::daemon::run(args, app, &mut daemon_ended(), console),
-        Command::Supervise { task, recover } => {
-            let mut is_told_to_end = || real::take(real::Caught::Terminate);
-            supervise(app, app.task_id(task)?, *recover, &mut is_told_to_end)?;
-            Ok(Exit::Done.code())
-        }
-        Command::RunHooks => {
-            run_handed_over(app)?;
-            Ok(Exit::Done.code())
-        }
-        Command::KeepSession { pid, start, key } => {
-            let mut is_told_to_end = || real::take(real::Caught::Terminate);
-            keep_session(app, key, *pid, *start, &mut is_told_to_end)?;
-            Ok(Exit::Done.code())
-        }
-        other => steps::run(other, app, variable("LUZIA_STEP_NAME")?.as_deref(), &read_data, console),
-    }
+/// The hidden verb `run-hooks`: runs hooks for the events on standard input.
+pub(super) fn hooked(app: &App) -> Answer {
+    run_handed_over(app)?;
+    Ok(Exit::Done.code())
 }
 
 /// Gives a command that streams output the terminal of this process. The signals that stop a program are counted from then on.
-fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
+pub(super) fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
     let has_room = |stream, time| match stream {
         Stream::Out => term::has_room(term::Stream::Out, time),
         Stream::Err => term::has_room(term::Stream::Err, time),
@@ -398,7 +302,7 @@ fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
 
 /// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so
 /// where there is one, an empty one stands in for it.
-fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
+pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
     let failed = |error: std::io::Error| {
         let message = format!("cannot make a temporary directory: {error}");
         AppError::new(Kind::CannotCreate, Code::NoTemporaryDirectory, message).hint("TMPDIR says where; /tmp otherwise")
@@ -427,7 +331,7 @@ fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
 }
 
 /// The things that `doctor` looks at, the faults that stop other verbs among them.
-fn around(globals: &Globals) -> doctor::Around {
+pub(super) fn around(globals: &Globals) -> doctor::Around {
     let inputs = inputs(globals);
     let found = inputs.as_ref().map_err(again).and_then(|inputs| state_dir::resolve(inputs).map_err(of_state_dir));
     let others = match (&inputs, &found) {
@@ -455,7 +359,7 @@ fn again(error: &AppError) -> AppError {
 }
 
 /// The hidden verb `exec-task`: takes an account on and becomes the command.
-fn exec_task(args: &[String], console: &mut Console) -> u8 {
+pub(super) fn exec_task(args: &[String], console: &mut Console) -> u8 {
     let [flag, account, dashes, argv @ ..] = args else { return Exit::Usage.code() };
     if flag != "--account" || dashes != "--" || argv.is_empty() {
         return Exit::Usage.code();
@@ -465,7 +369,7 @@ fn exec_task(args: &[String], console: &mut Console) -> u8 {
 }
 
 /// The hidden verb `exec-pty`: gives a command a terminal of its own.
-fn exec_pty(args: &[String], console: &mut Console) -> u8 {
+pub(super) fn exec_pty(args: &[String], console: &mut Console) -> u8 {
     let words: Vec<&str> = args.iter().take(4).map(String::as_str).collect();
     match words[..] {
         ["--inner", "--", _, ..] => not_started(real::become_on_terminal(&args[2..]), console),

@@ -25,5 +25,6 @@ mod result_file;
 mod shim;
 mod signals;
 pub(crate) mod task_request;
+pub mod verbs;
 
 pub use entry::entry;

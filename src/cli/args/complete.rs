@@ -1,6 +1,7 @@
 //! What may stand at the end of a half-written command line: the answer to `luzia __complete line LINE`. Pure.
 
 use clap::builder::PossibleValue;
+use crate::cli::verbs::{Does, Verb};
 use clap::{Arg, Command, ValueHint};
 
 /// The names that are looked up when they are needed.
@@ -239,11 +240,8 @@ fn of_value(command: &Command, arg: &Arg, part: &str, lead: &str) -> (String, St
     (format!("{lead}{done}"), part.to_owned(), wanted)
 }
 
-/// Verbs that take tasks which are over, too.
-const LOOKS: [&str; 8] = ["show", "logs", "tree", "retry", "attach", "wait", "explain", "get"];
-
 fn live(verb: &str, arg: &Arg) -> Vec<Live> {
-    let tasks = if LOOKS.contains(&verb) { Live::AllTasks } else { Live::Tasks };
+    let tasks = if Verb::does(verb, Does::TakesEnded) { Live::AllTasks } else { Live::Tasks };
     let mut found = Vec::new();
     for name in names(arg) {
         found.extend(match name {

@@ -1,43 +1,9 @@
 //! The help texts: the first page, all verbs in groups, and the options of one.
 
 use super::{Globals, command, usage};
+use crate::cli::verbs::Group;
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Command};
-
-/// The groups of verbs.
-pub(super) const GROUPS: [(&str, &[&str]); 5] = [
-    ("Queue", &["enqueue", "run", "attach", "wait", "cancel", "pause", "resume", "edit", "move", "retry", "cron"]),
-    ("Inside a task", &["step", "set", "get", "beat", "await", "emit", "finish"]),
-    (
-        "Look",
-        &[
-            "list", "show", "tree", "logs", "explain", "status", "events", "stats", "simulate", "timeline", "top",
-            "metrics",
-        ],
-    ),
-    (
-        "Locks",
-        &["lock", "guard", "acquire", "renew", "release", "check", "list-locks", "lanes", "check-project", "name"],
-    ),
-    (
-        "Operate",
-        &[
-            "dispatch",
-            "daemon",
-            "cleanup-stale",
-            "config",
-            "hook",
-            "doctor",
-            "demo",
-            "shim",
-            "agent",
-            "mcp",
-            "schema",
-            "completions",
-            "install-docs",
-        ],
-    ),
-];
 
 /// The verbs of the first hour.
 const FIRST: [&str; 6] = ["run", "lock", "list", "explain", "logs", "cancel"];
@@ -96,15 +62,15 @@ fn first_page() -> StyledStr {
         text += &line(&root, name, 7);
     }
     text += &format!("\n{FIRST_EXAMPLES}\n\nAll verbs:\n");
-    for (group, names) in GROUPS {
-        text += &wrapped(&format!("  {group:13}  "), names);
+    for (group, heading) in Group::ALL {
+        text += &wrapped(&format!("  {heading:13}  "), group.words());
     }
     text += "\n`luzia help all` has a line for each, and the global options; `luzia VERB --help` explains one.\n";
     command().help_template(text).render_help()
 }
 
 /// Names in lines of at most 100 characters, the first after a heading.
-fn wrapped(heading: &str, names: &[&str]) -> String {
+fn wrapped(heading: &str, names: impl Iterator<Item = &'static str>) -> String {
     let (mut text, mut width) = (heading.to_owned(), heading.len());
     for name in names {
         if width + name.len() >= 100 {
@@ -122,9 +88,9 @@ pub(super) fn all() -> StyledStr {
     let root = command();
     let width = root.get_subcommands().map(|one| one.get_name().len()).max().unwrap_or(0);
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
-    for (group, names) in GROUPS {
-        text += &format!("\n{group}:\n");
-        names.iter().for_each(|name| text += &line(&root, name, width));
+    for (group, heading) in Group::ALL {
+        text += &format!("\n{heading}:\n");
+        group.words().for_each(|name| text += &line(&root, name, width));
     }
     command().help_template(text + "\nGlobal options:\n{options}{after-help}\n").render_long_help()
 }
@@ -132,7 +98,7 @@ pub(super) fn all() -> StyledStr {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{answer, usage};
-    use super::GROUPS;
+    use crate::cli::verbs::VERBS;
 
     #[test]
     fn the_first_page_has_six_verbs_and_the_names_of_all() {
@@ -143,8 +109,7 @@ mod tests {
             start.lines().take(6).map(|line| line.split_whitespace().next().expect("it is there")).collect();
         assert_eq!(first, ["run", "lock", "list", "explain", "logs", "cancel"]);
         let words: Vec<&str> = page.split("All verbs:").nth(1).expect("it is there").split_whitespace().collect();
-        let all = GROUPS.iter().flat_map(|(_, names)| names.iter());
-        assert!(all.clone().all(|name| words.contains(name)), "{page}");
+        assert!(VERBS.iter().all(|verb| words.contains(&verb.word)), "{page}");
     }
 
     #[test]

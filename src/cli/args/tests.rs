@@ -3,6 +3,7 @@
 use super::*;
 use crate::app::OnConflict;
 use crate::cli::commands::queue::enqueue::EnqueueArgs;
+use crate::cli::verbs::{Group, VERBS};
 use crate::model::Status;
 
 fn args(line: &[&str]) -> Vec<OsString> {
@@ -362,7 +363,7 @@ fn help_and_version_are_answers() {
     let help = answer(&["help", "all"]);
     assert!(help.starts_with("luzia lets AI agents"), "{help}");
     assert!(!help.contains("supervise") && !help.contains("exec-task"), "{help}");
-    let grouped: Vec<&str> = help::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let grouped: Vec<&str> = Group::ALL.iter().flat_map(|(group, _)| group.words()).collect();
     let names = command().get_subcommands().map(|one| one.get_name().to_owned()).collect::<Vec<_>>();
     assert_eq!(
         grouped.iter().filter(|name| names.iter().any(|other| other == *name)).count(),
@@ -424,7 +425,9 @@ fn arguments_that_are_not_utf8_are_refused() {
 
 #[test]
 fn hidden_commands_are_read_before_clap() {
-    let Command::Supervise { task, recover } = verb(&["--state-dir", "/s", "supervise", "--recover", "task_1"]) else {
+    let Command::Supervise(SuperviseArgs { task, recover }) =
+        verb(&["--state-dir", "/s", "supervise", "--recover", "task_1"])
+    else {
         panic!("not supervise");
     };
     assert!(recover && task == "task_1");
@@ -439,7 +442,24 @@ fn hidden_commands_are_read_before_clap() {
 fn the_command_line_of_a_supervisor_is_read_without_a_definition() {
     for line in ["supervise task_1", "--state-dir /s --config /c supervise --recover task_1"] {
         let args: Vec<String> = std::iter::once("luzia").chain(line.split(' ')).map(str::to_owned).collect();
-        assert!(of_supervisor(&args).is_some(), "{line}");
+        assert!(own::of_supervisor(&args).is_some(), "{line}");
+    }
+}
+
+#[test]
+fn a_command_alone_is_defined_as_in_the_whole() {
+    let mut whole = command();
+    whole.build();
+    for verb in VERBS {
+        let name = verb.word;
+        let mut alone = clap::Command::new("luzia").subcommand((verb.define)(clap::Command::new(name)));
+        alone.build();
+        let options = |command: &clap::Command| -> Vec<String> {
+            let one = command.find_subcommand(name).expect(name);
+            let own = one.get_arguments().filter(|option| !option.is_global_set() && option.get_id() != "help");
+            own.map(|option| format!("{option:?}")).collect()
+        };
+        assert_eq!(options(&alone), options(&whole), "{name}");
     }
 }
 

@@ -10,6 +10,7 @@ pub(super) mod synonyms;
 pub(super) use line::meant;
 
 use super::{Cli, OutputFormat, command, help};
+use crate::cli::verbs::{Does, Verb};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, ValueEnum};
@@ -203,9 +204,6 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
     (message, hint)
 }
 
-/// Verbs that end, give back or hold up what lives. None of them is proposed as the next command (P10).
-const CAREFUL: [&str; 6] = ["cancel", "release", "pause", "move", "cleanup-stale", "lanes"];
-
 /// The command line with the verb that was meant. Of a verb that harms what lives: the one that shows the task, or its help.
 fn corrected(error: &clap::Error, args: &[String]) -> Option<String> {
     let word = context(error, ContextKind::InvalidSubcommand).first().copied()?;
@@ -231,7 +229,7 @@ fn corrected(error: &clap::Error, args: &[String]) -> Option<String> {
         |part: &&str| part.starts_with(|first: char| first.is_ascii_lowercase() || first == '-') && *part != "--";
     let own: Vec<&str> = line.split(' ').take_while(is_own).collect();
     let rest = &args[at + 1..];
-    if CAREFUL.contains(own.get(1)?) {
+    if Verb::does(own.get(1)?, Does::Harms) {
         let task = rest.iter().find_map(|arg| crate::model::TaskId::parse(arg));
         return Some(task.map_or_else(|| format!("luzia {} --help", own[1]), |task| format!("luzia show {task}")));
     }

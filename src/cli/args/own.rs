@@ -1,0 +1,68 @@
+//! The command lines that luzia writes for itself. clap does not know them.
+
+use super::{Cli, Command, Globals};
+
+/// `luzia supervise`.
+#[derive(Clone, Debug)]
+pub struct SuperviseArgs {
+    /// The task.
+    pub task: String,
+    /// Whether to finish the work of a dead supervisor.
+    pub recover: bool,
+}
+
+/// `luzia keep-session`.
+#[derive(Clone, Debug)]
+pub struct KeeperArgs {
+    /// The process of the agent.
+    pub pid: u32,
+    /// Its start time.
+    pub start: u64,
+    /// The key of the session.
+    pub key: String,
+}
+
+/// Reads a command line that luzia has written; `None` for any other.
+pub(super) fn read(args: &[String]) -> Option<Cli> {
+    let (first, rest) = args.get(1..)?.split_first()?;
+    let command = match first.as_str() {
+        "exec-task" => Command::ExecTask(rest.to_vec()),
+        "exec-pty" => Command::ExecPty(rest.to_vec()),
+        "__complete" => Command::Complete(rest.to_vec()),
+        _ => return of_supervisor(args),
+    };
+    Some(Cli { globals: Globals::default(), command })
+}
+
+/// Reads the command line of a supervisor, exactly as luzia writes it. clap would take a sixth of all instructions that
+/// such a process executes.
+pub(super) fn of_supervisor(args: &[String]) -> Option<Cli> {
+    let mut globals = Globals::default();
+    let mut words = args.iter().skip(1).map(String::as_str);
+    loop {
+        let place = match words.next()? {
+            "--state-dir" => &mut globals.state_dir,
+            "--config" => &mut globals.config,
+            "supervise" => break,
+            "run-hooks" if words.next().is_none() => return Some(Cli { globals, command: Command::RunHooks(()) }),
+            "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
+            _ => return None,
+        };
+        let value = words.next().filter(|value| place.is_none() && !value.starts_with('-'))?;
+        *place = Some(value.to_owned());
+    }
+    let (recover, task) = match words.collect::<Vec<&str>>()[..] {
+        [task] => (false, task),
+        ["--recover", task] => (true, task),
+        _ => return None,
+    };
+    let command = Command::Supervise(SuperviseArgs { task: task.to_owned(), recover });
+    (!task.starts_with('-')).then_some(Cli { globals, command })
+}
+
+/// Reads the command line of a keeper behind its verb.
+fn of_keeper(globals: Globals, words: &[&str]) -> Option<Cli> {
+    let [pid, start, key] = words else { return None };
+    let args = KeeperArgs { pid: pid.parse().ok()?, start: start.parse().ok()?, key: (*key).to_owned() };
+    Some(Cli { globals, command: Command::KeepSession(args) })
+}

@@ -3,9 +3,9 @@
 use super::group::Cgroups;
 use super::lane::LaneName;
 use super::name::Name;
-use super::record::words;
 use super::task::OnInterrupt;
 use super::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod contradictions;
@@ -76,7 +76,8 @@ pub enum SlotsFrom {
 }
 
 /// Which tasks a process starts, by the sandbox in which they were queued (`dispatch.contexts`, contract P9).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Contexts {
     /// Those of a sandbox that is compatible with its own.
     #[default]
@@ -84,8 +85,6 @@ pub enum Contexts {
     /// All: several sandboxes are one domain of trust.
     Any,
 }
-
-words!(Contexts { Same = "same", Any = "any" });
 
 /// A project: a conductor directory, and by configuration a user.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -3,7 +3,7 @@
 //! Opens no file. What is wrong is refused with the line and column at which it stands; what is merely unknown is kept
 //! out of the way with a warning, so that a newer configuration can be read by an older luzia.
 
-use crate::model::config::{Clash, Config, LaneRule, Project};
+use crate::model::config::{Clash, Config, LaneRule, Project, SlotsFrom};
 use crate::model::{LaneName, Name};
 use key::Key;
 use keys::{FILE, PROJECT, RULE};
@@ -136,6 +136,9 @@ impl Reader {
     fn file(&mut self, file: &Value) -> Result<Config, String> {
         let mut config = Config::default();
         self.object(file, FILE, "", &mut config)?;
+        if file["slots"]["max"].is_number() {
+            config.slots_from = SlotsFrom::File;
+        }
         for (name, project) in inner(file, "projects") {
             self.path = vec!["projects".to_owned(), name.clone()];
             let name = Name::new(name).map_err(|error| error.to_string())?;

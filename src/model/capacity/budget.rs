@@ -34,6 +34,8 @@ impl Budget {
     }
 }
 
+crate::model::record::as_text!(Budget, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a budget")));
+
 impl fmt::Display for Budget {
     /// Writes what [`Budget::parse`] reads back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -176,6 +176,8 @@ impl fmt::Display for Condition {
     }
 }
 
+crate::model::record::as_text!(Gate, |text| Self::parse(text));
+
 impl fmt::Display for Gate {
     /// Writes what [`Gate::parse`] reads back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,5 +1,6 @@
 //! Slots with names: what each slot of a lane stands for (`--values`, `--range`).
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -9,12 +10,41 @@ pub const MOST_VALUES: usize = 1000;
 pub const LONGEST_VALUE: usize = 200;
 
 /// What the slots of a lane stand for, in the order of the slots. There is at least one value, and no two are equal.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub enum SlotValues {
     /// Texts, e.g. serial numbers of emulators.
     List(Vec<String>),
     /// The TCP ports from the first to the last. A port is tried by bind(2) before it is granted.
     Ports(u16, u16),
+}
+
+/// Slot values as the configuration has them: a list of texts, or a range of ports.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    List(Vec<String>),
+    Ports(String),
+}
+
+impl TryFrom<Written> for SlotValues {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::List(values) => Self::list(values),
+            Written::Ports(range) => Self::ports(&range),
+        }
+    }
+}
+
+impl From<SlotValues> for Written {
+    fn from(values: SlotValues) -> Self {
+        match values {
+            SlotValues::List(values) => Self::List(values),
+            SlotValues::Ports(..) => Self::Ports(values.to_string()),
+        }
+    }
 }
 
 impl SlotValues {

@@ -5,6 +5,7 @@ use super::Config;
 use crate::model::capacity::{Budget, Gate, SlotValues};
 use crate::model::lane::LaneName;
 use crate::model::time::{Timestamp, format_duration, parse_duration};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What is configured for a lane or a pattern of lanes; absent members fall to the next pattern, then to the default.
@@ -41,7 +42,8 @@ pub struct LaneRule {
 }
 
 /// Whether a task keeps a lane while it waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Keeps {
     /// The lane stays the task's.
     Keep,
@@ -50,7 +52,8 @@ pub enum Keeps {
 }
 
 /// What is done with a living holder that is past its limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnOverdue {
     /// It is shown, and nothing else is done.
     Report,
@@ -75,9 +78,6 @@ pub const LONGEST_WINDOW_MS: u64 = 31 * 24 * 3600 * 1000;
 pub const WARN_AFTER_MS: u64 = 2000;
 
 impl Keeps {
-    /// The words in the configuration, in the order of the values.
-    pub const WORDS: [(&'static str, Self); 2] = [("keep", Self::Keep), ("release", Self::Release)];
-
     /// The word in the configuration.
     pub fn word(self) -> &'static str {
         if self == Self::Keep { "keep" } else { "release" }
@@ -85,9 +85,6 @@ impl Keeps {
 }
 
 impl OnOverdue {
-    /// The words in the configuration, in the order of the values.
-    pub const WORDS: [(&'static str, Self); 2] = [("report", Self::Report), ("terminate", Self::Terminate)];
-
     /// The word in the configuration.
     pub fn word(self) -> &'static str {
         if self == Self::Report { "report" } else { "terminate" }
@@ -117,6 +114,8 @@ impl Rate {
         counted.get(oldest).map(|at| at.plus_ms(window))
     }
 }
+
+crate::model::record::as_text!(Rate, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a rate")));
 
 impl fmt::Display for Rate {
     /// Writes what [`Rate::parse`] reads back.

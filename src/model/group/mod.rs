@@ -29,7 +29,8 @@ pub enum GroupSight {
 }
 
 /// Whether tasks get control groups (`supervisor.cgroups`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Cgroups {
     /// Where the group of the supervisor is delegated to its account.
     #[default]
@@ -38,23 +39,4 @@ pub enum Cgroups {
     On,
     /// Never.
     Off,
-}
-
-impl Cgroups {
-    /// Every word of the configuration.
-    pub const WORDS: [&'static str; 3] = ["auto", "on", "off"];
-
-    /// The word in the configuration.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::On => "on",
-            Self::Off => "off",
-        }
-    }
-
-    /// Reads a word of the configuration; any other is the default.
-    pub fn of_word(word: &str) -> Self {
-        [Self::On, Self::Off].into_iter().find(|one| one.word() == word).unwrap_or_default()
-    }
 }

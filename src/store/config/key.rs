@@ -1,17 +1,17 @@
 //! A key of the configuration: how its value is checked, taken and shown, and what luzia-config(5) says of it.
 
-use super::kind::{Kind, milliseconds, words};
-use crate::model::Name;
+use super::kind::Kind;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// A key of an object that is read into a `T`. A dot in its name leads into an inner object.
 pub(super) struct Key<T> {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// Takes a value that was checked.
-    set: fn(&mut T, &Value),
-    /// Gives the value as it is written; null where none is set.
-    get: fn(&T) -> Value,
+    /// Takes a value that was checked, in its plain form.
+    pub(super) set: fn(&mut T, &Value),
+    /// Gives the value in its plain form; null if none is set.
+    pub(super) get: fn(&T) -> Value,
     pub(super) words: Words,
 }
 
@@ -31,38 +31,17 @@ pub(super) struct Words {
 /// The effect of a key that does not name another.
 pub(super) const NEXT_COMMAND: &str = "with the next command, and in a daemon or supervisor with its next pass";
 
-pub(super) const fn key<T>(name: &'static str, kind: Kind, set: fn(&mut T, &Value), get: fn(&T) -> Value) -> Key<T> {
-    Key { name, kind, set, get, words: Words { meaning: "", effect: NEXT_COMMAND, example: "", default: None } }
-}
-
-/// Documents a key: what it does, when a change takes effect, and a value as JSON.
-pub(super) const fn says<T>(
-    mut key: Key<T>,
-    meaning: &'static str,
-    effect: &'static str,
-    example: &'static str,
-) -> Key<T> {
-    (key.words.meaning, key.words.effect, key.words.example) = (meaning, effect, example);
-    key
-}
-
-/// Names a default that is no single value.
-pub(super) const fn by_default<T>(mut key: Key<T>, words: &'static str) -> Key<T> {
-    key.words.default = Some(words);
-    key
-}
-
 impl<T> Key<T> {
-    /// The value in `from` as it is written; null where none is set.
+    /// The value in `from` as it is written; null if none is set.
     pub(super) fn value_in(&self, from: &T) -> Value {
-        (self.get)(from)
+        self.kind.shown((self.get)(from))
     }
 
     /// Checks a value and takes it; null stands for what is not said.
     pub(super) fn read(&self, into: &mut T, value: &Value) -> Result<(), String> {
         if !value.is_null() {
             self.kind.check(value)?;
-            (self.set)(into, value);
+            (self.set)(into, &self.kind.plain(value));
         }
         Ok(())
     }
@@ -108,43 +87,19 @@ pub(super) fn read_options<T>(keys: &[Key<T>], options: &[(&str, &str)], into: &
     Ok(())
 }
 
-pub(super) fn flag(value: &Value) -> bool {
-    value.as_bool().unwrap_or_default()
-}
-
-pub(super) fn whole(value: &Value) -> u32 {
-    value.as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
-}
-
-pub(super) fn word<T: Copy>(words: &[(&str, T)], value: &Value) -> Option<T> {
-    words.iter().find(|(word, _)| *value == *word).map(|(_, meant)| *meant)
-}
-
-pub(super) fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-pub(super) fn names(value: &Value) -> Vec<Name> {
-    words(value).unwrap_or_default().iter().filter_map(|name| Name::new(name).ok()).collect()
-}
-
-pub(super) fn known(names: &[Name]) -> Value {
-    match names {
-        [] => Value::Null,
-        names => names.iter().map(Name::as_str).collect(),
+/// Takes a plain value that was checked.
+pub(super) fn take<'a, F: Deserialize<'a>>(into: &mut F, value: &'a Value) {
+    if let Ok(read) = F::deserialize(value) {
+        *into = read;
     }
 }
 
-pub(super) fn texts(value: &Value) -> Vec<String> {
-    words(value).unwrap_or_default()
-}
-
-pub(super) fn patterns(patterns: &[String]) -> Value {
-    if patterns.is_empty() { Value::Null } else { json!(patterns) }
-}
-
-pub(super) fn time(value: &Value) -> u64 {
-    milliseconds(value).unwrap_or_default()
+/// Gives the plain value of a field; null for an empty list, which no key admits.
+pub(super) fn give(field: &impl Serialize) -> Value {
+    match serde_json::to_value(field) {
+        Ok(Value::Array(items)) if items.is_empty() => Value::Null,
+        given => given.unwrap_or_default(),
+    }
 }
 
 /// Milliseconds as a number of seconds, whole where it is whole.

@@ -7,6 +7,7 @@ use crate::model::capacity::{Budget, Gate, SlotValues};
 use crate::model::config::Rate;
 use crate::model::time::{MAX_DURATION_MS, parse_duration};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// What a value may be.
 #[derive(Clone, Copy)]
@@ -34,8 +35,8 @@ pub(super) enum Kind {
     /// A number of seconds, kept in milliseconds.
     Seconds,
     Text,
-    /// One of a few words, as the first string lists them.
-    Word(&'static str, &'static [&'static str]),
+    /// One of a few words.
+    Word(&'static [&'static str]),
     /// A name, and whose.
     Name(&'static str),
     /// A list of names.
@@ -52,11 +53,12 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The form in words, e.g. `a boolean`.
-    pub(super) fn expected(self) -> &'static str {
-        match self {
+    pub(super) fn expected(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Word(words) => return listed(words).into(),
             Self::Version => "version 1, the only one this luzia knows",
             Self::Flag => "a boolean",
-            Self::Whole(what, _) | Self::Number(what, _) | Self::Name(what) | Self::Word(what, _) => what,
+            Self::Whole(what, _) | Self::Number(what, _) | Self::Name(what) => what,
             Self::Rate => "a rate such as \"10/1m\", of 1 to 10000 grants in at most 31 days",
             Self::Values => "a list of different texts such as [\"emulator-5556\", \"emulator-5558\"]",
             Self::Range => "a range of ports such as \"4000-4099\"",
@@ -71,7 +73,7 @@ impl Kind {
             Self::Directory => "the absolute path of a directory",
             Self::Command => "a list of strings such as [\"claude\", \"-p\", \"{prompt}\"]",
             Self::Objects => "an object",
-        }
+        })
     }
 
     /// Refuses a value of another form.
@@ -87,10 +89,10 @@ impl Kind {
             }
             (Self::Range, Value::String(text)) => return SlotValues::ports(text).map(drop),
             (Self::Gate, Value::String(text)) => return Gate::parse(text).map(drop),
-            (Self::Budget, _) => budget(value).is_some(),
+            (Self::Budget, _) => self.plain(value).as_str().and_then(Budget::parse).is_some(),
             (Self::Shell, Value::String(text)) => is_pattern(text),
             (Self::Room, _) => value.as_u64().is_some_and(|bytes| bytes == 0 || (1 << 20..=1 << 53).contains(&bytes)),
-            (Self::Word(_, words), _) => value.as_str().is_some_and(|word| words.contains(&word)),
+            (Self::Word(words), _) => value.as_str().is_some_and(|word| words.contains(&word)),
             (Self::Name(_), Value::String(text)) => {
                 return Name::new(text).map(drop).map_err(|error| error.to_string());
             }
@@ -106,7 +108,7 @@ impl Kind {
             (Self::Flag, Value::Bool(_)) | (Self::Text, Value::String(_)) | (Self::Objects, Value::Object(_)) => true,
             _ => false,
         };
-        if is_right { Ok(()) } else { Err(unexpected(value, self.expected())) }
+        if is_right { Ok(()) } else { Err(unexpected(value, &self.expected())) }
     }
 
     /// The form in JSON Schema. It admits null, which stands for a key that is left out. A rule about the inside of a text is
@@ -136,7 +138,7 @@ impl Kind {
                 json!({ "type": ["number", "null"], "minimum": 0.001, "maximum": MAX_DURATION_MS / 1000 })
             }
             Self::Text => json!({ "type": ["string", "null"] }),
-            Self::Word(_, words) => {
+            Self::Word(words) => {
                 let words: Vec<Value> = words.iter().map(|word| json!(word)).chain([Value::Null]).collect();
                 json!({ "enum": words })
             }
@@ -151,6 +153,24 @@ impl Kind {
 }
 
 impl Kind {
+    /// A value of the file as the model keeps it: a time in milliseconds, a number of processors as a text.
+    pub(super) fn plain(self, value: &Value) -> Value {
+        match (self, value) {
+            (Self::Seconds, _) => json!(milliseconds(value)),
+            (Self::Budget, Value::Number(number)) => json!(number.to_string()),
+            _ => value.clone(),
+        }
+    }
+
+    /// A value of the model as the file has it; [`Kind::plain`] reads it back.
+    pub(super) fn shown(self, value: Value) -> Value {
+        match (self, &value) {
+            (Self::Seconds, Value::Number(ms)) => ms.as_u64().map_or(Value::Null, seconds),
+            (Self::Budget, Value::String(text)) => text.parse::<u32>().map_or(value, |number| json!(number)),
+            _ => value,
+        }
+    }
+
     /// What an option of the command line says, as the value that the file would have.
     pub(super) fn value_of(self, text: &str) -> Value {
         match self {
@@ -170,12 +190,22 @@ impl Kind {
     }
 
     /// How an option of the command line is written that is not what it should be.
-    pub(super) fn written(self) -> &'static str {
+    pub(super) fn written(self) -> Cow<'static, str> {
         match self {
-            Self::Flag => "true or false",
-            Self::Seconds => "a duration from 1ms to 100 years, such as 30s or 10m",
+            Self::Flag => "true or false".into(),
+            Self::Seconds => "a duration from 1ms to 100 years, such as 30s or 10m".into(),
             other => other.expected(),
         }
+    }
+}
+
+/// Words in quotes, e.g. `"auto", "on" or "off"`.
+fn listed(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
     }
 }
 
@@ -213,22 +243,6 @@ fn check_command(argv: &[String]) -> Result<(), String> {
             Err("the agent's command does not name a program".to_owned())
         }
         Some(_) => Ok(()),
-    }
-}
-
-/// A budget as the file or an option writes it.
-pub(super) fn budget(value: &Value) -> Option<Budget> {
-    match value {
-        Value::String(text) => Budget::parse(text),
-        Value::Number(number) => Budget::parse(&number.to_string()),
-        _ => None,
-    }
-}
-
-pub(super) fn budget_json(budget: Budget) -> Value {
-    match budget {
-        Budget::Auto => json!("auto"),
-        Budget::Cpus(cpus) => json!(cpus),
     }
 }
 

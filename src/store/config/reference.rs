@@ -52,7 +52,7 @@ fn page<T>(key: &Key<T>, below: &[&str], defaults: &T) -> KeyPage {
     });
     let default = key.words.default.map_or_else(|| key.value_in(defaults).to_string(), str::to_owned);
     let (meaning, effect) = (key.words.meaning, key.words.effect);
-    KeyPage { path: path.join("."), form: key.kind.expected().to_owned(), default, meaning, effect, example }
+    KeyPage { path: path.join("."), form: key.kind.expected().into_owned(), default, meaning, effect, example }
 }
 
 /// The JSON Schema (draft 2020-12) of the configuration file. It admits what [`super::parse`] reads without a warning; of

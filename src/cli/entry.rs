@@ -34,8 +34,9 @@ use std::sync::Arc;
 
 /// Runs luzia with the process's arguments.
 pub fn entry(args: Vec<OsString>) -> ExitCode {
-    if let Some(code) =
-        super::shim::called(&args).or_else(|| super::hook::called(&args)).or_else(|| super::mcp_server::called(&args))
+    if let Some(code) = super::shim::called(&args)
+        .or_else(|| super::agent::hook::called(&args))
+        .or_else(|| super::mcp_server::called(&args))
     {
         return ExitCode::from(code);
     }
@@ -350,7 +351,7 @@ pub(super) fn around(globals: &Globals) -> doctor::Around {
         others,
         config: loaded.map(seen),
         forces_file_system: matches!(variable("LUZIA_FORCE_FILE_SYSTEM"), Ok(Some(_))),
-        agents: super::agent_setup::named(globals),
+        agents: super::agent::setup::named(globals),
     }
 }
 

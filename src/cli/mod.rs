@@ -4,7 +4,6 @@
 //! folder connect them to the real operating system and the store; `args`, `commands` and `output` touch neither.
 
 pub mod agent;
-mod agent_setup;
 pub mod args;
 pub mod commands;
 mod completion;
@@ -14,7 +13,6 @@ pub mod docs;
 mod entry;
 pub(crate) mod estimate;
 pub mod exit;
-mod hook;
 pub(crate) mod identity;
 mod input;
 pub(crate) mod load_file;

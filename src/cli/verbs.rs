@@ -11,7 +11,7 @@ use super::entry::{self, alone, in_state, with_terminal};
 use super::input::{confirm, read_data, read_input};
 use super::output::console::{Answer, Console};
 use super::signals::{daemon_ended, ended};
-use super::{agent_setup, completion, mcp_server, shim};
+use super::{agent::setup, completion, mcp_server, shim};
 use clap::{Args, Subcommand};
 
 /// A group of `luzia --help`.
@@ -371,7 +371,7 @@ shown {
 
     /// Let coding agents take turns by themselves: their hooks, and the files that set them up
     Agent(operate::agent::AgentArgs) "agent" Operate []
-        alone |args, cli, console| agent_setup::agent(&args.verb, &cli.globals, console);
+        alone |args, cli, console| setup::agent(&args.verb, &cli.globals, console);
 
     /// Serve the tools of luzia to an agent, by the Model Context Protocol
     Mcp(operate::mcp::McpArgs) "mcp" Operate []
@@ -389,7 +389,7 @@ shown {
 
     /// Write the manual pages and completions where they are found
     InstallDocs(operate::install_docs::InstallDocsArgs) "install-docs" Operate []
-        alone |args, _cli, console| operate::install_docs::run(args, &shim::share, &agent_setup::write_document, console);
+        alone |args, _cli, console| operate::install_docs::run(args, &shim::share, &setup::write_document, console);
 }
 
 own {

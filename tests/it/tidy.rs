@@ -29,11 +29,11 @@ const TESTS_MAY_NAME: [(&str, &str); 8] = [
 
 /// The files that connect the commands to the real operating system and the store.
 const WIRES: [&str; 10] = [
-    "src/cli/agent_setup.rs",
+    "src/cli/agent/setup.rs",
     "src/cli/context.rs",
     "src/cli/configuration.rs",
     "src/cli/entry.rs",
-    "src/cli/hook.rs",
+    "src/cli/agent/hook.rs",
     "src/cli/input.rs",
     "src/cli/mcp_server.rs",
     "src/cli/result_file.rs",

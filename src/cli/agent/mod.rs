@@ -10,7 +10,9 @@
 //!   decides which of two forms a document has: one with `hook_event_name`, and one in camel case that does not name its event. A
 //!   hook that fails refuses the call.
 
+pub(super) mod hook;
 mod manual;
+pub(super) mod setup;
 
 pub use manual::manual_page;
 

@@ -1,15 +1,15 @@
 //! Where the files of agents are, for `luzia agent setup`.
 
-use super::args::{Command, Deferred, Globals};
-use super::commands::locks::lock::LockArgs;
-use super::commands::operate::agent::{AgentVerb, Setup, no_home, run};
-use super::configuration::{config_of, followed};
-use super::context::{app_of, state_dir, surroundings, variable};
-use super::output::console::{Answer, Console};
 use crate::app::agents::found::{Named, named_programs};
 use crate::app::agents::plan::{Folders, SERVER};
 use crate::app::agents::setup::{Change, carry_out, changes};
 use crate::app::{AppError, Kind};
+use crate::cli::args::{Command, Deferred, Globals};
+use crate::cli::commands::locks::lock::LockArgs;
+use crate::cli::commands::operate::agent::{AgentVerb, Setup, no_home, run};
+use crate::cli::configuration::{config_of, followed};
+use crate::cli::context::{app_of, state_dir, surroundings, variable};
+use crate::cli::output::console::{Answer, Console};
 use crate::model::{AgentKind, ThingKind};
 use crate::os::real::{self, RealShims, RealUserFiles, term};
 use crate::os::shims::Shims;
@@ -19,7 +19,7 @@ use crate::os::user_files::UserFiles;
 const LARGEST_DOCUMENT: u64 = 4 << 20;
 
 /// Runs `luzia agent`. A hook comes here only with options that clap reads in another way; it must not fail.
-pub(super) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut Console) -> Answer {
+pub(in crate::cli) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut Console) -> Answer {
     let args = match verb {
         AgentVerb::Setup(args) => args,
         AgentVerb::Hook(args) => return Ok(super::hook::answered(args.agent, args.gate, globals)),
@@ -54,7 +54,7 @@ fn program() -> String {
 }
 
 /// The programs that the files of all agents of this account name. Without a home there are none.
-pub(super) fn named(globals: &Globals) -> Vec<Named> {
+pub(in crate::cli) fn named(globals: &Globals) -> Vec<Named> {
     let is_there = |program: &str| match program.starts_with('/') {
         true => real::can_start(program),
         false => !RealShims.on_path(program).is_empty(),
@@ -90,7 +90,7 @@ fn folders(agent: AgentKind, is_project: bool, globals: &Globals) -> Result<Fold
 }
 
 /// Writes a manual page or a completion script, where it is not there yet.
-pub(super) fn write_document(path: &str, text: &str) -> std::io::Result<()> {
+pub(in crate::cli) fn write_document(path: &str, text: &str) -> std::io::Result<()> {
     let was = RealUserFiles.read(path, LARGEST_DOCUMENT)?;
     if was.as_deref() == Some(text.as_bytes()) {
         return Ok(());

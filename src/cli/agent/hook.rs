@@ -1,15 +1,14 @@
 //! `luzia agent hook`: reads what an agent says, and answers it. Whatever goes wrong here, the agent goes on: the exit code
 //! is always 0, and a failure is one event. So these arguments are not read by clap, which would refuse some.
 
-use super::agent;
-use super::args::{Command, Deferred, Globals};
-use super::commands::locks::list_locks::ListLocksArgs;
-use super::commands::steps::beat::BeatArgs;
-use super::context::{app_of, opened, state_dir, variable};
-use super::exit::Exit;
-use super::shim::folder;
 use crate::app::agents::hook::{Hook, note_failed_hook};
 use crate::app::{App, AppError, Settings, shell_word};
+use crate::cli::args::{Command, Deferred, Globals};
+use crate::cli::commands::locks::list_locks::ListLocksArgs;
+use crate::cli::commands::steps::beat::BeatArgs;
+use crate::cli::context::{app_of, opened, state_dir, variable};
+use crate::cli::exit::Exit;
+use crate::cli::shim::folder;
 use crate::model::{AgentKind, Config, HookAnswer, HookEvent};
 use crate::os::real::{self, RealUserFiles, term};
 use crate::os::user_files::UserFiles;
@@ -38,7 +37,7 @@ struct Call {
 }
 
 /// Answers the hook, where the command line is one; the exit code.
-pub(super) fn called(args: &[OsString]) -> Option<u8> {
+pub(in crate::cli) fn called(args: &[OsString]) -> Option<u8> {
     let call = read_arguments(args)?;
     // A file size limit becomes an error instead of a death.
     let _ = real::prepare_process();
@@ -46,7 +45,7 @@ pub(super) fn called(args: &[OsString]) -> Option<u8> {
 }
 
 /// Answers the hook of a command line that clap has read; the exit code.
-pub(super) fn answered(agent: AgentKind, gate: bool, globals: &Globals) -> u8 {
+pub(in crate::cli) fn answered(agent: AgentKind, gate: bool, globals: &Globals) -> u8 {
     run(&Call { globals: globals.clone(), agent: agent.word().to_owned(), gate, wrong: None })
 }
 
@@ -98,13 +97,13 @@ fn answer(call: &Call) -> Result<(), String> {
     if let Some(word) = &call.wrong {
         return Err(format!("{word:?} is no option of `luzia agent hook`"));
     }
-    let is_whole = |bytes: &[u8]| bytes.trim_ascii_end().ends_with(b"}") && agent::read(agent, bytes).is_some();
+    let is_whole = |bytes: &[u8]| bytes.trim_ascii_end().ends_with(b"}") && super::read(agent, bytes).is_some();
     let bytes = match real::read_document(LONGEST_DOCUMENT, INPUT_TIME, &is_whole) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Err(format!("the document is longer than {LONGEST_DOCUMENT} bytes")),
         Err(error) => return Err(format!("standard input cannot be read: {error}")),
     };
-    let read = agent::read(agent, &bytes).ok_or("the document is not whole, or no JSON object")?;
+    let read = super::read(agent, &bytes).ok_or("the document is not whole, or no JSON object")?;
     real::end_after(if read.event == HookEvent::End { SESSION_END_SECONDS } else { ANSWER_SECONDS });
     if read.event == HookEvent::Other {
         return say(agent, &HookAnswer::Nothing);
@@ -159,7 +158,7 @@ fn export(variables: &[(String, String)]) -> Result<(), String> {
 }
 
 fn say(agent: AgentKind, answer: &HookAnswer) -> Result<(), String> {
-    match term::write_all(term::Stream::Out, agent::write(agent, answer).as_bytes()) {
+    match term::write_all(term::Stream::Out, super::write(agent, answer).as_bytes()) {
         term::Written::Done | term::Written::Closed => Ok(()),
         term::Written::Failed(error) => Err(format!("the answer cannot be written: {error}")),
     }

@@ -79,21 +79,13 @@ pub struct RuleOptions {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     weight: Option<String>,
 
-    /// How many grants in how long at most, e.g. `10/1m`
-    #[arg(long, value_name = "N/DUR", allow_hyphen_values = true)]
-    rate: Option<String>,
-
-    /// How many slots of `global` only tasks of this lane may take
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    reserve: Option<String>,
+    /// After how long a lease that nobody renews is stale, e.g. `10m`
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    lock_timeout: Option<String>,
 
     /// Whether a task keeps the lane while it waits: `keep` or `release`
     #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
     hold: Option<String>,
-
-    /// After how long a lease that nobody renews is stale, e.g. `10m`
-    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
-    lock_timeout: Option<String>,
 
     /// After how long a wait is told, by the event `wait_warning`; by default 2s, and then only when it ends
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
@@ -102,6 +94,14 @@ pub struct RuleOptions {
     /// What is run then, by sh(1), once for each wait
     #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
     on_wait: Option<String>,
+
+    /// How many grants in how long at most, e.g. `10/1m`
+    #[arg(long, value_name = "N/DUR", allow_hyphen_values = true)]
+    rate: Option<String>,
+
+    /// How many slots of `global` only tasks of this lane may take
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    reserve: Option<String>,
 
     /// What is done with a living holder past its limit while others wait: report, or terminate a task
     #[arg(long, value_name = "WHAT", allow_hyphen_values = true)]
@@ -134,12 +134,12 @@ impl RuleOptions {
         let all = [
             ("max", &self.max),
             ("weight", &self.weight),
-            ("rate", &self.rate),
-            ("reserve", &self.reserve),
-            ("hold", &self.hold),
             ("lock_timeout_seconds", &self.lock_timeout),
+            ("hold", &self.hold),
             ("warn_after_seconds", &self.warn_after),
             ("on_wait", &self.on_wait),
+            ("rate", &self.rate),
+            ("reserve", &self.reserve),
             ("on_overdue", &self.on_overdue),
             ("values", &self.values),
             ("range", &self.range),
@@ -357,16 +357,19 @@ fn rule_words(row: &LaneRow) -> [(&'static str, String); 12] {
     [
         ("weight", number(rule.weight)),
         ("lock timeout", duration(rule.lock_timeout_ms)),
-        ("rate", rule.rate.map(|rate| rate.to_string()).unwrap_or_default()),
-        ("reserve", number(rule.reserve)),
         ("hold", rule.hold.map(Keeps::word).unwrap_or_default().to_owned()),
         ("warn after", duration(rule.warn_after_ms)),
         ("on wait", rule.on_wait.clone().unwrap_or_default()),
+        ("rate", rule.rate.map(|rate| rate.to_string()).unwrap_or_default()),
+        ("reserve", number(rule.reserve)),
         ("on overdue", rule.on_overdue.map(OnOverdue::word).unwrap_or_default().to_owned()),
         ("values", rule.slots().map(ToString::to_string).unwrap_or_default()),
         ("hold while", rule.hold_while.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("cpu budget", rule.cpu_budget.map(|budget| budget.to_string()).unwrap_or_default()),
-        ("affinity", rule.affinity.filter(|is_bound| *is_bound).map(|_| "bound".to_owned()).unwrap_or_default()),
+        (
+            "affinity",
+            rule.affinity.filter(|is_bound| *is_bound).map(|is_bound| is_bound.to_string()).unwrap_or_default(),
+        ),
     ]
 }
 
@@ -383,11 +386,11 @@ fn list(lanes: &Lanes, console: &mut Console) -> Result<(), Stop> {
         Column::new("RULE"),
         Column::wide("WEIGHT"),
         Column::wide("LOCK TIMEOUT"),
-        Column::wide("RATE"),
-        Column::wide("RESERVE"),
         Column::wide("HOLD"),
         Column::wide("WARN AFTER"),
         Column::wide("ON WAIT"),
+        Column::wide("RATE"),
+        Column::wide("RESERVE"),
         Column::wide("ON OVERDUE"),
         Column::wide("VALUES"),
         Column::wide("HOLD WHILE"),

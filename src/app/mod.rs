@@ -33,6 +33,7 @@ pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
 pub use crate::policy::context::life::Life;
 pub use crate::policy::hold::Pause;
+pub use crate::store::config::{reference as config_reference, schema as config_schema, to_json as config_json};
 pub use crate::store::{Break, Cleanup, Counts, Event, LineWaiter, Loans, LockView, ReadEvent, Started, lock_state};
 pub use code::Code;
 pub use config_reload::{Look, Round, Settings};
@@ -44,7 +45,7 @@ pub use locks::session::Session;
 pub use queue::idempotency::OnConflict;
 
 use crate::model::lock::canonical_holder;
-use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
+use crate::model::{Agent, LaneName, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
 use crate::store::{FileStore, LaneNeed, LockIndex, RunDir, Site};
@@ -97,21 +98,6 @@ pub struct App {
     reach: RefCell<pass::reach::Reach>,
     /// What the gauges of the host showed at the last look.
     readings: RefCell<capacity::gates::Read>,
-}
-
-/// The configuration as the JSON that reads back to it.
-pub fn config_json(config: &Config) -> serde_json::Value {
-    crate::store::config::to_json(config)
-}
-
-/// The JSON Schema of the configuration file.
-pub fn config_schema() -> serde_json::Value {
-    crate::store::config::schema()
-}
-
-/// What is to be said of every key of the configuration.
-pub fn config_reference() -> Vec<crate::store::config::KeyPage> {
-    crate::store::config::reference()
 }
 
 impl App {

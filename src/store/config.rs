@@ -17,6 +17,7 @@ mod kind;
 mod reference;
 mod text;
 
+pub use key::RuleOption;
 pub use reference::{KeyPage, reference, schema};
 
 /// How many keys without effect are named.
@@ -109,6 +110,16 @@ pub(crate) fn rule_from_options(options: &[(&str, &str)]) -> Result<LaneRule, St
     let mut rule = LaneRule::default();
     key::read_options(RULE, options, &mut rule)?;
     Ok(rule)
+}
+
+/// The options of `lanes set`, each with the name of its key, in the order of the table.
+pub fn rule_options() -> impl Iterator<Item = (&'static str, RuleOption)> {
+    RULE.iter().filter_map(|key| Some((key.name, key.option?)))
+}
+
+/// The member of a rule as people read it; empty if it is not set.
+pub fn rule_text(rule: &LaneRule, name: &str) -> String {
+    RULE.iter().find(|key| key.name == name).map(|key| key.kind.text(&(key.get)(rule))).unwrap_or_default()
 }
 
 /// A rule without the members of some keys.

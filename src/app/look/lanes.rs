@@ -18,6 +18,7 @@ use crate::policy::capacity::gate::Busy;
 use crate::policy::hold::means_lane;
 use crate::store::Event;
 use crate::store::config::{lane_or_pattern, rule_from_options, rule_json, rule_without};
+pub use crate::store::config::{rule_options, rule_text};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 

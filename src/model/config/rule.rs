@@ -1,5 +1,5 @@
-//! The rule of a lane or of a pattern of lanes. A new member has a field here and a row in `store::config::keys`, by which the
-//! configuration, `control.json` and `lanes set` read it.
+//! The rule of a lane or of a pattern of lanes. A new member has a field here and a row in `store::config::keys`. By that row the
+//! configuration, `control.json` and `lanes set` read the member, and the tables of `lanes` show it.
 
 use super::Config;
 use crate::model::capacity::{Budget, Gate, SlotValues};

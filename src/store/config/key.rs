@@ -13,6 +13,20 @@ pub(super) struct Key<T> {
     /// Gives the value in its plain form; null if none is set.
     pub(super) get: fn(&T) -> Value,
     pub(super) words: Words,
+    pub(super) option: Option<RuleOption>,
+}
+
+/// The option of `lanes set` that gives a member of a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleOption {
+    /// The word, e.g. `lock-timeout`.
+    pub word: &'static str,
+    /// The name of its value, e.g. `DUR`.
+    pub value: &'static str,
+    /// Its line in the help.
+    pub help: &'static str,
+    /// Its column in the table of lanes, in capitals. The limit has a column of its own, and a range is shown among the values.
+    pub title: Option<&'static str>,
 }
 
 /// What luzia-config(5) and the schema say of a key.
@@ -70,13 +84,12 @@ pub(super) fn objects<T>(all: &std::collections::BTreeMap<String, T>, keys: &[Ke
     all.iter().map(|(name, one)| (name.clone(), to_json(keys, one))).collect::<Map<_, _>>().into()
 }
 
-/// Reads options of the command line, each with the key of the file that it stands for. An error names the option: `--max`
-/// for `max`, `--lock-timeout` for `lock_timeout_seconds`.
+/// Reads options of the command line, each with the name of the key that it stands for. An error names the option.
 pub(super) fn read_options<T>(keys: &[Key<T>], options: &[(&str, &str)], into: &mut T) -> Result<(), String> {
     for (name, text) in options {
-        let option = name.strip_suffix("_seconds").unwrap_or(name).replace('_', "-");
         let known = keys.iter().find(|key| key.name == *name);
-        let key = known.ok_or_else(|| format!("there is no rule \"{option}\""))?;
+        let known = known.and_then(|key| Some((key, key.option?.word)));
+        let (key, option) = known.ok_or_else(|| format!("there is no rule {name:?}"))?;
         let value = key.kind.value_of(text);
         let shown: String = text.chars().take(80).collect();
         key.read(into, &value).map_err(|why| match key.kind.explains() {

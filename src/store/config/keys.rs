@@ -1,6 +1,6 @@
 //! The keys of the configuration file: a row for each, by which it is checked, read, shown and documented.
 
-use super::key::{Key, NEXT_COMMAND, Words, give, objects, take};
+use super::key::{Key, NEXT_COMMAND, RuleOption, Words, give, objects, take};
 use super::kind::Kind::{
     self, Budget, Command, Directory, Flag, Gate, Name, Names, Number, Objects, Patterns, Range, Rate, Room, Seconds,
     Shell, Text, Values, Version, Whole, Word,
@@ -23,18 +23,20 @@ const NEXT_LOOK_AT: &str = "with the next pass";
 const NEXT_CALL: &str = "with the next call of a tool";
 
 /// Declares keys. A row has the name and the form of the value, and the field that holds it or the value that is shown; then its
-/// meaning; then when a change takes effect, an example as JSON, and a default that is no single value in words.
+/// meaning; then when a change takes effect, an example as JSON, and in words a default that is no single value. The row of a rule
+/// has the option of `lanes set`, too: its word, the name of its value, its column in the table of lanes, and its help.
 macro_rules! keys {
     (@set) => { |_, _| {} };
     (@set $field:ident $([$at:literal])?) => { |it, value| take(&mut it.$field $([$at])?, value) };
-    (@default) => { None };
-    (@default $default:literal) => { Some($default) };
+    (@optional) => { None };
+    (@optional $($given:tt)+) => { Some($($given)+) };
     (@get shown |$it:ident| $get:expr) => { |$it| $get };
     (@get $field:ident $([$at:literal])?) => { |it| give(&it.$field $([$at])?) };
     ($of:ty: $(
         $name:literal: $kind:expr $(=> $field:ident $([$at:literal])?)?, $(shown |$it:ident| $get:expr,)?
             $meaning:literal,
-            $effect:expr, $example:literal $(, or $default:literal)?;
+            $effect:expr, $example:literal $(, or $default:literal)?
+            $(, option $word:literal $value:literal $(column $title:literal)? $help:literal)?;
     )*) => {
         &[$(Key::<$of> {
             name: $name,
@@ -45,8 +47,14 @@ macro_rules! keys {
                 meaning: $meaning,
                 effect: $effect,
                 example: $example,
-                default: keys!(@default $($default)?),
+                default: keys!(@optional $($default)?),
             },
+            option: keys!(@optional $(RuleOption {
+                word: $word,
+                value: $value,
+                help: $help,
+                title: keys!(@optional $($title)?),
+            })?),
         },)*]
     };
 }
@@ -160,54 +168,82 @@ pub(super) const PROJECT: &[Key<Project>] = keys! { Project:
 pub(super) const RULE: &[Key<LaneRule>] = keys! { LaneRule:
     "max": COUNT => max,
         "How many may hold the lane at once.",
-        NEXT_GRANT, "3", or "1, for the lane subagent 8, for the lane global slots.max";
+        NEXT_GRANT, "3", or "1, for the lane subagent 8, for the lane global slots.max",
+        option "max" "N"
+            "How many may hold it at once, from 1; of `global`: how many tasks run at once";
     "weight": WEIGHT => weight,
         "The weight of a user in fair share, in a rule of user: lanes: with 2 the user gets twice as many grants \
          as with 1.",
-        NEXT_COMMAND, "2", or "1";
+        NEXT_COMMAND, "2", or "1",
+        option "weight" "N" column "WEIGHT"
+            "The share of a user beside others, from 1; for lanes of users";
     "lock_timeout_seconds": Seconds => lock_timeout_ms,
         "After how many seconds a lease of the lane without a time to live of its own has expired.",
-        NEXT_LOOK, "600", or "600 for thread: lanes, per_user_serialization.lock_timeout_seconds for others";
+        NEXT_LOOK, "600", or "600 for thread: lanes, per_user_serialization.lock_timeout_seconds for others",
+        option "lock-timeout" "DUR" column "LOCK TIMEOUT"
+            "After how long a lease that nobody renews is stale, e.g. `10m`";
     "hold": Word(&["keep", "release"]) => hold,
         "Whether a task keeps the lane while it waits for an event: keep or release.",
-        NEXT_GRANT, r#""release""#, or "keep for user:, thread: and session: lanes, release for others";
+        NEXT_GRANT, r#""release""#, or "keep for user:, thread: and session: lanes, release for others",
+        option "hold" "HOW" column "HOLD"
+            "Whether a task keeps the lane while it waits: `keep` or `release`";
     "warn_after_seconds": Seconds => warn_after_ms,
         "After how many seconds a wait for the lane is told by the event wait_warning. A written value tells the \
          first task of each queue while it waits; by the default a wait is told when it ends.",
-        NEXT_WAIT, "10", or "2";
+        NEXT_WAIT, "10", or "2",
+        option "warn-after" "DUR" column "WARN AFTER"
+            "After how long a wait is told, by the event `wait_warning`; by default 2s, and then only when it ends";
     "on_wait": Shell => on_wait,
         "A command for each wait that lasted for warn_after_seconds. sh(1) runs it once, with the event on its \
          standard input, for 30 seconds at most.",
-        NEXT_WAIT, r#""notify-send waiting""#, or "none";
+        NEXT_WAIT, r#""notify-send waiting""#, or "none",
+        option "on-wait" "CMD" column "ON WAIT"
+            "What is run then, by sh(1), once for each wait";
     "rate": Rate => rate,
         "At most so many grants of the lane within any stretch of that length.",
-        NEXT_GRANT, r#""10/1m""#, or "no limit";
+        NEXT_GRANT, r#""10/1m""#, or "no limit",
+        option "rate" "N/DUR" column "RATE"
+            "How many grants in how long at most, e.g. `10/1m`";
     "reserve": SLOTS => reserve,
         "How many slots of the lane global are kept free for tasks of this lane. It is for one lane, not for a \
          pattern.",
-        NEXT_GRANT, "1", or "0";
+        NEXT_GRANT, "1", or "0",
+        option "reserve" "N" column "RESERVE"
+            "How many slots of `global` only tasks of this lane may take";
     "on_overdue": Word(&["report", "terminate"]) => on_overdue,
         "What is done with a living holder past its limit while others wait. With terminate a task is cancelled \
          by its supervisor; other holders are only reported.",
-        NEXT_LOOK_AT, r#""terminate""#, or "report";
+        NEXT_LOOK_AT, r#""terminate""#, or "report",
+        option "on-overdue" "WHAT" column "ON OVERDUE"
+            "What is done with a living holder past its limit while others wait: report, or terminate a task";
     "values": Values => values,
         "What each slot stands for: the lane has as many slots as values, and a holder finds its own in \
          LUZIA_SLOT_NAME. They are for one lane, not for a pattern.",
-        NEXT_GRANT, r#"["emulator-5556", "emulator-5558"]"#, or "none";
+        NEXT_GRANT, r#"["emulator-5556", "emulator-5558"]"#, or "none",
+        option "values" "A,B" column "VALUES"
+            "What each slot stands for, e.g. `emulator-5556,emulator-5558`; a holder finds its value in LUZIA_SLOT_NAME";
     "range": Range => range,
         "The TCP ports that the slots stand for. A port that a stranger uses is skipped. No two lanes may have \
          the same port.",
-        NEXT_GRANT, r#""4000-4099""#, or "none";
+        NEXT_GRANT, r#""4000-4099""#, or "none",
+        option "range" "FROM-TO"
+            "TCP ports that the slots stand for, e.g. `4000-4099`; a port that a stranger uses is skipped";
     "hold_while": Gate => hold_while,
         "While this holds, the lane grants nothing. psi.cpu, psi.memory and psi.io (percent), load (for each \
          processor) and mem (available, percent) are compared with < or >, joined by & and |. The bound after .. \
          opens again.",
-        NEXT_GRANT, r#""psi.memory>20 | load>1.5..1.0 | mem<10%""#, or "none";
+        NEXT_GRANT, r#""psi.memory>20 | load>1.5..1.0 | mem<10%""#, or "none",
+        option "hold-while" "EXPR" column "HOLD WHILE"
+            "Grant nothing while the host is busy, e.g. `psi.memory>20 | load>1.5 | mem<10%`";
     "cpu_budget": Budget => cpu_budget,
         "How many processors what runs in the lane uses together: a number, or auto. Each command gets a job \
          server.",
-        NEXT_GRANT, "4", or "none";
+        NEXT_GRANT, "4", or "none",
+        option "cpu-budget" "N|auto" column "CPU BUDGET"
+            "How many processors the holders use together, or `auto`";
     "affinity": Flag => affinity,
         "Whether what runs in the lane is bound to as many processors as its cpu_budget.",
-        NEXT_START, "true", or "false";
+        NEXT_START, "true", or "false",
+        option "affinity" "true|false" column "AFFINITY"
+            "Bind what runs in the lane to as many processors as its budget";
 };

@@ -5,7 +5,7 @@ use crate::model::Name;
 use crate::model::capacity::budget::MOST_CPUS;
 use crate::model::capacity::{Budget, Gate, SlotValues};
 use crate::model::config::Rate;
-use crate::model::time::{MAX_DURATION_MS, parse_duration};
+use crate::model::time::{MAX_DURATION_MS, format_duration, parse_duration};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -168,6 +168,17 @@ impl Kind {
             (Self::Seconds, Value::Number(ms)) => ms.as_u64().map_or(Value::Null, seconds),
             (Self::Budget, Value::String(text)) => text.parse::<u32>().map_or(value, |number| json!(number)),
             _ => value,
+        }
+    }
+
+    /// A value of the model as people read it; empty for one that is not set or says no.
+    pub(super) fn text(self, value: &Value) -> String {
+        match value {
+            Value::Number(ms) if matches!(self, Self::Seconds) => ms.as_u64().map(format_duration).unwrap_or_default(),
+            Value::String(text) => text.clone(),
+            Value::Array(_) => words(value).unwrap_or_default().join(","),
+            Value::Null | Value::Bool(false) => String::new(),
+            other => other.to_string(),
         }
     }
 

@@ -3,7 +3,8 @@
 use crate::app::capacity::holders::{NamedSlot, named_slots};
 use crate::app::capacity::old_make;
 use crate::app::look::lanes::{
-    LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, set_lane, unset_lane,
+    LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, rule_options, rule_text,
+    set_lane, unset_lane,
 };
 use crate::app::queue::terms::ruled::{give_ruled_lanes, is_ruled};
 use crate::app::{App, AppError, Code};
@@ -12,9 +13,8 @@ use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use crate::model::capacity::SlotValues;
-use crate::model::config::{Keeps, OnOverdue};
-use crate::model::time::format_duration;
-use clap::{Arg, Args, Command, Subcommand};
+use crate::model::config::{Keeps, LaneRule, OnOverdue};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Value, json};
 
 /// `luzia lanes`.
@@ -68,86 +68,37 @@ pub enum LanesVerb {
     },
 }
 
-/// The members of a rule. Each is read by the row of the configuration that has its name (`store::config::keys`).
-#[derive(Args, Clone, Debug, Default)]
-pub struct RuleOptions {
-    /// How many may hold it at once, from 1; of `global`: how many tasks run at once
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    max: Option<String>,
+/// The members of a rule that were given, each by its key. The keys of the configuration define the options.
+#[derive(Clone, Debug, Default)]
+pub struct RuleOptions(Vec<(&'static str, String)>);
 
-    /// The share of a user beside others, from 1; for lanes of users
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    weight: Option<String>,
+impl Args for RuleOptions {
+    fn augment_args(command: Command) -> Command {
+        command.args(rule_options().map(|(_, option)| {
+            let arg = Arg::new(option.word).long(option.word).value_name(option.value).help(option.help);
+            match option.word {
+                "values" => arg.allow_hyphen_values(true).conflicts_with("range"),
+                // A flag may stand alone.
+                _ if option.value == "true|false" => arg.num_args(0..=1).default_missing_value("true"),
+                _ => arg.allow_hyphen_values(true),
+            }
+        }))
+    }
 
-    /// After how long a lease that nobody renews is stale, e.g. `10m`
-    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
-    lock_timeout: Option<String>,
-
-    /// Whether a task keeps the lane while it waits: `keep` or `release`
-    #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
-    hold: Option<String>,
-
-    /// After how long a wait is told, by the event `wait_warning`; by default 2s, and then only when it ends
-    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
-    warn_after: Option<String>,
-
-    /// What is run then, by sh(1), once for each wait
-    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
-    on_wait: Option<String>,
-
-    /// How many grants in how long at most, e.g. `10/1m`
-    #[arg(long, value_name = "N/DUR", allow_hyphen_values = true)]
-    rate: Option<String>,
-
-    /// How many slots of `global` only tasks of this lane may take
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    reserve: Option<String>,
-
-    /// What is done with a living holder past its limit while others wait: report, or terminate a task
-    #[arg(long, value_name = "WHAT", allow_hyphen_values = true)]
-    on_overdue: Option<String>,
-
-    /// What each slot stands for, e.g. `emulator-5556,emulator-5558`; a holder finds its value in LUZIA_SLOT_NAME
-    #[arg(long, value_name = "A,B", allow_hyphen_values = true, conflicts_with = "range")]
-    values: Option<String>,
-
-    /// TCP ports that the slots stand for, e.g. `4000-4099`; a port that a stranger uses is skipped
-    #[arg(long, value_name = "FROM-TO", allow_hyphen_values = true)]
-    range: Option<String>,
-
-    /// Grant nothing while the host is busy, e.g. `psi.memory>20 | load>1.5 | mem<10%`
-    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
-    hold_while: Option<String>,
-
-    /// How many processors the holders use together, or `auto`
-    #[arg(long, value_name = "N|auto", allow_hyphen_values = true)]
-    cpu_budget: Option<String>,
-
-    /// Bind what runs in the lane to as many processors as its budget
-    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
-    affinity: Option<String>,
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
 }
 
-impl RuleOptions {
-    /// What was given, each by the key of the configuration.
-    fn given(&self) -> Vec<(&str, &str)> {
-        let all = [
-            ("max", &self.max),
-            ("weight", &self.weight),
-            ("lock_timeout_seconds", &self.lock_timeout),
-            ("hold", &self.hold),
-            ("warn_after_seconds", &self.warn_after),
-            ("on_wait", &self.on_wait),
-            ("rate", &self.rate),
-            ("reserve", &self.reserve),
-            ("on_overdue", &self.on_overdue),
-            ("values", &self.values),
-            ("range", &self.range),
-            ("hold_while", &self.hold_while),
-            ("cpu_budget", &self.cpu_budget),
-            ("affinity", &self.affinity),
-        ];
-        all.into_iter().filter_map(|(key, text)| Some((key, text.as_deref()?))).collect()
+impl FromArgMatches for RuleOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |word| matches.get_one::<String>(word).cloned();
+        Ok(Self(rule_options().filter_map(|(key, option)| Some((key, given(option.word)?))).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
@@ -259,7 +210,7 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
         }
         LanesVerb::Set { lane, rule } => {
             let named = lane_pattern(&lane)?;
-            let given = rule.given();
+            let given: Vec<(&str, &str)> = rule.0.iter().map(|(key, text)| (*key, text.as_str())).collect();
             if given.is_empty() {
                 return Err(AppError::usage("no option says what to set").hint(options_of_set()).into());
             }
@@ -271,7 +222,7 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
                 console.progress(&format!("tasks of such a project or goal take it{too}"));
             }
             let is_unbound = row.rule.cpu_budget.is_some() && row.rule.affinity != Some(true);
-            let has_set = rule.cpu_budget.is_some() || rule.affinity.is_some();
+            let has_set = given.iter().any(|(key, _)| ["cpu_budget", "affinity"].contains(key));
             if let Some(why) = old_make(app).filter(|_| is_unbound && has_set) {
                 console.say(&format!("note: {why}; --affinity binds the commands themselves"));
             }
@@ -349,54 +300,20 @@ fn json_of(row: &LaneRow) -> Value {
     )
 }
 
-/// The members of a rule beside its limit, in words for people; those without a value are empty.
-fn rule_words(row: &LaneRow) -> [(&'static str, String); 12] {
-    let rule = &row.rule;
-    let duration = |ms: Option<u64>| ms.map(format_duration).unwrap_or_default();
-    let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
-    [
-        ("weight", number(rule.weight)),
-        ("lock timeout", duration(rule.lock_timeout_ms)),
-        ("hold", rule.hold.map(Keeps::word).unwrap_or_default().to_owned()),
-        ("warn after", duration(rule.warn_after_ms)),
-        ("on wait", rule.on_wait.clone().unwrap_or_default()),
-        ("rate", rule.rate.map(|rate| rate.to_string()).unwrap_or_default()),
-        ("reserve", number(rule.reserve)),
-        ("on overdue", rule.on_overdue.map(OnOverdue::word).unwrap_or_default().to_owned()),
-        ("values", rule.slots().map(ToString::to_string).unwrap_or_default()),
-        ("hold while", rule.hold_while.as_ref().map(ToString::to_string).unwrap_or_default()),
-        ("cpu budget", rule.cpu_budget.map(|budget| budget.to_string()).unwrap_or_default()),
-        (
-            "affinity",
-            rule.affinity.filter(|is_bound| *is_bound).map(|is_bound| is_bound.to_string()).unwrap_or_default(),
-        ),
-    ]
+/// The members of a rule that have a column, each with its title and in words for people; those without a value are empty.
+fn rule_words(row: &LaneRow) -> impl Iterator<Item = (&'static str, String)> {
+    // Values and a range of ports are one member in two spellings.
+    let rule = LaneRule { values: row.rule.slots().cloned(), range: None, ..row.rule.clone() };
+    rule_options().filter_map(move |(key, option)| Some((option.title?, rule_text(&rule, key))))
 }
 
 fn list(lanes: &Lanes, console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
         return console.items("lanes", lanes.rows.iter().map(json_of));
     }
-    let mut table = Table::new(&[
-        Column::new("LANE"),
-        Column::new("ACTIVE"),
-        Column::new("MAX"),
-        Column::new("QUEUE"),
-        Column::new("STATE"),
-        Column::new("RULE"),
-        Column::wide("WEIGHT"),
-        Column::wide("LOCK TIMEOUT"),
-        Column::wide("HOLD"),
-        Column::wide("WARN AFTER"),
-        Column::wide("ON WAIT"),
-        Column::wide("RATE"),
-        Column::wide("RESERVE"),
-        Column::wide("ON OVERDUE"),
-        Column::wide("VALUES"),
-        Column::wide("HOLD WHILE"),
-        Column::wide("CPU BUDGET"),
-        Column::wide("AFFINITY"),
-    ]);
+    let mut columns = ["LANE", "ACTIVE", "MAX", "QUEUE", "STATE", "RULE"].map(Column::new).to_vec();
+    columns.extend(rule_options().filter_map(|(_, option)| option.title.map(Column::wide)));
+    let mut table = Table::new(&columns);
     for row in &lanes.rows {
         let text = |number: u64| if row.is_pattern { String::new() } else { number.to_string() };
         let cells = [
@@ -467,8 +384,8 @@ fn show(row: &LaneRow, slots: &[NamedSlot], console: &mut Console) -> Result<(),
         table.row(["state".to_owned(), state(row).to_owned()]);
     }
     table.row(["max".to_owned(), limit(row).map_or_else(|| "no limit".to_owned(), |max| max.to_string())]);
-    for (name, words) in rule_words(row).into_iter().filter(|(_, words)| !words.is_empty()) {
-        table.row([name.to_owned(), words]);
+    for (title, words) in rule_words(row).filter(|(_, words)| !words.is_empty()) {
+        table.row([title.to_lowercase(), words]);
     }
     table.row(["rule".to_owned(), row.source.word().to_owned()]);
     if let Some(busy) = &row.shut {
@@ -486,8 +403,9 @@ fn changed(row: &LaneRow, is_changed: bool, console: &mut Console) -> Result<(),
         return console.document(&json::single("lanes", value));
     }
     let max = limit(row).map_or_else(|| "no limit".to_owned(), |max| format!("a limit of {max}"));
-    let rest = rule_words(row).into_iter().filter(|(_, value)| !value.is_empty());
-    let rules: Vec<String> = std::iter::once(max).chain(rest.map(|(name, value)| format!("{name} {value}"))).collect();
+    let rest = rule_words(row).filter(|(_, value)| !value.is_empty());
+    let rest = rest.map(|(title, value)| format!("{} {value}", title.to_lowercase()));
+    let rules: Vec<String> = std::iter::once(max).chain(rest).collect();
     let rules = rules.join(", ");
     console.say(&match is_changed {
         true => format!("\"{}\" has {rules} from the next grant on", row.name),

@@ -214,6 +214,7 @@ fn corrected(error: &clap::Error, args: &[String]) -> Option<String> {
     let whole = command();
     let line = match synonym_line(word) {
         Some(line) => line.to_owned(),
+        None if synonym(word).is_some() => return None,
         None => {
             let names = || whole.get_subcommands().map(Command::get_name);
             let mut beginning = names().filter(|name| !word.is_empty() && name.starts_with(word));

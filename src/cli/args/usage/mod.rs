@@ -16,7 +16,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, ValueEnum};
 use line::{has_trailing_command, known_verb, verb_of, wants_json};
 use std::ffi::OsString;
-use synonyms::{closest, synonym, synonym_line};
+use synonyms::{closest, cut_or_mistyped, of_another_tool};
 
 /// Why there is no command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,8 +114,13 @@ pub(super) fn explain(error: &clap::Error, args: &[String]) -> ParseStop {
         }
         _ => {}
     }
-    let (message, hint) = words(error, args);
-    let corrected = if error.kind() == ErrorKind::InvalidSubcommand { corrected(error, args) } else { None };
+    let (message, hint, corrected) = match error.kind() {
+        ErrorKind::InvalidSubcommand => unknown_verb(error, args),
+        _ => {
+            let (message, hint) = words(error, args);
+            (message, hint, None)
+        }
+    };
     let next = vec![corrected.unwrap_or_else(|| help_of(args))];
     ParseStop::Usage(Usage { message, hint, next, json: wants_json(args) })
 }
@@ -136,7 +141,6 @@ fn asks_help_for_help(args: &[String]) -> bool {
 fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     let invalid = context(error, ContextKind::InvalidArg);
     match error.kind() {
-        ErrorKind::InvalidSubcommand => unknown_verb(error, args),
         ErrorKind::UnknownArgument => unknown_argument(invalid.first().copied().unwrap_or_default(), args),
         ErrorKind::MissingRequiredArgument => missing(&invalid),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
@@ -178,54 +182,23 @@ fn as_typed(message: String, args: &[String]) -> String {
     }
 }
 
-fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
+/// The message, the hint and the next command for a word that is no verb.
+fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>, Option<String>) {
     let word = context(error, ContextKind::InvalidSubcommand).first().copied().unwrap_or_default();
     let whole = command().disable_help_subcommand(true);
-    let mut parent = known_verb(args).and_then(|verb| whole.find_subcommand(verb).cloned());
-    let message = match &mut parent {
-        Some(parent) => {
-            parent.build();
-            format!("luzia {} has no verb {}", parent.get_name(), quoted(word))
-        }
-        None => format!("there is no verb {}", quoted(word)),
+    let Some(mut parent) = known_verb(args).and_then(|verb| whole.find_subcommand(verb).cloned()) else {
+        let guess = of_another_tool(word).unwrap_or_else(|| cut_or_mistyped(word, whole.get_subcommands()));
+        let next = guess.1.and_then(|line| corrected(&line, word, args));
+        return (format!("there is no verb {}", quoted(word)), guess.0, next);
     };
-    if parent.is_none()
-        && let Some(hint) = synonym(word)
-    {
-        return (message, Some(hint));
-    }
-    let names = || parent.as_ref().unwrap_or(&whole).get_subcommands().map(Command::get_name).filter(|n| *n != "help");
-    let beginning: Vec<&str> = names().filter(|name| !word.is_empty() && name.starts_with(word)).collect();
-    let hint = match beginning.as_slice() {
-        [] => closest(word, names()).map(|name| format!("did you mean \"{name}\"?")),
-        [one] => Some(format!("did you mean \"{one}\"? verbs are not abbreviated")),
-        several => Some(format!("verbs are not abbreviated; these begin with it: {}", several.join(", "))),
-    };
-    (message, hint)
+    parent.build();
+    let message = format!("luzia {} has no verb {}", parent.get_name(), quoted(word));
+    (message, cut_or_mistyped(word, parent.get_subcommands()).0, None)
 }
 
-/// The command line with the verb that was meant. Of a verb that harms what lives: the one that shows the task, or its help.
-fn corrected(error: &clap::Error, args: &[String]) -> Option<String> {
-    let word = context(error, ContextKind::InvalidSubcommand).first().copied()?;
-    if known_verb(args).is_some() {
-        return None;
-    }
+/// The command line with the verb that was meant, which `line` has. Of a verb that harms what lives: the one that shows the task, or its help.
+fn corrected(line: &str, word: &str, args: &[String]) -> Option<String> {
     let at = args.iter().position(|arg| arg == word)?;
-    let whole = command();
-    let line = match synonym_line(word) {
-        Some(line) => line.to_owned(),
-        None if synonym(word).is_some() => return None,
-        None => {
-            let names = || whole.get_subcommands().map(Command::get_name);
-            let mut beginning = names().filter(|name| !word.is_empty() && name.starts_with(word));
-            let name = match (beginning.next(), beginning.next()) {
-                (Some(one), None) => one,
-                (None, _) => closest(word, names())?,
-                (Some(_), Some(_)) => return None,
-            };
-            format!("luzia {name}")
-        }
-    };
     let is_own =
         |part: &&str| part.starts_with(|first: char| first.is_ascii_lowercase() || first == '-') && *part != "--";
     let own: Vec<&str> = line.split(' ').take_while(is_own).collect();

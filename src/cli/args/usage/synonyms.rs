@@ -1,4 +1,6 @@
-//! Command names of other tools, and the luzia command that does that work.
+//! Command names of other tools and the luzia command that does that work; and the guess what an unknown verb means.
+
+use clap::Command;
 
 /// The words, and the command line that does it here. None of the words is a verb of luzia's.
 pub(in crate::cli::args) const SYNONYMS: &[(&[&str], &str)] = &[
@@ -54,15 +56,35 @@ pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// The command line that does what a word of another tool means.
-pub(super) fn synonym_line(word: &str) -> Option<&'static str> {
-    SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, line)| *line)
+/// What is meant by a word that is no verb: the hint, and the command line where it is one alone.
+type Guess = (Option<String>, Option<String>);
+
+/// What a word of another tool means.
+pub(super) fn of_another_tool(word: &str) -> Option<Guess> {
+    let of = |all: &[(&[&str], &'static str)]| {
+        all.iter().find(|(words, _)| words.contains(&word)).map(|(_, meant)| (*meant).to_owned())
+    };
+    let one = of(SYNONYMS).map(|line| (Some(format!("luzia calls it `{line}`")), Some(line)));
+    one.or_else(|| of(SEVERAL).map(|hint| (Some(hint), None)))
 }
 
-/// What to type for a word of another tool.
-pub(super) fn synonym(word: &str) -> Option<String> {
-    let one = synonym_line(word).map(|line| format!("luzia calls it `{line}`"));
-    one.or_else(|| SEVERAL.iter().find(|(words, _)| words.contains(&word)).map(|(_, hint)| (*hint).to_owned()))
+/// Which of the verbs a word that is cut or mistyped means.
+pub(super) fn cut_or_mistyped<'a>(word: &str, verbs: impl Iterator<Item = &'a Command>) -> Guess {
+    let names: Vec<&str> = verbs.map(Command::get_name).filter(|name| *name != "help").collect();
+    let begins = |name: &&str| !word.is_empty() && name.starts_with(word);
+    let beginnings: Vec<&str> = names.iter().copied().filter(begins).collect();
+    let (name, hint) = match *beginnings {
+        [] => match closest(word, names.into_iter()) {
+            Some(name) => (name, format!("did you mean \"{name}\"?")),
+            None => return (None, None),
+        },
+        [one] => (one, format!("did you mean \"{one}\"? verbs are not abbreviated")),
+        _ => {
+            let all = beginnings.join(", ");
+            return (Some(format!("verbs are not abbreviated; these begin with it: {all}")), None);
+        }
+    };
+    (Some(hint), Some(format!("luzia {name}")))
 }
 
 /// How similar a word and a name must be for a guess, from 0 to 1 (Jaro-Winkler): a slip of the fingers passes, another

@@ -75,9 +75,10 @@ impl Finding {
     }
 
     fn error(error: &AppError) -> Self {
-        let next = error.0.next.first().filter(|next| !next.starts_with("luzia doctor"));
-        let hint = error.0.hint.clone().or_else(|| next.cloned());
-        Self::new(Level::Problem, error.0.message.clone(), hint)
+        let refusal = error.refusal();
+        let next = refusal.next.first().filter(|next| !next.starts_with("luzia doctor"));
+        let hint = refusal.hint.clone().or_else(|| next.cloned());
+        Self::new(Level::Problem, refusal.message.clone(), hint)
     }
 }
 

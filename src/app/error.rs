@@ -43,7 +43,7 @@ pub struct Refusal {
 /// The error of every use case. Boxed, because it is large and rare.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", .0.message)]
-pub struct AppError(pub Box<Refusal>);
+pub struct AppError(Box<Refusal>);
 
 impl AppError {
     /// A refusal of a class.
@@ -75,9 +75,82 @@ impl AppError {
         Self::new(Kind::NotFound, code, message)
     }
 
-    /// Adds what would help.
+    /// Everything that the error says.
+    pub fn refusal(&self) -> &Refusal {
+        &self.0
+    }
+
+    /// Its class.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// Its word for programs.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// The fault, without what would help.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Puts the error into another class.
+    pub fn with_kind(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// Gives the error another word for programs.
+    pub fn with_code(mut self, code: Code) -> Self {
+        self.0.code = code;
+        self
+    }
+
+    /// Makes a new message of the message.
+    pub fn reworded(mut self, reword: impl FnOnce(&str) -> String) -> Self {
+        self.0.message = reword(&self.0.message);
+        self
+    }
+
+    /// Says what would help, instead of an earlier hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what would help, unless there is a hint already.
+    pub fn or_hint(self, hint: &str) -> Self {
+        if self.0.hint.is_none() { self.hint(hint) } else { self }
+    }
+
+    /// Names the commands that would help, instead of earlier ones.
+    pub fn with_next(mut self, commands: impl IntoIterator<Item = String>) -> Self {
+        self.0.next = commands.into_iter().collect();
+        self
+    }
+
+    /// Adds a command before those that would help.
+    pub fn first_next(mut self, command: String) -> Self {
+        self.0.next.insert(0, command);
+        self
+    }
+
+    /// Adds commands that take something from a holder by force (P10).
+    pub fn overriding(mut self, commands: impl IntoIterator<Item = String>) -> Self {
+        self.0.overriding.extend(commands);
+        self
+    }
+
+    /// Gives the error its lines for `-v`.
+    pub fn with_log(mut self, lines: Vec<String>) -> Self {
+        self.0.log = lines;
+        self
+    }
+
+    /// Says whether only a process of the caller's own sandbox starts the task.
+    pub fn only_this_sandbox(mut self, is_only: bool) -> Self {
+        self.0.only_this_sandbox = is_only;
         self
     }
 
@@ -120,8 +193,7 @@ impl From<StoreError> for AppError {
             StoreError::Newer { .. } => Self::new(Kind::Corrupt, Code::RecordNewer, message)
                 .hint("use the luzia that wrote it; nothing was rewritten"),
             StoreError::Unsure(inner) => {
-                let mut error = Self::from(*inner);
-                error.0.message = message;
+                let error = Self::from(*inner).reworded(|_| message);
                 error.hint("only a power cut can undo it; after a look whether it is still needed it can be done again")
             }
             StoreError::GuardBusy { holder, .. } => {

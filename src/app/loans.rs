@@ -140,7 +140,7 @@ pub(crate) fn die_of(app: &App, signal: i32) -> AppError {
 /// Asks a borrower to end; false when it is to be asked again.
 fn ask_borrower(app: &App, id: TaskId, grace_ms: Option<u64>) -> Result<bool, AppError> {
     match request_end(app, id, BY, Some(UNWAITED), grace_ms) {
-        Err(error) if error.0.code == Code::TaskOver => Ok(true),
+        Err(error) if error.code() == Code::TaskOver => Ok(true),
         other => other,
     }
 }

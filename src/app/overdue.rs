@@ -45,7 +45,7 @@ pub(super) fn end_overdue(app: &App, view: &LockView) -> Result<(), AppError> {
     }
     match request_end(app, id, "luzia", Some(&format!("it held \"{lane}\" past its limit")), None) {
         // It ended by itself meanwhile.
-        Err(error) if error.0.code == Code::TaskOver || error.0.code == Code::TaskNotFound => Ok(()),
+        Err(error) if error.code() == Code::TaskOver || error.code() == Code::TaskNotFound => Ok(()),
         other => other.map(drop),
     }
 }

@@ -161,7 +161,7 @@ fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
 fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report> {
     match (error.downcast_ref::<AppError>(), error.downcast_ref::<Stop>()) {
         (Some(error), _) => {
-            for line in &error.0.log {
+            for line in &error.refusal().log {
                 console.log(line);
             }
             let mut report = messages::report_of(error);
@@ -205,7 +205,7 @@ pub(super) fn in_state(
         loaded => loaded,
     };
     if let Err(error) = &loaded {
-        console.say(&format!("warning: {}; `{}` works without it", error.0.message, command.name()));
+        console.say(&format!("warning: {}; `{}` works without it", error.message(), command.name()));
     }
     for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
         console.say(&format!("warning: {warning}"));
@@ -234,16 +234,16 @@ pub(super) fn in_state(
 }
 
 /// Names the command that runs here what a caller cannot queue, because it may write to the folder `locks` only.
-fn with_lock_instead(mut error: anyhow::Error, command: &Command) -> anyhow::Error {
+fn with_lock_instead(error: anyhow::Error, command: &Command) -> anyhow::Error {
     let (task, argv) = match command {
         Command::Run(args) => (&args.task, &args.command),
         Command::Enqueue(args) => (&args.task, &args.command),
         _ => return error,
     };
-    if let Some(refusal) = error.downcast_mut::<AppError>()
-        && matches!(refusal.0.code, Code::ReadOnly | Code::NoPermission)
-        && !argv.is_empty()
-    {
+    error.downcast::<AppError>().map_or_else(std::convert::identity, |refusal| {
+        if !matches!(refusal.code(), Code::ReadOnly | Code::NoPermission) || argv.is_empty() {
+            return refusal.into();
+        }
         let threads = task.threads.iter().map(|thread| format!("thread:{thread}"));
         let lanes = task.lanes.iter().cloned().chain(threads).map(|lane| format!("-l {} ", shell_word(lane)));
         let user = task.user.iter().map(|user| format!("-u {} ", shell_word(user)));
@@ -251,9 +251,8 @@ fn with_lock_instead(mut error: anyhow::Error, command: &Command) -> anyhow::Err
         let tree = task.tree.iter().map(|dir| format!("--tree={} ", shell_word(dir)));
         let options: String = user.chain(lanes).chain(repo).chain(tree).collect();
         let words: Vec<String> = argv.iter().map(shell_word).collect();
-        refusal.0.next.insert(0, format!("luzia lock {options}--wait 90s -- {}", words.join(" ")));
-    }
-    error
+        refusal.first_next(format!("luzia lock {options}--wait 90s -- {}", words.join(" "))).into()
+    })
 }
 
 /// The hidden verb `supervise`: supervises one task.
@@ -334,7 +333,8 @@ pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) ->
 /// The things that `doctor` looks at, the faults that stop other verbs among them.
 pub(super) fn around(globals: &Globals) -> doctor::Around {
     let inputs = inputs(globals);
-    let found = inputs.as_ref().map_err(again).and_then(|inputs| state_dir::resolve(inputs).map_err(of_state_dir));
+    let found =
+        inputs.as_ref().map_err(Clone::clone).and_then(|inputs| state_dir::resolve(inputs).map_err(of_state_dir));
     let others = match (&inputs, &found) {
         (Ok(inputs), Ok(found)) => state_dir::other_candidates(inputs, found),
         _ => Vec::new(),
@@ -346,17 +346,16 @@ pub(super) fn around(globals: &Globals) -> doctor::Around {
     let probe = Command::Doctor(Deferred(DoctorArgs { fix: false }));
     let seen = |Loaded { path, rule, warnings, .. }| doctor::ConfigSeen { path, rule, warnings };
     doctor::Around {
-        app: found.as_ref().map_err(again).and_then(|found| app_of(globals, Settings::fixed(config), found, &probe)),
+        app: found
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|found| app_of(globals, Settings::fixed(config), found, &probe)),
         state_dir: found.ok().map(|found| (found.path, found.rule.text())),
         others,
         config: loaded.map(seen),
         forces_file_system: matches!(variable("LUZIA_FORCE_FILE_SYSTEM"), Ok(Some(_))),
         agents: super::agent::setup::named(globals),
     }
-}
-
-fn again(error: &AppError) -> AppError {
-    AppError(error.0.clone())
 }
 
 /// The hidden verb `exec-task`: takes an account on and becomes the command.

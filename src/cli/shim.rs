@@ -71,7 +71,7 @@ pub(super) fn called(args: &[OsString]) -> Option<u8> {
 
 /// Ends, or goes on without the lane: a build that luzia cannot order is better than none.
 fn failed(error: &AppError, has_started: bool, name: &str, go_on: &mut dyn FnMut() -> u8) -> u8 {
-    let of_program = matches!(error.0.kind, Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted);
+    let of_program = matches!(error.kind(), Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted);
     if has_started || of_program {
         say(&format!("luzia: {error}"));
         return messages::report_of(error).exit;

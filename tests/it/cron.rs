@@ -271,7 +271,7 @@ fn a_schedule_is_replaced_and_the_old_one_makes_no_more_tasks() {
     let timed = Timed::new("2026-11-24T07:00:00Z");
     timed.add(daily("x")).unwrap();
     let error = timed.add(daily("x")).unwrap_err();
-    assert_eq!(error.0.code.word(), "NAME_TAKEN");
+    assert_eq!(error.code().word(), "NAME_TAKEN");
     let later = NewSchedule { expression: "0 10 * * *".into(), replace: true, ..daily("x") };
     timed.add(later).unwrap();
     timed.look("2026-11-24T08:30:00Z");
@@ -306,7 +306,7 @@ fn a_schedule_goes_on_while_its_tasks_wait_for_more_slots_than_there_are() {
         NewSchedule { task, overlap: Some(overlap), ..daily(name) }
     };
     set("2");
-    assert_eq!(timed.add(slots("early", Overlap::Queue)).unwrap_err().0.code.word(), "TOO_FEW_SLOTS");
+    assert_eq!(timed.add(slots("early", Overlap::Queue)).unwrap_err().code().word(), "TOO_FEW_SLOTS");
     set("3");
     timed.add(slots("all", Overlap::Queue)).unwrap();
     timed.add(slots("one", Overlap::Skip)).unwrap();

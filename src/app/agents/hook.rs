@@ -168,7 +168,7 @@ pub fn note_failed_hook(app: &App, agent: &str, why: &str) {
 fn lines_of_tree(app: &App, call: &HookCall) -> Result<Vec<String>, AppError> {
     let Some(cwd) = &call.cwd else { return Ok(Vec::new()) };
     let tree = match app.surroundings.name(ThingKind::Tree, Some(cwd), None) {
-        Err(error) if error.0.kind == Kind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == Kind::NotFound => return Ok(Vec::new()),
         found => found?,
     };
     let path = tree.path.as_deref().unwrap_or_default();

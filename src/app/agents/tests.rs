@@ -218,8 +218,8 @@ fn a_broken_file_stops_setup_before_anything_is_written() {
             files.0.borrow_mut().insert(target.path.clone(), broken.into());
             for aim in [Aim::Write, Aim::Remove] {
                 let error = changes(&files, agent, &folders(), aim).expect_err("it is broken");
-                assert_eq!(error.0.kind, Kind::Corrupt);
-                assert!(error.0.message.contains(&target.path) && error.0.message.contains("line 1"), "{error}");
+                assert_eq!(error.kind(), Kind::Corrupt);
+                assert!(error.message().contains(&target.path) && error.message().contains("line 1"), "{error}");
             }
             assert_eq!(files.0.borrow().len(), 1);
         }

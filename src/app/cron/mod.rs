@@ -240,10 +240,9 @@ fn half_made(app: &App, key: &ScheduleKey, id: TaskId, error: StoreError) -> App
         (Ok(None), Ok(true)) => format!("{id} is noted, and the next pass queues it"),
         (Err(_), _) | (_, Err(_)) => format!("whether {id} is queued cannot be told"),
     };
-    let mut error = although(&stands, error.into());
-    error.0.hint = Some("do not ask again before you have looked".to_owned());
-    error.0.next = vec!["luzia cron list".to_owned(), format!("luzia show {id}")];
-    error
+    although(&stands, error.into())
+        .hint("do not ask again before you have looked")
+        .with_next(["luzia cron list".to_owned(), format!("luzia show {id}")])
 }
 
 /// Removes a schedule. The tasks that it made stay.

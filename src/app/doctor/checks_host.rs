@@ -83,8 +83,8 @@ pub(super) fn config(around: &Around, findings: &mut Vec<Finding>) {
             add("config", &well, Ok(seen.warnings.iter().map(warn).collect()), findings);
         }
         Err(error) => {
-            let hint = error.0.hint.as_deref().filter(|hint| *hint != "nothing was done");
-            let found = Finding::problem(error.0.message.clone(), hint.unwrap_or("luzia config check"));
+            let hint = error.refusal().hint.as_deref().filter(|hint| *hint != "nothing was done");
+            let found = Finding::problem(error.message(), hint.unwrap_or("luzia config check"));
             tell("config", Ok(vec![found]), findings);
         }
     }

@@ -199,7 +199,7 @@ fn read_all(app: &App) -> Result<Read, AppError> {
 fn bad_record(error: &AppError) -> Finding {
     let hint = "luzia sets it aside when its turn comes and never deletes it";
     if error.is_damage() {
-        return Finding::problem(error.0.message.clone(), hint);
+        return Finding::problem(error.message(), hint);
     }
     Finding::error(error)
 }

@@ -153,14 +153,13 @@ pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<L
         Waited::Behind(lane) => Err(behind_error(&lane)),
         Waited::Barred(bar) => Err(barred_error(&bar, app.host.now())),
         Waited::Held(full) => {
-            let mut error = full.error(app.host.now());
+            let error = full.error(app.host.now());
             for (lane, view) in full.holders() {
                 let Some(line) = locked_line(lane, view.holder(), &holder) else { continue };
                 app.store.note(&Event::new("lock_refused").in_lane(lane).saying(line.clone()));
                 log.push(line);
             }
-            error.0.log = log;
-            Err(error)
+            Err(error.with_log(log))
         }
     }
 }
@@ -174,7 +173,7 @@ fn mark_leases_of_task(app: &App, holder: &str) -> Result<(), AppError> {
     }
     match app.store.mark_leases(id).map_err(AppError::from) {
         // In a sandbox that may write only in `locks`, the lease ends by its time.
-        Err(error) if matches!(error.0.code, Code::NoPermission | Code::ReadOnly) => Ok(()),
+        Err(error) if matches!(error.code(), Code::NoPermission | Code::ReadOnly) => Ok(()),
         marked => marked,
     }
 }
@@ -299,15 +298,13 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
         Some(view) if view.lock_id() == Some(lock_id) => (format!(": {}", view.verdict.why().text()), Vec::new()),
         Some(view) => {
             let held = held_error(lane, view, now);
-            (format!("; {}", held.0.message), held.0.next)
+            (format!("; {held}"), held.refusal().next.clone())
         }
         None => (String::new(), Vec::new()),
     };
-    let mut error =
-        AppError::new(Kind::No, Code::LockLost, format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
-            .hint("stop the work it protected, and acquire it again");
-    error.0.next = next;
-    error
+    AppError::new(Kind::No, Code::LockLost, format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
+        .hint("stop the work it protected, and acquire it again")
+        .with_next(next)
 }
 
 /// What a request was granted.

@@ -30,17 +30,18 @@ pub struct Cleaned {
 
 impl Cleaned {
     /// An error in the middle, with what was done before it.
-    fn beside(&self, mut error: AppError) -> AppError {
+    fn beside(&self, error: AppError) -> AppError {
         let lanes = self.locks.broken.iter().map(|lock| format!("lane \"{}\" was freed", lock.lane));
         let released = self.projects.iter().filter_map(|checked| checked.released.as_ref());
         let released = released.map(|lock| format!("lane \"{}\" was released", lock.lane));
         let recovered = self.recovered.iter().map(|id| format!("{id} was recovered"));
         let done: Vec<String> = lanes.chain(released).chain(recovered).collect();
-        if !done.is_empty() {
-            error.0.message = format!("{}, but the rest was not cleaned up: {}", done.join(", "), error.0.message);
-            error.0.hint = Some("a further `luzia cleanup-stale` does the rest".to_owned());
+        if done.is_empty() {
+            return error;
         }
         error
+            .reworded(|why| format!("{}, but the rest was not cleaned up: {why}", done.join(", ")))
+            .hint("a further `luzia cleanup-stale` does the rest")
     }
 }
 
@@ -119,7 +120,7 @@ fn clean(app: &App, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleane
             Err(error) => {
                 let path = conductor_of(app, project)?;
                 cleaned.failed.retain(|failed| failed.path != path);
-                let (project, why) = (Some(project.clone()), error.0.message);
+                let (project, why) = (Some(project.clone()), error.to_string());
                 cleaned.failed.push(Failed { project, path, why });
             }
         }
@@ -157,13 +158,11 @@ fn runs_again(app: &App, id: TaskId) -> Result<bool, AppError> {
 pub(crate) fn recover_now(app: &App, id: TaskId) -> Result<(), AppError> {
     let Some(found) = app.store.find_abandoned(id)? else { return await_recovery(app, &[id]) };
     if let Some(why) = blindness(app, id, &found)? {
-        let mut error = unseen(&Unseen { task: id, why });
-        if why == Blind::UnknownPids {
-            // No pass of anybody will see them: only a person can tell.
-            let lane = found.task.as_ref().and_then(|task| task.all_lanes().first().map(lane_word));
-            error.0.overriding.extend(lane.map(|lane| format!("luzia release {lane} --force")));
-        }
-        return Err(error);
+        // No pass of anybody will see processes with unknown ids: only a person can tell.
+        let task = found.task.as_ref().filter(|_| why == Blind::UnknownPids);
+        let lane = task.and_then(|task| task.all_lanes().first().map(lane_word));
+        let force = lane.map(|lane| format!("luzia release {lane} --force"));
+        return Err(unseen(&Unseen { task: id, why }).overriding(force));
     }
     let must_kill = crate::policy::recovery::needs_supervisor(seen(&found));
     drop(found);

@@ -124,7 +124,7 @@ pub fn lock_telling(
     }
     let taken = match take_for_command(app, &wanted, wait_ms, command, say) {
         // The command may be the one that frees space.
-        Err(error) if error.0.code == Code::DiskFull && app.store.spend_reserve() => {
+        Err(error) if error.code() == Code::DiskFull && app.store.spend_reserve() => {
             take_for_command(app, &wanted, wait_ms, command, say)
         }
         taken => taken,
@@ -181,10 +181,10 @@ fn take_for_command(
             }
             let refused = full.holders().filter_map(|(lane, view)| locked_line(lane, view.holder(), &request.holder));
             lines.extend(refused);
-            return Err(with_log(full.error(app.host.now()), lines));
+            return Err(full.error(app.host.now()).with_log(lines));
         }
-        Waited::Behind(lane) => return Err(with_log(behind_error(&lane), lines)),
-        Waited::Barred(bar) => return Err(with_log(barred_error(&bar, app.host.now()), lines)),
+        Waited::Behind(lane) => return Err(behind_error(&lane).with_log(lines)),
+        Waited::Barred(bar) => return Err(barred_error(&bar, app.host.now()).with_log(lines)),
     };
     lines.iter().for_each(|line| say(Line::Log(line)));
     note_granted_now(app, &granted, &request.holder, begun_ms);
@@ -312,11 +312,6 @@ pub(crate) fn run_here(app: &App, command: InPlace, mut care: Care, started: &dy
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child.as_mut())),
         }
     }
-}
-
-fn with_log(mut error: AppError, log: Vec<String>) -> AppError {
-    error.0.log = log;
-    error
 }
 
 /// What helps where a program cannot be found, and where it cannot be executed.

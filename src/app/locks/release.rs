@@ -86,10 +86,8 @@ fn give_back(
             Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new(), waiting: None }),
             Released::Removed(lock) => return Ok(self::released(app, lock)),
             Released::NotYours(view) => {
-                let mut error = held_error(lane, &view, app.host.now());
-                error.0.kind = Kind::No;
-                error.0.code = Code::NotTheHolder;
-                return Err(error);
+                let error = held_error(lane, &view, app.host.now());
+                return Err(error.with_kind(Kind::No).with_code(Code::NotTheHolder));
             }
             Released::NeedsRecovery(task) if force => recover_by_force(app, task)?,
             Released::NeedsRecovery(task) => recover_now(app, task)?,
@@ -134,7 +132,7 @@ fn end_holder(app: &App, view: &LockView) -> Result<(), AppError> {
         if let Some(task) = task {
             match cancel(app, task, "luzia release --force", Some("its lane was released by force"), None) {
                 // It has ended by itself meanwhile.
-                Err(error) if error.0.code == Code::TaskOver => {}
+                Err(error) if error.code() == Code::TaskOver => {}
                 ended => drop(ended?),
             }
         }
@@ -240,14 +238,13 @@ pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_
 /// The refusal to release what a living holder has. Its first way on waits or looks; force stands apart, and only where the
 /// holder is late or stopped (P10).
 fn living_error(lane: &LaneName, view: &LockView, now: Timestamp, is_stopped: bool) -> AppError {
-    let mut error = held_error(lane, view, now);
-    error.0.kind = Kind::No;
-    error.0.code = Code::HolderLives;
     let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
-    error.0.hint = Some(match is_lease {
-        true => "the holder itself releases it, by its name or with --lock-id".to_owned(),
-        false => "the lane is free when the holder ends; nothing was changed".to_owned(),
-    });
-    error.0.overriding.extend(forceful_command(&lane_word(lane), view.holder(), &view.verdict, is_stopped));
-    error
+    held_error(lane, view, now)
+        .with_kind(Kind::No)
+        .with_code(Code::HolderLives)
+        .hint(match is_lease {
+            true => "the holder itself releases it, by its name or with --lock-id",
+            false => "the lane is free when the holder ends; nothing was changed",
+        })
+        .overriding(forceful_command(&lane_word(lane), view.holder(), &view.verdict, is_stopped))
 }

@@ -126,9 +126,7 @@ pub fn acquire_for_session(
     let mut granted = match acquire_waiting(app, &request, Some(lease.wait_ms), tell, &mut log)? {
         Waited::Granted(granted) => granted,
         Waited::Held(full) => {
-            let mut error = full.error(app.host.now());
-            error.0.log = log;
-            return Err(error);
+            return Err(full.error(app.host.now()).with_log(log));
         }
         Waited::Behind(lane) => return Err(behind_error(&lane)),
         Waited::Barred(bar) => return Err(barred_error(&bar, app.host.now())),
@@ -153,11 +151,8 @@ fn give_all_back(app: &App, session: &Session, grants: &[&Grant], mut error: App
     for grant in grants.iter().rev() {
         let Err(failed) = give_back(app, session, grant) else { continue };
         // A keeper may have it already, and then it lasts.
-        let message = format!(
-            "the lease \"{}\" is held by the session, although: {}; {}",
-            grant.lock_id, error.0.message, failed.0.message
-        );
-        error = AppError::new(error.0.kind, error.0.code, message)
+        let message = format!("the lease \"{}\" is held by the session, although: {error}; {failed}", grant.lock_id);
+        error = AppError::new(error.kind(), error.code(), message)
             .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane)));
     }
     error

@@ -25,7 +25,7 @@ impl Surroundings {
         }
         match self.name(ThingKind::Tree, Some(folder), None) {
             Ok(named) => Ok(Some(named)),
-            Err(error) if error.0.kind == Kind::NotFound => Ok(None),
+            Err(error) if error.kind() == Kind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -127,12 +127,12 @@ fn must(is_there: bool) -> Result<(), AppError> {
 
 /// Whether an error passes by: one of the configuration, which others write, or a file that another process keeps locked.
 pub(crate) fn is_passing(error: &AppError) -> bool {
-    is_of_rules(error) || error.0.kind == crate::app::Kind::Busy
+    is_of_rules(error) || error.kind() == crate::app::Kind::Busy
 }
 
 /// Whether an error is of the configuration.
 fn is_of_rules(error: &AppError) -> bool {
-    error.0.kind == crate::app::Kind::Config
+    error.kind() == crate::app::Kind::Config
 }
 
 /// What there is to say of supervisors that came to nothing. They have nobody to tell it to themselves.

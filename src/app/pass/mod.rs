@@ -95,15 +95,15 @@ impl Pass {
     }
 
     /// An error in the middle, with the tasks that left the queue before it.
-    fn beside(&self, mut error: AppError) -> AppError {
+    fn beside(&self, error: AppError) -> AppError {
         let names: Vec<String> = self.started.iter().map(ToString::to_string).collect();
-        if !names.is_empty() {
-            let names = names.join(", ");
-            error.0.message =
-                format!("{names} left the queue to start, but the pass did not go on: {}", error.0.message);
-            error.0.hint = Some("what left the queue goes on; `luzia dispatch` makes the next pass".to_owned());
+        if names.is_empty() {
+            return error;
         }
+        let names = names.join(", ");
         error
+            .reworded(|why| format!("{names} left the queue to start, but the pass did not go on: {why}"))
+            .hint("what left the queue goes on; `luzia dispatch` makes the next pass")
     }
 
     /// Says that somebody is to pass at a moment at the latest.
@@ -212,7 +212,7 @@ fn recover_dead(app: &App, pass: &mut Pass) -> Result<(), AppError> {
         match recover_one(app, id, pass) {
             Ok(true) => pass.recovered.push(id),
             Ok(false) => {}
-            Err(error) if error.0.code == Code::RecordNewer => pass.leave(id, error.0.message, 0),
+            Err(error) if error.code() == Code::RecordNewer => pass.leave(id, error.to_string(), 0),
             Err(error) => return Err(error),
         }
     }

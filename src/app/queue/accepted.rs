@@ -8,12 +8,9 @@ use crate::model::{Status, Task, TaskId};
 const MOST_LISTED: usize = 20;
 
 /// The error of a verb that fails after it has accepted a task: it names the task and says where the task stands.
-pub fn after_accepting(app: &App, id: TaskId, mut error: AppError) -> AppError {
-    if matches!(error.0.kind, Kind::NotFound | Kind::Corrupt | Kind::Bug) {
+pub fn after_accepting(app: &App, id: TaskId, error: AppError) -> AppError {
+    if matches!(error.kind(), Kind::NotFound | Kind::Corrupt | Kind::Bug) {
         return error;
-    }
-    if error.0.kind == Kind::Busy {
-        error.0.kind = Kind::Unavailable;
     }
     let stands = match app.find(id) {
         Ok(Some((_, task))) => match task.status() {
@@ -28,17 +25,22 @@ pub fn after_accepting(app: &App, id: TaskId, mut error: AppError) -> AppError {
         Ok(None) => "it was not asked to end",
         Err(_) => "whether it was asked to end cannot be told",
     };
-    let why = error.0.hint.take().map_or_else(String::new, |hint| format!("; {hint}"));
-    error.0.message = format!("{stands}, but {}", error.0.message);
-    error.0.hint = Some(format!("{asked}: `luzia wait {id}` waits for it, `luzia cancel {id}` ends it{why}"));
-    error.0.next = vec![format!("luzia explain {id}")];
-    error
+    let why = error.refusal().hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
+    not_busy(error)
+        .reworded(|why| format!("{stands}, but {why}"))
+        .hint(format!("{asked}: `luzia wait {id}` waits for it, `luzia cancel {id}` ends it{why}"))
+        .with_next([format!("luzia explain {id}")])
+}
+
+/// Puts an error into a class that does not ask for another try.
+fn not_busy(error: AppError) -> AppError {
+    if error.kind() == Kind::Busy { error.with_kind(Kind::Unavailable) } else { error }
 }
 
 /// The error of a cancel that fails: it says what stands of the request. An error that tells it already stays as it is.
-pub(crate) fn after_asking_to_end(app: &App, id: TaskId, mut error: AppError) -> AppError {
-    let is_told = matches!(error.0.code, Code::CancelPending | Code::SupervisorStopped);
-    if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
+pub(crate) fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> AppError {
+    let is_told = matches!(error.code(), Code::CancelPending | Code::SupervisorStopped);
+    if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {
         return error;
     }
     let is_cancelled = app.find(id).map(|found| found.is_some_and(|(_, task)| task.status() == Status::Cancelled));
@@ -49,10 +51,7 @@ pub(crate) fn after_asking_to_end(app: &App, id: TaskId, mut error: AppError) ->
         (Ok(false), Ok(false)) => return error,
         _ => ("may have been asked to end", "look at the task before you go on"),
     };
-    error.0.message = format!("{id} {stands}, but {}", error.0.message);
-    error.0.hint = Some(hint.to_owned());
-    error.0.next = vec![format!("luzia explain {id}")];
-    error
+    error.reworded(|why| format!("{id} {stands}, but {why}")).hint(hint).with_next([format!("luzia explain {id}")])
 }
 
 /// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
@@ -66,7 +65,7 @@ pub(crate) fn not_recorded<T, E>(id: TaskId, error: AppError, withdrawn: &Result
 }
 
 /// The error of an acceptance that failed: what was published before the failure is queued and may run, so it is named.
-pub(crate) fn half_accepted(app: &App, tasks: &[Task], mut error: AppError) -> AppError {
+pub(crate) fn half_accepted(app: &App, tasks: &[Task], error: AppError) -> AppError {
     let (mut queued, mut unknown) = (Vec::new(), Vec::new());
     for task in tasks {
         match app.find(task.id) {
@@ -76,18 +75,15 @@ pub(crate) fn half_accepted(app: &App, tasks: &[Task], mut error: AppError) -> A
         }
     }
     let Some(first) = queued.first().or(unknown.first()).copied() else { return error };
-    if error.0.kind == Kind::Busy {
-        error.0.kind = Kind::Unavailable;
-    }
     let told = match (&*queued, &*unknown) {
         ([], unknown) => format!("whether {} cannot be told", are_queued(unknown)),
         (queued, []) => are_queued(queued),
         (queued, unknown) => format!("{}, and whether {} cannot be told", are_queued(queued), are_queued(unknown)),
     };
-    error.0.message = format!("{told}, and may not survive a power cut: {}", error.0.message);
-    error.0.hint = Some("do not queue the work again before you have looked".to_owned());
-    error.0.next = vec![format!("luzia show {first}")];
-    error
+    not_busy(error)
+        .reworded(|why| format!("{told}, and may not survive a power cut: {why}"))
+        .hint("do not queue the work again before you have looked")
+        .with_next([format!("luzia show {first}")])
 }
 
 /// Says that tasks are queued, with their ids.
@@ -103,8 +99,6 @@ pub fn are_queued(ids: &[TaskId]) -> String {
 }
 
 /// An error that came after a change was made: what stands goes first. The change is not undone, so "try again" is no hint.
-pub(crate) fn although(stands: &str, mut error: AppError) -> AppError {
-    error.0.message = format!("{stands}, although: {}", error.0.message);
-    error.0.hint = Some("the next pass brings it to its place".to_owned());
-    error
+pub(crate) fn although(stands: &str, error: AppError) -> AppError {
+    error.reworded(|why| format!("{stands}, although: {why}")).hint("the next pass brings it to its place")
 }

@@ -114,9 +114,8 @@ pub(crate) fn check_command(app: &App, new: &NewTask, task: &Task) -> Result<(),
 }
 
 /// The error of a command line that was refused, as nothing was tried.
-pub(crate) fn as_usage(mut error: AppError) -> AppError {
-    error.0.kind = Kind::Usage;
-    error
+pub(crate) fn as_usage(error: AppError) -> AppError {
+    error.with_kind(Kind::Usage)
 }
 
 /// Refuses a command whose program or directory is not there.

@@ -326,13 +326,14 @@ pub(crate) fn conductor_path(template: &str, project: &str, user: &str) -> Strin
 }
 
 /// Puts the place of a refused request before its message.
-pub fn line_error(line: usize, mut error: AppError) -> AppError {
-    error.0.message = format!("line {line}: {}", error.0.message);
-    if error.0.code == Code::CommandMissing {
-        error.0.hint = Some("a line has \"command\", \"shell\", or \"prompt\" and a project with an agent".to_owned());
+pub fn line_error(line: usize, error: AppError) -> AppError {
+    let error = error.reworded(|why| format!("line {line}: {why}"));
+    match error.code() {
+        Code::CommandMissing => {
+            error.hint("a line has \"command\", \"shell\", or \"prompt\" and a project with an agent")
+        }
+        _ => error.or_hint("nothing of the batch was queued"),
     }
-    error.0.hint.get_or_insert_with(|| "nothing of the batch was queued".to_owned());
-    error
 }
 
 /// The error of a line that fails after other lines were accepted.
@@ -341,14 +342,14 @@ fn late_line_error(line: usize, error: AppError, before: &[Accepted]) -> AppErro
 }
 
 /// Adds the ids of the lines that were accepted before an error, which must not be lost.
-fn naming_earlier(mut error: AppError, before: &[Accepted]) -> AppError {
+fn naming_earlier(error: AppError, before: &[Accepted]) -> AppError {
     let queued: Vec<TaskId> = before.iter().filter(|one| one.created).map(|one| one.task.id).collect();
     if let (Some(first), Some(last)) = (queued.first(), queued.last()) {
         let which = match queued.len() {
             1 => format!("of the lines before it one is queued: {first}"),
             count => format!("of the lines before it {count} are queued: {first} to {last}"),
         };
-        error.0.hint = Some(which);
+        return error.hint(which);
     }
     error
 }

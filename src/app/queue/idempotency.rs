@@ -141,7 +141,7 @@ fn check_replaced(app: &App, other: &Task, key: &str, by: &str) -> Result<(), Ap
 fn replace(app: &App, other: &Task, by: &str) -> Result<(), AppError> {
     match cancel(app, other.id, by, Some("replaced"), None) {
         // It came to its end by itself.
-        Err(error) if error.0.code == Code::TaskOver => Ok(()),
+        Err(error) if error.code() == Code::TaskOver => Ok(()),
         ended => ended.map(drop).map_err(|error| not_replaced(app, other.id, error)),
     }
 }
@@ -159,13 +159,12 @@ fn is_inside(app: &App, id: TaskId) -> Result<bool, AppError> {
 }
 
 /// The error of a replacement that failed when it took the older task out of the queue: it says where that stands.
-fn not_replaced(app: &App, older: TaskId, mut error: AppError) -> AppError {
+fn not_replaced(app: &App, older: TaskId, error: AppError) -> AppError {
     let stands = match app.find(older) {
         Ok(Some((_, task))) => format!("{older} is {}", task.status()),
         Ok(None) | Err(_) => format!("where {older} stands cannot be told"),
     };
-    error.0.message = format!("nothing was queued, and {stands}: {}", error.0.message);
-    error.next(format!("luzia show {older}"))
+    error.reworded(|why| format!("nothing was queued, and {stands}: {why}")).next(format!("luzia show {older}"))
 }
 
 /// A task that is retried has its key again, until it is over.

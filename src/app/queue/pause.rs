@@ -176,7 +176,7 @@ fn pause_task(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Chan
     }
     match pause_waiting(app, id, wish, now) {
         // It has started meanwhile.
-        Err(error) if error.0.code == Code::TaskNotPending => pause_running(app, id, wish, now),
+        Err(error) if error.code() == Code::TaskNotPending => pause_running(app, id, wish, now),
         paused => paused,
     }
 }

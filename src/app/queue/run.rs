@@ -356,16 +356,16 @@ fn carry_out(app: &App, id: TaskId, wish: Wish) -> Result<bool, AppError> {
     };
     // The end itself is seen by the loop of the caller; here the request is only made.
     match request_end(app, id, "run", Some(reason), grace_ms) {
-        Err(error) if error.0.code == Code::TaskOver => Ok(true),
+        Err(error) if error.code() == Code::TaskOver => Ok(true),
         other => other,
     }
 }
 
 /// Whether another process keeps a file locked that is to be locked only for an instant.
 pub(crate) fn is_busy(error: &AppError) -> bool {
-    error.0.kind == Kind::Busy
+    error.kind() == Kind::Busy
 }
 
 fn is_of_disk(error: &AppError) -> bool {
-    matches!(error.0.kind, Kind::Io | Kind::CannotCreate)
+    matches!(error.kind(), Kind::Io | Kind::CannotCreate)
 }

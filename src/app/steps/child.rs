@@ -36,7 +36,7 @@ pub fn await_child(app: &App, child: &Task, say: &mut dyn FnMut(&str)) -> Result
     };
     match await_within(app, &order, 0, &mut |_| say(&format!("luzia: {parent} waits for {}", child.id))) {
         Ok(_) => Ok(true),
-        Err(error) if matches!(error.0.code, Code::WaitsAlready | Code::TaskNotRunning | Code::TaskOver) => Ok(false),
+        Err(error) if matches!(error.code(), Code::WaitsAlready | Code::TaskNotRunning | Code::TaskOver) => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -159,7 +159,7 @@ pub fn emit(app: &App, event: &str, to: &Address, data: &Value) -> Result<Delive
                 delivered.to.push(Delivery { id, number, wait, is_meant });
             }
             // Of several, one may have ended since they were looked up.
-            Err(error) if error.0.code == Code::TaskOver && to.task.is_none() => {}
+            Err(error) if error.code() == Code::TaskOver && to.task.is_none() => {}
             Err(error) => return Err(partly(&delivered, error)),
         }
     }
@@ -218,10 +218,10 @@ fn nobody(to: &Address) -> AppError {
     .next("luzia list")
 }
 
-fn partly(delivered: &Delivered, mut error: AppError) -> AppError {
-    if !delivered.to.is_empty() {
-        let ids: Vec<String> = delivered.to.iter().map(|delivery| delivery.id.to_string()).collect();
-        error.0.message = format!("the event was sent to {}, and then: {}", ids.join(" "), error.0.message);
+fn partly(delivered: &Delivered, error: AppError) -> AppError {
+    if delivered.to.is_empty() {
+        return error;
     }
-    error
+    let ids: Vec<String> = delivered.to.iter().map(|delivery| delivery.id.to_string()).collect();
+    error.reworded(|why| format!("the event was sent to {}, and then: {why}", ids.join(" ")))
 }

@@ -264,10 +264,7 @@ fn unread(name: &str, error: &std::io::Error) -> AppError {
         .hint("its command was run, and is not recorded as done")
 }
 
-fn not_recorded(name: &str, code: u8, mut error: AppError) -> AppError {
-    error.0.message = format!(
-        "the command of step \"{name}\" ended with {code}, and whether that is recorded is not sure: {}",
-        error.0.message
-    );
-    error.hint("a further start of the task may run it again")
+fn not_recorded(name: &str, code: u8, error: AppError) -> AppError {
+    let words = format!("the command of step \"{name}\" ended with {code}, and whether that is recorded is not sure");
+    error.reworded(|why| format!("{words}: {why}")).hint("a further start of the task may run it again")
 }

@@ -440,8 +440,8 @@ fn run_timeout_command(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) 
             told
         }
         Err(error) => {
-            say(&format!("luzia: the command of --timeout-do was not run: {}", error.0.message));
-            format!("it was not run: {}", error.0.message)
+            say(&format!("luzia: the command of --timeout-do was not run: {error}"));
+            format!("it was not run: {error}")
         }
     };
     late_ended(&mut going.waits, ended);

@@ -72,7 +72,7 @@ fn folders(agent: AgentKind, is_project: bool, globals: &Globals) -> Result<Fold
             .map_err(|error| AppError::usage(format!("there is no working directory: {error}")))?;
         let root = match surroundings().name(ThingKind::Tree, None, None) {
             Ok(named) => named.path.unwrap_or(cwd),
-            Err(error) if error.0.kind == Kind::NotFound => cwd,
+            Err(error) if error.kind() == Kind::NotFound => cwd,
             Err(error) => return Err(error),
         };
         return Ok(Folders { root, own: None, is_project, locks: None, program: SERVER.to_owned() });

@@ -291,7 +291,7 @@ impl<'a> Call<'a> {
                         self.message = format!("{} is {}", first.id, first.status());
                         let slice = SLICE_MS.min(self.left_ms(wait_ms)).max(1);
                         match wait::wait(app, &[first.id], false, Some(slice), &mut |_| {}) {
-                            Err(error) if error.0.code != Code::WaitTimedOut => return Err(error),
+                            Err(error) if error.code() != Code::WaitTimedOut => return Err(error),
                             _ => {}
                         }
                     }
@@ -398,7 +398,7 @@ impl Audience for Watch<'_, '_> {
     }
 
     fn failed(&mut self, error: &AppError) {
-        self.call.message.clone_from(&error.0.message);
+        error.message().clone_into(&mut self.call.message);
     }
 
     fn wish(&mut self) -> Wish {

@@ -185,7 +185,7 @@ impl<'a> Server<'a> {
         let found = (self.host.with_app)(&mut |app| app.existing(app.task_id(id)?).map(drop));
         match found {
             Ok(()) => answer(id),
-            Err(failed) => error(&request.id, INVALID_PARAMS, &failed.0.message, error_document(&failed)),
+            Err(failed) => error(&request.id, INVALID_PARAMS, failed.message(), error_document(&failed)),
         }
     }
 

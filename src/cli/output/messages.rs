@@ -18,7 +18,7 @@ pub use reasons::obstacle_json;
 
 /// The report of a refusal.
 pub fn report_of(error: &AppError) -> Report {
-    let refusal = &error.0;
+    let refusal = error.refusal();
     let mut report = Report::new(refusal.code, refusal.kind, refusal.message.clone());
     report.hint.clone_from(&refusal.hint);
     report.next.clone_from(&refusal.next);

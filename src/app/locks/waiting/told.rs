@@ -41,14 +41,15 @@ impl Full {
         let Some((lane, view)) = holders.next() else {
             return AppError::new(Kind::Bug, Code::Bug, "a lane is held, and nobody holds it");
         };
-        let mut error = held_error(lane, view, now);
-        if holders.next().is_some() {
-            error.0.message = self.text(now);
-            let further = self.0.iter().skip(1).map(|(lane, _)| format!("luzia explain {}", lane_word(lane)));
-            let place = error.0.next.len().min(1);
-            error.0.next.splice(place..place, further);
+        let error = held_error(lane, view, now);
+        if holders.next().is_none() {
+            return error;
         }
-        error
+        let mut next = error.refusal().next.clone();
+        let place = next.len().min(1);
+        let further = self.0.iter().skip(1).map(|(lane, _)| format!("luzia explain {}", lane_word(lane)));
+        next.splice(place..place, further);
+        error.reworded(|_| self.text(now)).with_next(next)
     }
 }
 

@@ -140,14 +140,14 @@ fn words(stops: bool) -> &'static str {
 }
 
 /// The error of a request that may stand: it says so.
-fn after_asking(asked: &Asked, is_recorded: bool, mut error: AppError) -> AppError {
-    let is_told = matches!(error.0.code, Code::PausePending | Code::SupervisorStopped);
-    if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
+fn after_asking(asked: &Asked, is_recorded: bool, error: AppError) -> AppError {
+    let is_told = matches!(error.code(), Code::PausePending | Code::SupervisorStopped);
+    if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {
         return error;
     }
     let stands = if is_recorded { "was asked" } else { "may have been asked" };
-    error.0.message = format!("{} {stands} to {}, but {}", asked.id, words(asked.stops), error.0.message);
-    error.0.hint = Some("look at the task before you go on".to_owned());
-    error.0.next = vec![format!("luzia explain {}", asked.id)];
     error
+        .reworded(|why| format!("{} {stands} to {}, but {why}", asked.id, words(asked.stops)))
+        .hint("look at the task before you go on")
+        .with_next([format!("luzia explain {}", asked.id)])
 }

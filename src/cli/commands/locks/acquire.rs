@@ -117,7 +117,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     };
     lease.lanes.iter().try_for_each(|lane| check_user_lane(app, lane))?;
     let session = match args.session.as_ref().map(|_| session::session(app, key.as_deref(), args.pid)).transpose() {
-        Err(error) if error.0.code == Code::EndsWithSandbox && args.ttl.is_some() => {
+        Err(error) if error.code() == Code::EndsWithSandbox && args.ttl.is_some() => {
             if lease.holder.is_empty() {
                 lease.holder = session_holder(app, key.as_deref())?;
             }

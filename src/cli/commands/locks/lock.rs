@@ -160,7 +160,7 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
             Ok(end_code(ran.end))
         }
         Err(error) if error.is_of_busy_lane() && args.conflict_exit_code.is_some() => {
-            for line in &error.0.log {
+            for line in &error.refusal().log {
                 console.log(line);
             }
             let code = args.conflict_exit_code.unwrap_or(Exit::Busy.code());

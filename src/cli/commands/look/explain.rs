@@ -260,7 +260,8 @@ fn damage_text(task: &Task, error: &AppError) -> String {
     format!(
         "what it waits for does not read: {}\n      an event, or the end of its time, lets it fail; \
          then `luzia retry {} --from-start` begins it anew",
-        error.0.message, task.id
+        error.message(),
+        task.id
     )
 }
 
@@ -268,7 +269,7 @@ fn wait_json(app: &App, task: &Task) -> Result<Value, AppError> {
     let (open, others) = match readable(wait_why(app, task.id))? {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(Value::Null),
-        Err(damage) => return Ok(json!({ "damage": damage.0.message })),
+        Err(damage) => return Ok(json!({ "damage": damage.message() })),
     };
     let other = |mail: &crate::app::steps::Mail| json!({ "number": mail.number, "event": mail.event, "thread": mail.thread, "data": mail.data, "at": mail.at });
     let children = children_json(app, task, &open)?;

@@ -260,11 +260,11 @@ pub(super) fn tell_batch_notes(app: &App, batch: &[(usize, NewTask)], accepted: 
 }
 
 /// `enqueue` runs nothing, so a command that is not there is bad input.
-pub(in crate::cli::commands) fn refused_at_the_door(mut error: AppError) -> AppError {
-    if matches!(error.0.kind, Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted) {
-        error.0.kind = Kind::Usage;
+pub(in crate::cli::commands) fn refused_at_the_door(error: AppError) -> AppError {
+    match error.kind() {
+        Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted => error.with_kind(Kind::Usage),
+        _ => error,
     }
-    error
 }
 
 fn wait_for_accepted(task: &Task, app: &App, console: &mut Console) -> Result<u8, AppError> {

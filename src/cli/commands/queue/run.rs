@@ -291,11 +291,10 @@ fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<()
     let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
     // The task itself is out of the queue by now.
     let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));
-    let mut error = AppError::new(Kind::Busy, Code::CannotStart, format!("it cannot start at once: {text}"))
-        .hint("without --no-wait it would wait for its turn");
-    error.0.next = next.into_iter().collect();
-    error.0.log = messages::locked_line(&obstacle, &task).into_iter().collect();
-    Err(error)
+    Err(AppError::new(Kind::Busy, Code::CannotStart, format!("it cannot start at once: {text}"))
+        .hint("without --no-wait it would wait for its turn")
+        .with_next(next)
+        .with_log(messages::locked_line(&obstacle, &task).into_iter().collect()))
 }
 
 /// Tells what became of the task, and gives the exit code.
@@ -344,9 +343,8 @@ pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError>
         false => (format!("luzia wait {} --stream", task.id), "the task keeps its place"),
     };
     let message = format!("still queued as {}, position {position}; go on with: {go_on}", task.id);
-    let mut error = AppError::new(Kind::Busy, Code::StillQueued, message).hint(hint).next(go_on);
-    error.0.only_this_sandbox = is_only_here;
-    Ok(error)
+    let error = AppError::new(Kind::Busy, Code::StillQueued, message).hint(hint).next(go_on);
+    Ok(error.only_this_sandbox(is_only_here))
 }
 
 /// Tells how a task of `run` has ended.

@@ -97,6 +97,6 @@ mod tests {
         assert_eq!(names(&["command", " Id"]).expect("columns"), [14, 0]);
         assert_eq!(names(&[]).expect("columns").len(), COLUMNS.len());
         let refused = names(&["id", "colour"]).expect_err("no such column");
-        assert!(refused.0.hint.is_some_and(|hint| hint.contains("waited")));
+        assert!(refused.refusal().hint.as_ref().is_some_and(|hint| hint.contains("waited")));
     }
 }

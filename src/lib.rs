@@ -8,5 +8,6 @@ pub mod fuzzed;
 pub mod model;
 pub mod os;
 pub mod policy;
+pub mod request;
 pub mod store;
 pub mod supervise;

@@ -1,9 +1,10 @@
 //! Whose turn a new task takes, and as which account it runs.
 
 use super::config_reload::config;
-use crate::app::queue::enqueue::{NewTask, name};
+use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::Name;
+use crate::request::TaskRequest;
 use std::cell::{LazyCell, RefCell};
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ impl Accounts {
 /// conductor directory, the account (X21).
 pub(super) fn user_of(
     app: &App,
-    new: &NewTask,
+    new: &TaskRequest,
     project_user: Option<&Name>,
     conductor: Option<&str>,
     accounts: &Accounts,
@@ -78,7 +79,7 @@ fn owner_of(app: &App, path: &str) -> Result<Option<String>, AppError> {
 }
 
 /// The project of the task inside which this one was asked for, unless it is for a user of its own.
-pub(super) fn inside_project<'a>(app: &'a App, new: &NewTask) -> Option<&'a str> {
+pub(super) fn inside_project<'a>(app: &'a App, new: &TaskRequest) -> Option<&'a str> {
     let inside = app.inside.as_ref().filter(|_| new.user.is_none())?;
     inside.project.as_deref().filter(|project| !project.is_empty())
 }

@@ -42,7 +42,6 @@ pub use kind::Kind;
 pub use locks::lock::{Line, Under};
 pub use locks::reentrancy::Inside;
 pub use locks::session::Session;
-pub use queue::idempotency::OnConflict;
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Agent, LaneName, Target, Task, TaskId, Who};

@@ -235,13 +235,13 @@ pub(super) fn in_state(
 
 /// Names the command that runs here what a caller cannot queue, because it may write to the folder `locks` only.
 fn with_lock_instead(error: anyhow::Error, command: &Command) -> anyhow::Error {
-    let (task, argv) = match command {
-        Command::Run(args) => (&args.task, &args.command),
-        Command::Enqueue(args) => (&args.task, &args.command),
+    let task = match command {
+        Command::Run(args) => &args.task,
+        Command::Enqueue(args) => &args.task,
         _ => return error,
     };
     error.downcast::<AppError>().map_or_else(std::convert::identity, |refusal| {
-        if !matches!(refusal.code(), Code::ReadOnly | Code::NoPermission) || argv.is_empty() {
+        if !matches!(refusal.code(), Code::ReadOnly | Code::NoPermission) || task.command.is_empty() {
             return refusal.into();
         }
         let threads = task.threads.iter().map(|thread| format!("thread:{thread}"));
@@ -250,7 +250,7 @@ fn with_lock_instead(error: anyhow::Error, command: &Command) -> anyhow::Error {
         let repo = task.repo.iter().map(|dir| format!("--repo={} ", shell_word(dir)));
         let tree = task.tree.iter().map(|dir| format!("--tree={} ", shell_word(dir)));
         let options: String = user.chain(lanes).chain(repo).chain(tree).collect();
-        let words: Vec<String> = argv.iter().map(shell_word).collect();
+        let words: Vec<String> = task.command.iter().map(shell_word).collect();
         refusal.first_next(format!("luzia lock {options}--wait 90s -- {}", words.join(" "))).into()
     })
 }

@@ -21,7 +21,7 @@ pub fn mcp(bytes: &[u8]) {
     let Ok(cli) = args::parse(line.map(OsString::from).collect()) else { return };
     match (&cli.command, tool.as_str()) {
         (Command::Enqueue(args), "run" | "enqueue") => {
-            assert!(words.ends_with(&args.command) && args.task.prompt.is_none() && args.task.shell.is_none());
+            assert!(words.ends_with(&args.task.command) && args.task.prompt.is_none() && args.task.shell.is_none());
             assert!(args.from.is_none() && args.task.is_separated, "{words:?}");
         }
         (Command::Release(args), "release") => assert!(!args.all && !args.force && args.task.is_none(), "{words:?}"),

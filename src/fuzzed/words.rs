@@ -110,8 +110,8 @@ pub fn argv(bytes: &[u8]) {
                 matches!(cli.command, Command::Supervise { .. } | Command::ExecTask(_) | Command::ExecPty(_));
             assert!(is_hidden || args::read(&argv).is_ok(), "clap reads it too: {argv:?}");
             let command = match &cli.command {
-                Command::Enqueue(args) => &args.command[..],
-                Command::Run(args) => &args.command[..],
+                Command::Enqueue(args) => &args.task.command[..],
+                Command::Run(args) => &args.task.command[..],
                 Command::Lock(args) => &args.command[..],
                 _ => &[],
             };

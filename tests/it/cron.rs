@@ -9,12 +9,13 @@ mod zones;
 use crate::support::Place;
 use luzia::app::accounts::Accounts;
 use luzia::app::cron::{NewSchedule, ScheduleRow};
-use luzia::app::queue::enqueue::{Caller, NewTask};
+use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, AppError, Settings};
 use luzia::model::calendar::Overlap;
 use luzia::model::{Config, Status, Task, Timestamp};
 use luzia::os::Clock;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
+use luzia::request::TaskRequest;
 use luzia::store::FileStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -80,7 +81,7 @@ impl Timed {
     }
 
     fn add(&self, new: NewSchedule) -> Result<ScheduleRow, AppError> {
-        let task = NewTask { user: Some("a".into()), command: vec!["true".into()], ..new.task };
+        let task = TaskRequest { user: Some("a".into()), command: vec!["true".into()], ..new.task };
         luzia::app::cron::cron_add(&self.app(), &NewSchedule { task, ..new }, &caller())
     }
 
@@ -301,8 +302,7 @@ fn a_schedule_goes_on_while_its_tasks_wait_for_more_slots_than_there_are() {
     let timed = Timed::new("2026-11-24T07:00:00Z");
     let set = |max: &str| timed.place.ok(&["lanes", "set", "build", "--max", max]);
     let slots = |name: &str, overlap| {
-        let mut task = NewTask { lanes: vec!["build".into()], ..NewTask::default() };
-        task.terms.slots = Some(3);
+        let task = TaskRequest { lanes: vec!["build".into()], slots: Some(3), ..TaskRequest::default() };
         NewSchedule { task, overlap: Some(overlap), ..daily(name) }
     };
     set("2");

@@ -3,7 +3,7 @@
 pub mod slots;
 
 use crate::app::queue::accepted::although;
-use crate::app::queue::enqueue::{Caller, NewTask, name, task_of};
+use crate::app::queue::enqueue::{Caller, name, task_of};
 use crate::app::queue::pause::{What, resume};
 use crate::app::queue::terms::moments::{duration, positive};
 use crate::app::{App, AppError, Code, config_reload, shell_word};
@@ -16,6 +16,7 @@ use crate::policy::cron::{
     Fill, LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many, is_rarer_than_daily, pause_at,
 };
 use crate::policy::naming::mistakes::nearest;
+use crate::request::TaskRequest;
 use crate::store::{Event, StoreError};
 use serde_json::json;
 use slots::make_slot;
@@ -45,7 +46,7 @@ pub struct NewSchedule {
     /// `--replace`.
     pub replace: bool,
     /// The task of each slot.
-    pub task: NewTask,
+    pub task: TaskRequest,
 }
 
 /// A schedule with what is known of its last task.
@@ -147,11 +148,11 @@ fn template_of(app: &App, new: &NewSchedule, caller: &Caller, now: Timestamp) ->
         has(new.task.delay.is_some(), "--in"),
         has(!new.task.after.is_empty(), "--after"),
         has(new.task.key.is_some(), "--key"),
-        has(!new.task.terms.after_any.is_empty(), "--after-any"),
-        has(!new.task.terms.after_failed.is_empty(), "--after-failed"),
-        has(new.task.terms.is_stable, "--stable"),
-        has(new.task.terms.group.is_some(), "--group"),
-        has(new.task.terms.reuse.is_some(), "--reuse"),
+        has(!new.task.after_any.is_empty(), "--after-any"),
+        has(!new.task.after_failed.is_empty(), "--after-failed"),
+        has(new.task.stable, "--stable"),
+        has(new.task.group.is_some(), "--group"),
+        has(new.task.reuse.is_some(), "--reuse"),
     ];
     if let Some(option) = given.into_iter().flatten().next() {
         return Err(AppError::usage(format!("{option} is about one task, and a schedule makes many")).hint(

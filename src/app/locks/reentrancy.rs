@@ -10,11 +10,13 @@ use crate::app::look::list;
 use crate::app::pass::borrowers::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::processes::is_in_tree;
 use crate::app::queue::cancel::cancel_pending;
-use crate::app::queue::enqueue::{Caller, NewTask, task_of};
+use crate::app::queue::enqueue::{Caller, task_of};
 use crate::app::{App, AppError, lane_word};
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
 use crate::os::InPlace;
+use crate::request::TaskRequest;
+use crate::request::words::ParentDeath;
 use crate::store::{LockView, Release};
 use std::collections::BTreeSet;
 
@@ -122,7 +124,7 @@ pub(crate) fn is_around(app: &App, view: &LockView) -> Result<bool, AppError> {
 /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
 /// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
 /// queued.
-pub fn run_within(app: &App, new: &NewTask, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
+pub fn run_within(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
     let Some(inside) = &app.inside else { return Ok(None) };
     if only_of_a_task(new).is_some() {
         return Ok(None);
@@ -156,7 +158,7 @@ pub fn run_within(app: &App, new: &NewTask, caller: &Caller) -> Result<Option<Ra
 }
 
 /// Refuses to enqueue and wait for a task that cannot start until the waiter ends.
-pub fn refuse_waiting_inside(app: &App, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
+pub fn refuse_waiting_inside(app: &App, new: &TaskRequest, caller: &Caller) -> Result<(), AppError> {
     let Some(own) = own::own(app)? else { return Ok(()) };
     let task = task_of(app, new, caller)?;
     let lenders = if task.waited_for { lenders_if_waited(app, &task)? } else { Vec::new() };
@@ -270,7 +272,7 @@ fn waits_for_us(app: &App, own: &Own, task: &Task, lenders: &[Task]) -> Result<O
 }
 
 /// The first option that a part of another task cannot have.
-fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
+fn only_of_a_task(new: &TaskRequest) -> Option<&'static str> {
     let asked = [
         ("--in", new.delay.is_some()),
         ("--at", new.at.is_some()),
@@ -284,27 +286,27 @@ fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
         ("--prompt", new.prompt.is_some()),
         ("--group-output", new.is_grouped),
         ("--no-inherit", new.no_inherit),
-        ("--on-parent-death", new.ends_with_parent),
+        ("--on-parent-death", new.on_parent_death == Some(ParentDeath::Cancel)),
         ("--goal", new.goal.is_some()),
-        ("--stepwise", new.is_stepwise),
+        ("--stepwise", new.stepwise),
         ("--steps", new.steps.is_some()),
-        ("--inherit", new.terms.must_inherit),
-        ("--after-any", !new.terms.after_any.is_empty()),
-        ("--after-failed", !new.terms.after_failed.is_empty()),
-        ("--fresh", new.terms.fresh.is_some()),
-        ("--stable", new.terms.is_stable),
-        ("--group", new.terms.group.is_some()),
-        ("--backoff", new.terms.backoff.is_some()),
-        ("--max-backoff", new.terms.most_backoff.is_some()),
-        ("--on-interrupt", new.terms.on_interrupt.is_some()),
-        ("--on-finish", new.terms.on_finish.is_some()),
-        ("--warn-after", new.terms.warn_after.is_some()),
-        ("--on-wait", new.terms.on_wait.is_some()),
-        ("--log-sample", new.terms.log_sample.is_some()),
-        ("--slots", new.terms.slots.is_some()),
-        ("--reuse", new.terms.reuse.is_some()),
-        ("--message", new.terms.message.is_some()),
-        ("--channel", new.terms.channel.is_some()),
+        ("--inherit", new.inherit),
+        ("--after-any", !new.after_any.is_empty()),
+        ("--after-failed", !new.after_failed.is_empty()),
+        ("--fresh", new.fresh.is_some()),
+        ("--stable", new.stable),
+        ("--group", new.group.is_some()),
+        ("--backoff", new.backoff.is_some()),
+        ("--max-backoff", new.max_backoff.is_some()),
+        ("--on-interrupt", new.on_interrupt.is_some()),
+        ("--on-finish", new.on_finish.is_some()),
+        ("--warn-after", new.warn_after.is_some()),
+        ("--on-wait", new.on_wait.is_some()),
+        ("--log-sample", new.log_sample.is_some()),
+        ("--slots", new.slots.is_some()),
+        ("--reuse", new.reuse.is_some()),
+        ("--message", new.message.is_some()),
+        ("--channel", new.channel.is_some()),
     ];
     asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)
 }

@@ -4,12 +4,13 @@ pub(crate) mod meant;
 pub mod shims;
 mod written;
 
-use crate::app::queue::enqueue::{NewTask, name};
+use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, ThingKind};
 use crate::os::StartError;
 use crate::os::places::{NoPlaces, Place, Places};
 use crate::policy::naming::{self, Database, Remote};
+use crate::request::TaskRequest;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -248,7 +249,7 @@ impl Surroundings {
 }
 
 /// The lanes that a request names, `--repo` and `--tree` among them. Relative paths count from the directory of the task.
-pub(crate) fn named_lanes(app: &App, new: &NewTask, cwd: &str) -> Result<Vec<LaneName>, AppError> {
+pub(crate) fn named_lanes(app: &App, new: &TaskRequest, cwd: &str) -> Result<Vec<LaneName>, AppError> {
     let mut lanes = Vec::new();
     for text in &new.lanes {
         lanes.push(lane_option(app, text, Some(cwd))?);

@@ -12,7 +12,7 @@ use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::{Question, foreign_question, question_of};
 use crate::app::pass::{Hand, Pass, hand_over, recover_one, wake_supervisor};
 use crate::app::queue::accepted::after_accepting;
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue, task_of};
+use crate::app::queue::enqueue::{Accepted, Caller, enqueue, task_of};
 use crate::app::{App, AppError, Code, Kind, config_reload, lane_word, pass};
 use crate::model::control::{How, Preempt};
 use crate::model::lock::loan;
@@ -23,6 +23,7 @@ use crate::policy::agent::ownership::{Sides, is_foreign};
 use crate::policy::line::has_turn;
 use crate::policy::preempt::{Full, Holds, Refusal, Rival, choose};
 use crate::policy::staleness::judge;
+use crate::request::TaskRequest;
 use crate::store::{CancelRequest, Claim, Event, Head, Judges, LockView, Place, StoreError};
 use serde_json::json;
 
@@ -48,7 +49,7 @@ pub struct Room {
 
 /// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
 /// room can be made.
-pub fn room_question(app: &App, new: &NewTask, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
+pub fn room_question(app: &App, new: &TaskRequest, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
     let task = task_of(app, new, caller)?;
     if task.terms.slot_count.is_some() {
         return Err(room_for_several().hint("leave --preempt out: the task then waits for its slots"));
@@ -80,7 +81,7 @@ pub(crate) fn refuse_room_for_several(app: &App, task: &Task) -> Result<(), AppE
 }
 
 /// Accepts a request and makes room for it.
-pub fn enqueue_preempting(app: &App, new: &NewTask, caller: &Caller, room: Room) -> Result<Accepted, AppError> {
+pub fn enqueue_preempting(app: &App, new: &TaskRequest, caller: &Caller, room: Room) -> Result<Accepted, AppError> {
     let accepted = enqueue(app, new, caller)?;
     if accepted.created {
         let Room { how, grace_ms, others } = room;

@@ -3,7 +3,7 @@
 
 use super::terms::slots::check_slots;
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
-use crate::app::queue::enqueue::{Accepted, NewTask};
+use crate::app::queue::enqueue::Accepted;
 use crate::app::queue::terms::{check_inherit, reuse};
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code, Kind, config_reload, processes, shell_word};
@@ -11,6 +11,7 @@ use crate::model::config::EVERY_PROJECT;
 use crate::model::{Identity, LaneName, Name, Task, TaskId};
 use crate::os::StartError;
 use crate::policy::naming::mistakes::{has_separator, is_shell_line, misplaced_option, nearest};
+use crate::request::TaskRequest;
 use std::collections::BTreeSet;
 
 /// How many users of a batch are compared with those that are known.
@@ -41,7 +42,7 @@ impl NewUsers {
 
 /// The task whose child a task to be is, the one around this process where none is named; and whether somebody waits for
 /// the child in its name.
-pub(super) fn parent_of(app: &App, new: &NewTask) -> Result<(Option<TaskId>, bool), AppError> {
+pub(super) fn parent_of(app: &App, new: &TaskRequest) -> Result<(Option<TaskId>, bool), AppError> {
     // The environment alone is no proof that this process is in the tree of that task.
     let is_in_tree = |id| processes::is_in_tree(app, id).unwrap_or(false);
     let Some(text) = new.parent.as_deref().filter(|text| *text != "self" || app.inside.is_none()) else {
@@ -97,14 +98,14 @@ pub fn check_user_lane(app: &App, lane: &LaneName) -> Result<(), AppError> {
 }
 
 /// Refuses a task that could not start as far as its lanes and its command tell, or that would let a value be run.
-pub(crate) fn check_door(app: &App, new: &NewTask, task: &Task) -> Result<(), AppError> {
+pub(crate) fn check_door(app: &App, new: &TaskRequest, task: &Task) -> Result<(), AppError> {
     check_places(task)?;
     check_slots(app, task)?;
     check_command(app, new, task)
 }
 
 /// Refuses a working directory or a program that is not there now. After another task it may be there by then.
-pub(crate) fn check_command(app: &App, new: &NewTask, task: &Task) -> Result<(), AppError> {
+pub(crate) fn check_command(app: &App, new: &TaskRequest, task: &Task) -> Result<(), AppError> {
     if new.no_check || task.run_as.is_some() || !task.after.is_empty() {
         return Ok(());
     }
@@ -158,7 +159,7 @@ pub(crate) fn check_program(
 }
 
 /// This process, where the command is to read its standard input, which must be something that can be opened again.
-pub(crate) fn stdin_of(app: &App, new: &NewTask) -> Result<Option<Identity>, AppError> {
+pub(crate) fn stdin_of(app: &App, new: &TaskRequest) -> Result<Option<Identity>, AppError> {
     if !new.reads_stdin {
         return Ok(None);
     }
@@ -178,7 +179,7 @@ pub(crate) fn stdin_of(app: &App, new: &NewTask) -> Result<Option<Identity>, App
 
 /// What a person should know about tasks that were just accepted; remembers their users. Never an error: the tasks are
 /// queued.
-pub fn notes_on(app: &App, accepted: &[(&NewTask, &Accepted)]) -> Vec<String> {
+pub fn notes_on(app: &App, accepted: &[(&TaskRequest, &Accepted)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (new, _) in accepted {
         if !new.is_separated

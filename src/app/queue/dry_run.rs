@@ -3,10 +3,11 @@
 use super::terms::dependencies::check_dependencies;
 use crate::app::foresee::{Estimate, THOROUGH, expected};
 use crate::app::look::explain::reasons;
-use crate::app::queue::enqueue::{Caller, NewTask, task_of};
+use crate::app::queue::enqueue::{Caller, task_of};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
 use crate::policy::admission::Obstacle;
+use crate::request::TaskRequest;
 
 /// What would become of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ pub struct Preview {
 }
 
 /// Checks a request as `enqueue` does, and tells its place and what it would wait for. Writes nothing.
-pub fn dry_run(app: &App, new: &NewTask, caller: &Caller) -> Result<Preview, AppError> {
+pub fn dry_run(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Preview, AppError> {
     let mut task = task_of(app, new, caller)?;
     check_dependencies(app, &mut task)?;
     task.id = TaskId(u64::MAX);

@@ -5,12 +5,13 @@ use super::pause::change_waiting;
 use super::terms::moments::{due_by_boot_clock, due_of};
 use crate::app::names::lane_option;
 use crate::app::pass::preempt::refuse_room_for_several;
-use crate::app::queue::enqueue::{NewTask, priority_of};
+use crate::app::queue::enqueue::priority_of;
 use crate::app::queue::terms::ruled::with_ruled_lanes;
 use crate::app::queue::terms::slots::{check_slots, count_of};
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
+use crate::request::TaskRequest;
 
 /// What is to change; what is `None` stays.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,7 +57,7 @@ fn edited(app: &App, task: &Task, edit: &Edit) -> Result<Task, AppError> {
     if edit.priority.is_some() {
         new.priority = priority_of(edit.priority)?;
     }
-    let moment = NewTask { delay: edit.delay.clone(), at: edit.at.clone(), ..NewTask::default() };
+    let moment = TaskRequest { delay: edit.delay.clone(), at: edit.at.clone(), ..TaskRequest::default() };
     if edit.delay.is_some() || edit.at.is_some() {
         new.due_at = due_of(app, &moment, app.host.now())?;
         new.terms.due_boot = due_by_boot_clock(app, &moment)?;
@@ -78,7 +79,7 @@ fn edited(app: &App, task: &Task, edit: &Edit) -> Result<Task, AppError> {
         new.command.clone_from(&edit.command);
         new.stdin = None;
         check_places(&new)?;
-        let request = NewTask { no_check: edit.no_check, command: edit.command.clone(), ..NewTask::default() };
+        let request = TaskRequest { no_check: edit.no_check, command: edit.command.clone(), ..TaskRequest::default() };
         check_command(app, &request, &new)?;
     }
     Ok(new)

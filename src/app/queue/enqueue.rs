@@ -15,13 +15,13 @@ use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::env::env_of;
 use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
 use crate::app::queue::terms::ruled::with_ruled_lanes;
-use crate::app::queue::terms::{
-    NewTerms, accept_alone, accept_new, default_retries, note_children, stands_alone, terms_of,
-};
+use crate::app::queue::terms::{accept_alone, accept_new, default_retries, note_children, stands_alone, terms_of};
 use crate::app::steps::places::check_prompt;
-use crate::app::{App, AppError, Code, Kind, OnConflict, shell_word};
+use crate::app::{App, AppError, Code, Kind, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Task, TaskId};
+use crate::request::TaskRequest;
+use crate::request::words::ParentDeath;
 use crate::store::Event;
 use serde_json::json;
 use std::sync::Arc;
@@ -51,87 +51,6 @@ const TRACE_VARIABLES: [&str; 3] = ["TRACEPARENT", "TRACESTATE", "BAGGAGE"];
 /// The longest of them, in bytes.
 const MOST_TRACE_BYTES: usize = 8192;
 
-/// A request as it came in. Nothing of it is checked yet.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct NewTask {
-    /// `--user`.
-    pub user: Option<String>,
-    /// `--project`.
-    pub project: Option<String>,
-    /// `--lane`, repeated.
-    pub lanes: Vec<String>,
-    /// `--thread`, repeated.
-    pub threads: Vec<String>,
-    /// `--repo`: a directory in the repository.
-    pub repo: Option<String>,
-    /// `--tree`: a directory in the work tree.
-    pub tree: Option<String>,
-    /// `--priority`.
-    pub priority: Option<u8>,
-    /// `--in`.
-    pub delay: Option<String>,
-    /// `--at`.
-    pub at: Option<String>,
-    /// `--hold`: queued paused.
-    pub hold: bool,
-    /// `--after`, repeated.
-    pub after: Vec<String>,
-    /// `--timeout`.
-    pub timeout: Option<String>,
-    /// `--start-within`.
-    pub start_within: Option<String>,
-    /// `--grace`.
-    pub grace: Option<String>,
-    /// `--retries`.
-    pub retries: Option<u32>,
-    /// `--key`.
-    pub key: Option<String>,
-    /// `--on-conflict`.
-    pub on_conflict: Option<OnConflict>,
-    /// `--label`.
-    pub label: Option<String>,
-    /// `--env K=V`, repeated.
-    pub env: Vec<String>,
-    /// `--cwd`.
-    pub cwd: Option<String>,
-    /// `--prompt`.
-    pub prompt: Option<String>,
-    /// `--shell`.
-    pub shell: Option<String>,
-    /// The command.
-    pub command: Vec<String>,
-    /// `--stdin`: the command reads the standard input of the process that asks.
-    pub reads_stdin: bool,
-    /// `--pty`: the command gets a terminal of its own.
-    pub has_terminal: bool,
-    /// `--no-check`: queued although its directory or program is not there.
-    pub no_check: bool,
-    /// Whether `--` stood before the command, so that no option behind it can be misplaced.
-    pub is_separated: bool,
-    /// `--group-output` of `run`, which is about the output of a whole task.
-    pub is_grouped: bool,
-    /// Whether the process that asks waits for the end of the task.
-    pub is_waited_for: bool,
-    /// `--parent`: the task whose child it is; by default the one around this process.
-    pub parent: Option<String>,
-    /// `--no-inherit`: it does not borrow the lanes of its parent.
-    pub no_inherit: bool,
-    /// `--on-parent-death cancel`.
-    pub ends_with_parent: bool,
-    /// `--goal`.
-    pub goal: Option<String>,
-    /// `--stepwise`.
-    pub is_stepwise: bool,
-    /// `--steps`: the content of the file.
-    pub steps: Option<String>,
-    /// `--steps-per-run`.
-    pub steps_per_run: Option<u32>,
-    /// `--max-steps`.
-    pub max_steps: Option<u32>,
-    /// What few requests have.
-    pub terms: NewTerms,
-}
-
 /// The process that asks: what a task takes over from it.
 #[derive(Debug)]
 pub struct Caller {
@@ -157,7 +76,7 @@ pub struct Accepted {
 }
 
 /// Accepts one request durably.
-pub fn enqueue(app: &App, new: &NewTask, caller: &Caller) -> Result<Accepted, AppError> {
+pub fn enqueue(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Accepted, AppError> {
     let mut task = task_of(app, new, caller)?;
     app.store.prepare()?;
     check_dependencies(app, &mut task)?;
@@ -169,7 +88,7 @@ pub fn enqueue(app: &App, new: &NewTask, caller: &Caller) -> Result<Accepted, Ap
 }
 
 /// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
-pub fn enqueue_batch(app: &App, batch: &[(usize, NewTask)], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
+pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
     let mut tasks = Vec::with_capacity(batch.len());
     for (line, new) in batch {
         tasks.push(task_of(app, new, caller).map_err(|error| line_error(*line, error))?);
@@ -232,7 +151,7 @@ fn conductor_dir_of(app: &App, template: Option<&str>, project: Option<&Name>, u
     }
 }
 
-pub(crate) fn task_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
+pub(crate) fn task_of(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Task, AppError> {
     let new = &*with_first_command(new)?;
     let project = project_of(app, new)?;
     let settings = project.as_ref().and_then(|project| config(app).project(project.as_str()));
@@ -271,7 +190,7 @@ pub(crate) fn task_of(app: &App, new: &NewTask, caller: &Caller) -> Result<Task,
         parent,
         waited_for,
         no_inherit: new.no_inherit,
-        ends_with_parent: new.ends_with_parent && parent.is_some(),
+        ends_with_parent: new.on_parent_death == Some(ParentDeath::Cancel) && parent.is_some(),
         goal: new.goal.clone(),
         stepwise: stepwise_of(new)?,
         hold: new.hold.then(|| held_from_now(now, start_within_ms)),
@@ -296,7 +215,7 @@ fn keeps_order(app: &App, task: &Task) -> bool {
     !task.takes_user_lane && task.lanes.iter().any(is_serial)
 }
 
-fn project_of(app: &App, new: &NewTask) -> Result<Option<Name>, AppError> {
+fn project_of(app: &App, new: &TaskRequest) -> Result<Option<Name>, AppError> {
     let given = new.project.as_deref().or(inside_project(app, new));
     let project = given.map(|text| name("project", text)).transpose()?;
     if let (Some(project), Some(_)) = (&project, &new.project) {
@@ -370,7 +289,7 @@ pub(crate) fn priority_of(number: Option<u8>) -> Result<Priority, AppError> {
 
 /// The further lanes in canonical order, without repeats, and whether the task takes the lane of its user: not when it names
 /// lanes and neither a user nor a project (contract, section 4). A second user is refused: never two user locks (S3.36).
-fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<LaneName>, bool), AppError> {
+fn lanes_of(new: &TaskRequest, user: &Name, given: Vec<LaneName>) -> Result<(Vec<LaneName>, bool), AppError> {
     let own = LaneName::user(user);
     let mut lanes = Vec::new();
     for lane in given {
@@ -401,7 +320,7 @@ pub fn lane_option(text: &str) -> Result<LaneName, AppError> {
     })
 }
 
-fn cwd_of(new: &NewTask, caller: &Caller) -> Result<String, AppError> {
+fn cwd_of(new: &TaskRequest, caller: &Caller) -> Result<String, AppError> {
     let here = || {
         let without =
             |why: String| AppError::usage(format!("there is no working directory: {why}")).hint("give --cwd DIR");
@@ -416,7 +335,7 @@ fn cwd_of(new: &NewTask, caller: &Caller) -> Result<String, AppError> {
 }
 
 /// The command and its standard input: argv as given, a shell line, or the agent of the project with a prompt.
-fn command_of(new: &NewTask, agent: Option<&[String]>) -> Result<(Vec<String>, Option<String>), AppError> {
+fn command_of(new: &TaskRequest, agent: Option<&[String]>) -> Result<(Vec<String>, Option<String>), AppError> {
     let given = usize::from(!new.command.is_empty()) + usize::from(new.shell.is_some());
     if given > 1 {
         return Err(AppError::usage("give a command or --shell, not both"));

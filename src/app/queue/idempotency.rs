@@ -3,50 +3,20 @@
 use super::cancel::{cancel, cancel_pending};
 use super::terms::prepare_terms;
 use crate::app::locks::consent::foreign_question;
-use crate::app::queue::enqueue::{Accepted, NewTask, accept};
+use crate::app::queue::enqueue::{Accepted, accept};
 use crate::app::queue::terms::moments::duration;
 use crate::app::steps::wait::as_seen;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
+use crate::request::TaskRequest;
+use crate::request::words::OnConflict;
 use crate::store::{KeySlot, Place, StoreError};
 
-/// What is to be done when an unfinished task has the same key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnConflict {
-    /// Queue this one too.
-    Queue,
-    /// Keep the other one, and answer with it.
-    #[default]
-    Skip,
-    /// Cancel the last one and what runs, and queue this one.
-    Replace,
-    /// Refuse.
-    Reject,
-    /// Answer with the other one, and with one that has just ended, too.
-    Join,
-}
-
-impl OnConflict {
-    /// Every policy, in the order of the manual.
-    pub const ALL: [Self; 5] = [Self::Queue, Self::Skip, Self::Replace, Self::Reject, Self::Join];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Skip => "skip",
-            Self::Replace => "replace",
-            Self::Reject => "reject",
-            Self::Join => "join",
-        }
-    }
-}
-
 /// Accepts a request with a key, or does what was asked for when an unfinished task has the key.
-pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &NewTask) -> Result<Accepted, AppError> {
+pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Result<Accepted, AppError> {
     let key = task.key.clone().unwrap_or_default();
     let on_conflict = new.on_conflict.unwrap_or_default();
-    let fresh_ms = duration("fresh", new.terms.fresh.as_deref())?;
+    let fresh_ms = duration("fresh", new.fresh.as_deref())?;
     // Of several that wait the last one is replaced; the others stay beside it.
     let mut beside: Vec<TaskId> = Vec::new();
     loop {

@@ -1,36 +1,36 @@
 //! The steps of a new task.
 
-use crate::app::queue::enqueue::NewTask;
 use crate::app::steps::output::check_pattern;
 use crate::app::{AppError, shell_word};
 use crate::model::task::Stepwise;
 use crate::model::task::stepwise::{MOST_PER_RUN, MOST_STEPS, MOST_STEPS_EVER};
 use crate::policy::steps::actions::{Action, actions_of};
+use crate::request::TaskRequest;
 use std::borrow::Cow;
 
 /// The longest goal, in bytes.
 const MOST_GOAL_BYTES: usize = 16 * 1024;
 
 /// The request with the command of its first step, where a file says the steps.
-pub(super) fn with_first_command(new: &NewTask) -> Result<Cow<'_, NewTask>, AppError> {
+pub(super) fn with_first_command(new: &TaskRequest) -> Result<Cow<'_, TaskRequest>, AppError> {
     let Some(first) = actions(new)?.into_iter().next().map(|step| step.command) else {
         return Ok(Cow::Borrowed(new));
     };
-    if !new.command.is_empty() || new.shell.is_some() || new.prompt.is_some() || new.is_stepwise {
+    if !new.command.is_empty() || new.shell.is_some() || new.prompt.is_some() || new.stepwise {
         return Err(AppError::usage("the steps have their commands, so there is no other, and no --stepwise"));
     }
-    Ok(Cow::Owned(NewTask { command: first, ..new.clone() }))
+    Ok(Cow::Owned(TaskRequest { command: first, ..new.clone() }))
 }
 
 /// The steps of a task; `None` of one that runs once.
-pub(super) fn stepwise_of(new: &NewTask) -> Result<Option<Stepwise>, AppError> {
+pub(super) fn stepwise_of(new: &TaskRequest) -> Result<Option<Stepwise>, AppError> {
     if let Some(goal) = &new.goal
         && (goal.contains('\0') || goal.len() > MOST_GOAL_BYTES)
     {
         return Err(AppError::usage(format!("a goal has at most {MOST_GOAL_BYTES} bytes, and no NUL")));
     }
     let actions = actions(new)?;
-    if !new.is_stepwise && actions.is_empty() {
+    if !new.stepwise && actions.is_empty() {
         let given = [("--steps-per-run", new.steps_per_run.is_some()), ("--max-steps", new.max_steps.is_some())];
         return match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(AppError::usage(format!("{option} is for a task with --stepwise or --steps"))),
@@ -54,7 +54,7 @@ pub(super) fn stepwise_of(new: &NewTask) -> Result<Option<Stepwise>, AppError> {
     Ok(Some(Stepwise { step: 0, most, per_run, actions, names, seen_mail: 0, last: None }))
 }
 
-fn actions(new: &NewTask) -> Result<Vec<Action>, AppError> {
+fn actions(new: &TaskRequest) -> Result<Vec<Action>, AppError> {
     let Some(text) = &new.steps else { return Ok(Vec::new()) };
     let actions = actions_of(text, &|word| shell_word(word)).map_err(|why| {
         AppError::usage(format!("--steps: {why}; nothing was queued"))

@@ -1,7 +1,6 @@
 //! The command line, read by clap.
 //!
-//! The result is text, small numbers and enums; `task_request` and the commands turn them into names, lanes and
-//! durations. Never prints and never ends the process: an answer or a refusal is returned as a [`ParseStop`].
+//! The result is text, small numbers and enums; `app` and the commands turn them into names, lanes and durations. Never prints and never ends the process: an answer or a refusal is returned as a [`ParseStop`].
 
 pub mod complete;
 mod deferred;
@@ -11,10 +10,7 @@ mod identity;
 mod own;
 mod preempt_options;
 mod selection;
-mod step_options;
 mod target;
-mod task_options;
-mod term_options;
 mod usage;
 mod values;
 
@@ -24,13 +20,11 @@ pub use identity::Identity;
 pub use own::{KeeperArgs, SuperviseArgs};
 pub use preempt_options::PreemptOptions;
 pub use selection::Selection;
-pub use step_options::StepOptions;
 pub use target::{Instead, lane_text, named};
-pub use task_options::{ParentDeath, TaskOptions};
-pub use term_options::TermOptions;
 pub use usage::{ParseStop, Usage};
 pub use values::{ColorWhen, LockState, OutputFormat};
-pub(crate) use values::{number, pid, priority};
+
+pub(crate) use crate::request::numbers::{number, pid, priority};
 
 use super::commands::cron::{CronArgs, CronVerb};
 pub use super::verbs::Command;
@@ -104,13 +98,13 @@ fn read_one(word: &str, args: &[String]) -> Option<Cli> {
 
 /// Notes whether `--` stands before the command of a task, which clap does not tell.
 fn with_separator(mut cli: Cli, args: &[String]) -> Cli {
-    let (task, command) = match &mut cli.command {
-        Command::Enqueue(Deferred(enqueue)) => (&mut enqueue.task, &enqueue.command),
-        Command::Run(Deferred(run)) => (&mut run.task, &run.command),
-        Command::Cron(Deferred(CronArgs { verb: Some(CronVerb::Add(add)) })) => (&mut add.task, &add.command),
+    let task = match &mut cli.command {
+        Command::Enqueue(Deferred(enqueue)) => &mut enqueue.task,
+        Command::Run(Deferred(run)) => &mut run.task,
+        Command::Cron(Deferred(CronArgs { verb: Some(CronVerb::Add(add)) })) => &mut add.task,
         _ => return cli,
     };
-    let before = args.len().checked_sub(command.len() + 1).and_then(|at| args.get(at));
+    let before = args.len().checked_sub(task.command.len() + 1).and_then(|at| args.get(at));
     task.is_separated = before.is_some_and(|word| word == "--");
     cli
 }

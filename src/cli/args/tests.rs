@@ -1,10 +1,10 @@
 //! Tests of the command line: what it accepts, refuses and means.
 
 use super::*;
-use crate::app::OnConflict;
 use crate::cli::commands::queue::enqueue::EnqueueArgs;
 use crate::cli::verbs::{Group, VERBS};
 use crate::model::Status;
+use crate::request::words::OnConflict;
 
 fn args(line: &[&str]) -> Vec<OsString> {
     std::iter::once("luzia").chain(line.iter().copied()).map(OsString::from).collect()
@@ -62,7 +62,7 @@ fn everything_after_the_command_word_belongs_to_the_command() {
         (&["add", "list"], &["list"]),
     ] {
         let parsed = enqueued(line);
-        assert_eq!(parsed.command, command, "{line:?}");
+        assert_eq!(parsed.task.command, command, "{line:?}");
         assert!(!parsed.wait, "{line:?}");
     }
     let cli = parse(args(&["enqueue", "claude", "--json"])).expect("a command line");
@@ -122,19 +122,19 @@ fn options_are_read() {
         "a && b",
         "--wait",
     ]);
-    let task = parsed.task;
+    let task = &parsed.task;
     assert_eq!(task.user.as_deref(), Some("a"));
     assert_eq!(task.lanes, ["x:1", "cron"]);
     assert_eq!(task.threads, ["7", "8"]);
     assert_eq!(task.priority, Some(0));
-    assert_eq!(task.in_time.as_deref(), Some("10m"));
+    assert_eq!(task.delay.as_deref(), Some("10m"));
     assert_eq!(task.after, ["12", "task_3"]);
     assert_eq!(task.retries, Some(3));
     assert_eq!(task.on_conflict, Some(OnConflict::Skip));
     assert_eq!(task.label.as_deref(), Some("-l-"));
     assert_eq!(task.env, ["A=B=C", "C="]);
     assert_eq!(task.shell.as_deref(), Some("a && b"));
-    assert!(parsed.wait && parsed.command.is_empty());
+    assert!(parsed.wait && parsed.task.command.is_empty());
 }
 
 #[test]

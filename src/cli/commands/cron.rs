@@ -9,17 +9,17 @@ use crate::app::queue::enqueue::Caller;
 use crate::app::queue::terms::moments::said;
 use crate::app::queue::wait::has_dispatcher;
 use crate::app::{App, AppError, Code, shell_word};
-use crate::cli::args::{OutputFormat, StepOptions, TaskOptions, number};
+use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::running_json;
-use crate::cli::task_request;
 use crate::model::calendar::Overlap;
 use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
-use clap::{Args, Subcommand, ValueHint};
+use crate::request::TaskRequest;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 /// `luzia cron`.
@@ -111,21 +111,7 @@ pub struct AddArgs {
 
     /// What the task of each slot is.
     #[command(flatten)]
-    pub task: TaskOptions,
-
-    /// Its steps.
-    #[command(flatten)]
-    pub steps: StepOptions,
-
-    /// The command and its arguments
-    #[arg(
-        value_name = "CMD",
-        trailing_var_arg = true,
-        value_hint = ValueHint::CommandWithArguments,
-        required_unless_present_any = ["prompt", "shell", "steps"],
-        conflicts_with = "shell"
-    )]
-    pub command: Vec<String>,
+    pub task: TaskRequest,
 }
 
 const CRON_HELP: &str = "\
@@ -265,8 +251,7 @@ fn add(
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
 ) -> anyhow::Result<()> {
-    let mut task = task_request::new_task(&args.task, &args.command);
-    args.steps.add_to(&mut task, read)?;
+    let task = args.task.with_steps(read)?;
     let new = NewSchedule {
         name: args.name.clone(),
         expression: args.expression.clone(),

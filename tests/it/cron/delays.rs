@@ -1,8 +1,9 @@
 //! Delays go by the boot clock while the host is up, whatever happens to the wall clock.
 
 use super::{Timed, at, caller};
-use luzia::app::queue::enqueue::{NewTask, enqueue};
+use luzia::app::queue::enqueue::enqueue;
 use luzia::model::Timestamp;
+use luzia::request::TaskRequest;
 use std::sync::atomic::Ordering;
 
 /// A place in which a pass starts nothing.
@@ -14,12 +15,12 @@ fn paused(now: &str) -> Timed {
 
 fn queue(timed: &Timed, delay: Option<&str>, at: Option<&str>) {
     let owned = |text: Option<&str>| text.map(str::to_owned);
-    let new = NewTask {
+    let new = TaskRequest {
         user: Some("a".into()),
         command: vec!["true".into()],
         delay: owned(delay),
         at: owned(at),
-        ..NewTask::default()
+        ..TaskRequest::default()
     };
     enqueue(&timed.app(), &new, &caller()).unwrap();
 }

@@ -7,10 +7,11 @@ use luzia::app::accounts::Accounts;
 use luzia::app::cron::NewSchedule;
 use luzia::app::pass::timers::fire_timers;
 use luzia::app::queue::cancel::cancel;
-use luzia::app::queue::enqueue::{Caller, NewTask};
+use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;
 use luzia::model::{Config, Name, ScheduleKey, TaskId, Timer, Timestamp};
+use luzia::request::TaskRequest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -41,12 +42,12 @@ fn add(env: &Env, name: &str, line: &str) -> Option<Timestamp> {
         expression: line.into(),
         overlap: Some(Overlap::Queue),
         fill: Some("1h".into()),
-        task: NewTask {
+        task: TaskRequest {
             user: Some("a".into()),
             command: vec!["true".into()],
             no_check: true,
             cwd: Some("/".into()),
-            ..NewTask::default()
+            ..TaskRequest::default()
         },
         ..NewSchedule::default()
     };

@@ -1,10 +1,10 @@
 //! The tasks that a new task comes after.
 
-use crate::app::queue::enqueue::NewTask;
 use crate::app::{App, AppError};
 use crate::model::task::Wanted;
 use crate::model::{Status, Task, TaskId};
 use crate::policy::requests::dependency::{Met, met};
+use crate::request::TaskRequest;
 
 /// The tasks of a list of arguments.
 pub(super) fn tasks_named(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
@@ -12,9 +12,9 @@ pub(super) fn tasks_named(app: &App, texts: &[String]) -> Result<Vec<TaskId>, Ap
 }
 
 /// Every task that a request comes after, whatever end it asks for.
-pub(crate) fn all_before(app: &App, new: &NewTask) -> Result<Vec<TaskId>, AppError> {
+pub(crate) fn all_before(app: &App, new: &TaskRequest) -> Result<Vec<TaskId>, AppError> {
     let mut all = Vec::new();
-    for texts in [&new.after, &new.terms.after_any, &new.terms.after_failed] {
+    for texts in [&new.after, &new.after_any, &new.after_failed] {
         let ids = tasks_named(app, texts)?;
         if let Some(twice) = ids.iter().find(|id| all.contains(*id)) {
             let message = format!("{twice} is named in two of --after, --after-any and --after-failed");

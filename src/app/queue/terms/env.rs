@@ -1,15 +1,16 @@
 //! The variables of a task.
 
 use crate::app::config_reload::config;
-use crate::app::queue::enqueue::{Caller, LOADER_VARIABLES, NewTask};
+use crate::app::queue::enqueue::{Caller, LOADER_VARIABLES};
 use crate::app::{App, AppError};
 use crate::model::git::OF_ONE_REPOSITORY;
 use crate::model::task::Environment;
+use crate::request::TaskRequest;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The variables of a task that runs in the directory `cwd`: those of its caller, and those that it is given.
-pub(crate) fn env_of(app: &App, new: &NewTask, caller: &Caller, cwd: &str) -> Result<Environment, AppError> {
+pub(crate) fn env_of(app: &App, new: &TaskRequest, caller: &Caller, cwd: &str) -> Result<Environment, AppError> {
     // As paths, so that `DIR/.` is `DIR`.
     let is_here = caller.cwd.as_ref().is_ok_and(|here| Path::new(here) == Path::new(cwd));
     let stays = |(key, _): &(Vec<u8>, Vec<u8>)| is_here || !OF_ONE_REPOSITORY.iter().any(|name| name.as_bytes() == key);

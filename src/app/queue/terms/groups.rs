@@ -1,16 +1,21 @@
 //! `--group`: which tasks a new one belongs to.
 
-use crate::app::queue::enqueue::{NewTask, name};
+use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError};
 use crate::model::Task;
 use crate::model::task::Group;
 use crate::policy::requests::groups::{OpenGroup, joined};
+use crate::request::TaskRequest;
 use crate::store::{KeySlot, Place};
 
 /// Puts a task that has its number into the group it asks for: a group belongs to one session, that of its first task. What is given back keeps others out of the group until the
 /// record of the task stands.
-pub(crate) fn join_group<'a>(app: &'a App, task: &mut Task, new: &NewTask) -> Result<Option<KeySlot<'a>>, AppError> {
-    let Some(text) = &new.terms.group else { return Ok(None) };
+pub(crate) fn join_group<'a>(
+    app: &'a App,
+    task: &mut Task,
+    new: &TaskRequest,
+) -> Result<Option<KeySlot<'a>>, AppError> {
+    let Some(text) = &new.group else { return Ok(None) };
     let group = name("group", text)?;
     let mut slot = app.store.enter_group(task, &group)?;
     let members = slot.holders()?;

@@ -1,13 +1,13 @@
 //! Durations and moments of a request: when a task is due, and by when it must have started.
 
 use crate::app::cron::local_zone;
-use crate::app::queue::enqueue::NewTask;
 use crate::app::{App, AppError};
 use crate::model::Timestamp;
 use crate::model::calendar::{SpokenError, Zone, past, spoken, spoken_duration};
 use crate::model::control::TaskHold;
 use crate::model::task::DueBoot;
 use crate::model::time::{format_duration, parse_duration};
+use crate::request::TaskRequest;
 
 /// Reads the duration of an option, in milliseconds.
 pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
@@ -26,7 +26,7 @@ pub(crate) fn plus(at: Timestamp, ms: u64) -> Timestamp {
 }
 
 /// When a task is due: `--in` or `--at`.
-pub(crate) fn due_of(app: &App, new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
+pub(crate) fn due_of(app: &App, new: &TaskRequest, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
     if new.delay.is_some() && new.at.is_some() {
         return Err(AppError::usage("a task is due \"in\" a time or \"at\" a time, not both"));
     }
@@ -38,7 +38,7 @@ pub(crate) fn due_of(app: &App, new: &NewTask, now: Timestamp) -> Result<Option<
 }
 
 /// When a delay (`--in`) ends by the boot clock; `None` for another time.
-pub(crate) fn due_by_boot_clock(app: &App, new: &NewTask) -> Result<Option<DueBoot>, AppError> {
+pub(crate) fn due_by_boot_clock(app: &App, new: &TaskRequest) -> Result<Option<DueBoot>, AppError> {
     let due = due_of(app, new, app.host.now())?.filter(|_| new.delay.is_some());
     Ok(due.map(|at| app.host.by_boot_clock(at)))
 }

@@ -1,17 +1,18 @@
 //! `--reuse`: a task goes on from what the last one of its goal had noted (S2.F3).
 
 use crate::app::queue::doors::shown;
-use crate::app::queue::enqueue::{Accepted, NewTask};
+use crate::app::queue::enqueue::Accepted;
 use crate::app::{App, AppError};
 use crate::model::{Status, Task, Timestamp};
+use crate::request::TaskRequest;
 
 /// The word for the goal of the request itself.
 const OWN_GOAL: &str = "goal";
 
 /// Gives a task that has its number the variables of the newest completed task of the goal, durably. They stand before the
 /// task does, so that its first start finds them. Where there is no such task, it begins without any.
-pub(super) fn reuse(app: &App, task: &mut Task, new: &NewTask) -> Result<(), AppError> {
-    let Some(text) = new.terms.reuse.as_deref() else { return Ok(()) };
+pub(super) fn reuse(app: &App, task: &mut Task, new: &TaskRequest) -> Result<(), AppError> {
+    let Some(text) = new.reuse.as_deref() else { return Ok(()) };
     let goal = goal_of(text, new.goal.as_deref())?;
     task.goal.get_or_insert_with(|| goal.clone());
     let member = format!("\"goal\":{}", serde_json::Value::from(goal.as_str()));
@@ -32,9 +33,9 @@ pub(super) fn reuse(app: &App, task: &mut Task, new: &NewTask) -> Result<(), App
 }
 
 /// Whose variables an accepted task begins with, in words.
-pub(in crate::app::queue) fn note(new: &NewTask, accepted: &Accepted) -> Option<String> {
+pub(in crate::app::queue) fn note(new: &TaskRequest, accepted: &Accepted) -> Option<String> {
     let Accepted { task, created: true } = accepted else { return None };
-    let goal = goal_of(new.terms.reuse.as_deref()?, new.goal.as_deref()).ok()?;
+    let goal = goal_of(new.reuse.as_deref()?, new.goal.as_deref()).ok()?;
     Some(match task.terms.reuses {
         Some(other) => format!("{} begins with the variables of {other}", task.id),
         None => format!(

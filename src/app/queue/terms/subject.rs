@@ -1,9 +1,10 @@
 //! Same work once: the key of a command by what it works on (`--key @tree`), and whether that moved meanwhile (`--stable`).
 
 use crate::app::names::Surroundings;
-use crate::app::queue::enqueue::{NewTask, name};
+use crate::app::queue::enqueue::name;
 use crate::app::{AppError, Code, Kind};
 use crate::model::ThingKind;
+use crate::request::TaskRequest;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ pub(super) const TREE_KEY: &str = "@tree";
 
 /// The key of a request. `subject` is the digest of its work tree, where it was taken.
 pub(super) fn key_of(
-    new: &NewTask,
+    new: &TaskRequest,
     command: &[String],
     cwd: &str,
     subject: Option<&str>,

@@ -8,15 +8,15 @@ use crate::app::pass::reach::may_start;
 use crate::app::queue::accepted::{after_accepting, are_queued};
 use crate::app::queue::doors::{no_exclusion, notes_on};
 use crate::app::queue::dry_run::Preview;
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue_batch};
+use crate::app::queue::enqueue::{Accepted, Caller, enqueue_batch};
 use crate::app::queue::run::{event_messages, follow};
 use crate::app::queue::terms::moments;
 use crate::app::queue::wait::has_dispatcher;
 use crate::app::queue::{dry_run, wait};
 use crate::app::sandboxes::starts_only_here;
 use crate::app::steps::child::{await_child, take_result};
-use crate::app::{App, AppError, Code, Kind, OnConflict};
-use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
+use crate::app::{App, AppError, Code, Kind};
+use crate::cli::args::{Identity, PreemptOptions};
 use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::{Exit, wait_code};
 use crate::cli::input::Consent;
@@ -25,6 +25,8 @@ use crate::cli::output::task::{has_key, running_json, tell_wait};
 use crate::cli::output::{json, messages};
 use crate::cli::task_request;
 use crate::model::{Status, Task};
+use crate::request::TaskRequest;
+use crate::request::words::OnConflict;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
@@ -42,12 +44,13 @@ use serde_json::{Value, json};
                       luzia enqueue [OPTIONS] --prompt <TEXT>\n       \
                       luzia enqueue [OPTIONS] --shell <STRING>\n       \
                       luzia enqueue [OPTIONS] --from <FILE>",
-    after_help = ENQUEUE_HELP
+    after_help = ENQUEUE_HELP,
+    mut_arg("command", |command| command.required_unless_present("from"))
 )]
 pub struct EnqueueArgs {
     /// What the task is.
     #[command(flatten)]
-    pub task: TaskOptions,
+    pub task: TaskRequest,
 
     /// Who asks for it.
     #[command(flatten)]
@@ -72,23 +75,9 @@ pub struct EnqueueArgs {
     #[arg(long, conflicts_with_all = ["wait", "from", "preempt"])]
     pub dry_run: bool,
 
-    /// Its steps.
-    #[command(flatten)]
-    pub steps: StepOptions,
-
     /// Whether it makes room for itself.
     #[command(flatten)]
     pub preempt: PreemptOptions,
-
-    /// The command and its arguments
-    #[arg(
-        value_name = "CMD",
-        trailing_var_arg = true,
-        value_hint = ValueHint::CommandWithArguments,
-        required_unless_present_any = ["prompt", "shell", "from", "steps"],
-        conflicts_with = "shell"
-    )]
-    pub command: Vec<String>,
 }
 
 const ENQUEUE_HELP: &str = "\
@@ -180,8 +169,7 @@ pub fn run(
     if let Some(warning) = no_exclusion(app) {
         console.log(&format!("warning: {warning}"));
     }
-    let mut new = task_request::new_task(&args.task, &args.command);
-    args.steps.add_to(&mut new, read)?;
+    let mut new = args.task.with_steps(read)?;
     if let Some(path) = &args.from {
         refuse_options_beside_from(&new)?;
         return enqueue_lines(&read(path)?, app, caller, console);
@@ -239,7 +227,7 @@ fn preview(seen: &Preview, console: &mut Console) -> Answer {
 }
 
 /// Tells what a person should know about tasks that are queued.
-pub(super) fn tell_notes(app: &App, accepted: &[(&NewTask, &Accepted)], console: &mut Console) {
+pub(super) fn tell_notes(app: &App, accepted: &[(&TaskRequest, &Accepted)], console: &mut Console) {
     if let [(new, Accepted { task, created: true })] = accepted
         && let Some(at) = task.due_at.filter(|_| new.at.is_some() || new.delay.is_some())
     {
@@ -254,8 +242,13 @@ pub(super) fn tell_notes(app: &App, accepted: &[(&NewTask, &Accepted)], console:
 }
 
 /// Tells notes for the lines of a batch, each of which was accepted.
-pub(super) fn tell_batch_notes(app: &App, batch: &[(usize, NewTask)], accepted: &[Accepted], console: &mut Console) {
-    let pairs: Vec<(&NewTask, &Accepted)> = batch.iter().map(|(_, new)| new).zip(accepted).collect();
+pub(super) fn tell_batch_notes(
+    app: &App,
+    batch: &[(usize, TaskRequest)],
+    accepted: &[Accepted],
+    console: &mut Console,
+) {
+    let pairs: Vec<(&TaskRequest, &Accepted)> = batch.iter().map(|(_, new)| new).zip(accepted).collect();
     tell_notes(app, &pairs, console);
 }
 
@@ -294,8 +287,8 @@ fn wait_for_accepted(task: &Task, app: &App, console: &mut Console) -> Result<u8
 }
 
 /// Refuses options of one task beside --from: each line has its own.
-pub(super) fn refuse_options_beside_from(new: &NewTask) -> Result<(), AppError> {
-    if *new == NewTask::default() {
+pub(super) fn refuse_options_beside_from(new: &TaskRequest) -> Result<(), AppError> {
+    if *new == TaskRequest::default() {
         return Ok(());
     }
     Err(AppError::usage("the options of one task do not go together with --from")

@@ -1,16 +1,17 @@
 //! `--preempt` of `enqueue` and `run`: whose work is asked about before it makes room.
 
 use crate::app::pass::preempt::{Room, enqueue_preempting, room_question};
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue};
+use crate::app::queue::enqueue::{Accepted, Caller, enqueue};
 use crate::app::{App, AppError};
 use crate::cli::args::PreemptOptions;
 use crate::cli::input::{Consent, consent};
 use crate::cli::task_request;
+use crate::request::TaskRequest;
 
 /// Accepts a request, and with `--preempt` makes room for it.
 pub fn accept(
     app: &App,
-    (new, options): (&NewTask, &PreemptOptions),
+    (new, options): (&TaskRequest, &PreemptOptions),
     caller: &Caller,
     consents: &Consent,
 ) -> Result<Accepted, AppError> {

@@ -8,14 +8,13 @@ use crate::app::locks::reentrancy::{RanWithin, refuse_waiting_for, refuse_waitin
 use crate::app::pass::reach::may_start;
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::doors::no_exclusion;
-use crate::app::queue::enqueue::{Accepted, Caller, NewTask, enqueue_batch, line_error};
+use crate::app::queue::enqueue::{Accepted, Caller, enqueue_batch, line_error};
 use crate::app::queue::run;
 use crate::app::queue::run::batch::see_all_through;
 use crate::app::queue::run::{Wish, event_messages, follow, is_followed, start_or_leave, start_or_take_back};
-use crate::app::queue::terms::NewTerms;
 use crate::app::sandboxes::starts_only_here;
 use crate::app::{App, AppError, Code, Kind, Obstacle};
-use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
+use crate::cli::args::{Identity, PreemptOptions};
 use crate::cli::exit::{Exit, end_code, run_code};
 use crate::cli::input::Consent;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -25,6 +24,7 @@ use crate::cli::result_file::ResultFile;
 use crate::cli::task_request;
 use crate::model::task::EndState;
 use crate::model::{Status, Task};
+use crate::request::TaskRequest;
 use clap::{Args, ValueHint};
 use serde_json::Value;
 
@@ -56,12 +56,13 @@ use serde_json::Value;
                       luzia run [OPTIONS] --prompt <TEXT>\n       \
                       luzia run [OPTIONS] --shell <STRING>\n       \
                       luzia run [OPTIONS] --from <FILE>",
-    after_help = RUN_HELP
+    after_help = RUN_HELP,
+    mut_arg("command", |command| command.required_unless_present("from"))
 )]
 pub struct RunArgs {
     /// What the task is.
     #[command(flatten)]
-    pub task: TaskOptions,
+    pub task: TaskRequest,
 
     /// Who asks for it.
     #[command(flatten)]
@@ -118,23 +119,9 @@ pub struct RunArgs {
     #[arg(long)]
     pub group_output: bool,
 
-    /// Its steps.
-    #[command(flatten)]
-    pub steps: StepOptions,
-
     /// Whether it makes room for itself.
     #[command(flatten)]
     pub preempt: PreemptOptions,
-
-    /// The command and its arguments
-    #[arg(
-        value_name = "CMD",
-        trailing_var_arg = true,
-        value_hint = ValueHint::CommandWithArguments,
-        required_unless_present_any = ["prompt", "shell", "from", "steps"],
-        conflicts_with = "shell"
-    )]
-    pub command: Vec<String>,
 }
 
 const RUN_HELP: &str = "\
@@ -201,19 +188,18 @@ pub fn run(
     if let Some(warning) = no_exclusion(app) {
         console.say(&format!("warning: {warning}"));
     }
-    let mut asked = task_request::new_task(&args.task, &args.command);
-    args.steps.add_to(&mut asked, read)?;
+    let asked = args.task.with_steps(read)?;
     if let Some(path) = &args.from {
         refuse_options_beside_from(&asked)?;
         return run_lines(&read(path)?, app, caller, terminal, console);
     }
     let yield_ms = task_request::duration("yield-after", args.yield_after.as_deref())?;
-    let new = NewTask {
+    let new = TaskRequest {
         is_grouped: args.group_output,
         is_waited_for: true,
         reads_stdin: args.stdin || args.pty && terminal.caller.has_terminal,
         has_terminal: args.pty,
-        terms: NewTerms { is_run: true, ..asked.terms },
+        is_run: true,
         ..asked
     };
     let result_file = ResultFile::prepare(args.result_file.as_deref())?;

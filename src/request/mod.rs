@@ -1,0 +1,11 @@
+//! ASKED: what a command is asked for, defined once. The command line (clap), a line of `--from` and a call of a tool (serde)
+//! all read into these types, and their help and their schemas are made from them. Never looks anything up: `app` checks
+//! the values.
+
+mod kinds;
+pub mod members;
+pub mod numbers;
+mod task;
+pub mod words;
+
+pub use task::TaskRequest;

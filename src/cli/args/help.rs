@@ -1,6 +1,6 @@
 //! The help texts: the first page, all verbs in groups, and the options of one.
 
-use super::{Globals, command, usage};
+use super::{Globals, after_help, command, usage};
 use crate::cli::verbs::Group;
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Command};
@@ -29,7 +29,7 @@ pub(super) fn help(args: &[String], rendered: &str) -> StyledStr {
     for global in Globals::augment_args(Command::new("luzia")).get_arguments() {
         own = own.mut_arg(global.get_id(), |argument| argument.hide(true));
     }
-    let mut after = own.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let mut after = after_help(&own);
     if is_short && matches!(own.get_name(), "run" | "enqueue") {
         let is_rare = |argument: &Arg| {
             let long = argument.get_long().filter(|long| !EVERYDAY.contains(long));

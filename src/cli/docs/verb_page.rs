@@ -65,7 +65,7 @@ fn synopsis(command: &Command) -> String {
 
 /// Examples, exit codes and whatever else stands at the end of the help.
 fn after(command: &Command) -> String {
-    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let help = args::after_help(command);
     let section = |section: &str| {
         let (title, lines) = section.split_once(":\n")?;
         let title = if title == "Exit codes" { "EXIT STATUS".to_owned() } else { title.to_uppercase() };

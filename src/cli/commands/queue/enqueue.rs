@@ -114,31 +114,11 @@ An unfinished task has the key:
   (--stable) neither. If several tasks have the key, the newest one is used.
 
 Lines of --from:
-  command                 an array of strings: the command and its arguments
-  no_check, hold, stepwise, stable
-                          true or false
-  steps                   an array, as in the file of --steps
-  steps_per_run, max_steps
-                          a whole number
-  shell, prompt, goal, group, reuse, on_finish, on_wait
-                          a string
-  user, project, cwd      a string
-  key, label, at          a string
-  on_conflict             \"queue\", \"skip\", \"replace\", \"reject\" or \"join\"
-  repo, tree              true, or a string: a directory
-  lanes, threads, after, after_any, after_failed
-                          an array of strings or numbers, or one of them alone
-  priority, retries, slots
-                          a whole number
-  in, timeout, grace, start_within, fresh, backoff, max_backoff, warn_after
-                          a string as DUR, or a number of seconds
-  on_interrupt            \"retry\" or \"fail\"
-  log_sample              a number from 0 to 1
-  env                     an object of strings, or an array of \"K=V\"
+{members}
   Each member works as the option of that name, with the same default. A line
-  needs command, shell, or prompt and a project with an agent. It may say lane for
-  lanes, thread for threads, start-within for start_within and on-conflict for
-  on_conflict. An unknown member, one given twice and one of another type, null
+  needs command, shell, or prompt and a project with an agent. lane is another
+  name of lanes, and thread of threads. A name may have - for _, e.g.
+  start-within. An unknown member, one given twice and one of another type, null
   too, are mistakes. Empty lines are skipped.
 
 Exit codes:

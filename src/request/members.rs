@@ -2,7 +2,7 @@
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::fmt;
@@ -29,6 +29,23 @@ pub fn names<T: DeserializeOwned>() -> &'static [&'static str] {
         Err(Wrong::Unknown(names)) => names,
         _ => &[],
     }
+}
+
+/// The names of the members that a request has: neither absent nor false nor empty.
+pub fn given<T: Serialize>(request: &T) -> Vec<String> {
+    let is_given =
+        |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != Value::Array(Vec::new());
+    match serde_json::to_value(request) {
+        Ok(Value::Object(members)) => {
+            members.into_iter().filter(|(_, value)| is_given(value)).map(|(name, _)| name).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The option of a member, e.g. `--start-within` of `start_within`.
+pub fn option_of(member: &str) -> String {
+    format!("--{}", member.replace('_', "-"))
 }
 
 /// What is wrong with a member.

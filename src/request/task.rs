@@ -1,17 +1,18 @@
 //! One task, as it is asked for: the options, the members of a line of `--from`, and their help.
 
 use super::kinds::{amount, directory, json_text, one_or_more, variables, word};
+use super::members;
 use super::numbers::{number, priority};
 use super::words::{OnConflict, ParentDeath};
 use crate::model::task::OnInterrupt;
 use clap::{Args, ValueHint};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A task as `enqueue`, `run`, `cron add`, a line of `--from` or another program asks for it. The form of it is checked, and
 /// nothing else.
 ///
 /// The names of the fields are the names of the members of a line; `-` in an option is `_` there.
-#[derive(Args, Deserialize, Clone, PartialEq, Debug, Default)]
+#[derive(Args, Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskRequest {
     /// The user of the task: tasks of one user run one at a time; any name. By default the project's, else your account
@@ -121,7 +122,7 @@ pub struct TaskRequest {
 
     /// Use the lanes of the parent, as a child does that is waited for; refused where that is impossible
     #[arg(long, conflicts_with = "no_inherit")]
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     pub inherit: bool,
 
     /// Do not start before this task has ended, whatever its result; may be repeated
@@ -323,5 +324,10 @@ impl TaskRequest {
     /// The request with the content of the file of `--steps` in the place of its name. `read` reads a file.
     pub fn with_steps<E>(&self, read: &dyn Fn(&str) -> Result<String, E>) -> Result<Self, E> {
         Ok(Self { steps: self.steps.as_deref().map(read).transpose()?, ..self.clone() })
+    }
+
+    /// The names of the members that are given, in the order of the help.
+    pub fn given(&self) -> Vec<String> {
+        members::given(self)
     }
 }

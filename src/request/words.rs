@@ -3,6 +3,7 @@
 use crate::model::task::OnInterrupt;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use serde::Serialize;
 
 /// Values of the domain as the words of an option, each with its help.
 macro_rules! words {
@@ -30,7 +31,7 @@ words! { OnInterrupt {
 }}
 
 /// What becomes of a request whose key an unfinished task has.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnConflict {
     /// Queue the new task behind the other
     Queue,
@@ -46,7 +47,7 @@ pub enum OnConflict {
 }
 
 /// What the end of a parent means for a child that is not over.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParentDeath {
     /// It goes on.
     Adopt,

@@ -17,6 +17,7 @@ use crate::policy::cron::{
 };
 use crate::policy::naming::mistakes::nearest;
 use crate::request::TaskRequest;
+use crate::request::members::option_of;
 use crate::store::{Event, StoreError};
 use serde_json::json;
 use slots::make_slot;
@@ -140,21 +141,13 @@ pub fn cron_add(app: &App, new: &NewSchedule, caller: &Caller) -> Result<Schedul
     Ok(row_of(app, schedule))
 }
 
+/// The members of a request that are about one task.
+const OF_ONE_TASK: [&str; 9] = ["at", "in", "after", "key", "after_any", "after_failed", "stable", "group", "reuse"];
+
 /// The task of a schedule, as it is but for its number, its moments and its slot.
 fn template_of(app: &App, new: &NewSchedule, caller: &Caller, now: Timestamp) -> Result<Task, AppError> {
-    let has = |is_given: bool, option: &'static str| is_given.then_some(option);
-    let given = [
-        has(new.task.at.is_some(), "--at"),
-        has(new.task.delay.is_some(), "--in"),
-        has(!new.task.after.is_empty(), "--after"),
-        has(new.task.key.is_some(), "--key"),
-        has(!new.task.after_any.is_empty(), "--after-any"),
-        has(!new.task.after_failed.is_empty(), "--after-failed"),
-        has(new.task.stable, "--stable"),
-        has(new.task.group.is_some(), "--group"),
-        has(new.task.reuse.is_some(), "--reuse"),
-    ];
-    if let Some(option) = given.into_iter().flatten().next() {
+    if let Some(member) = new.task.given().into_iter().find(|member| OF_ONE_TASK.contains(&member.as_str())) {
+        let option = option_of(&member);
         return Err(AppError::usage(format!("{option} is about one task, and a schedule makes many")).hint(
             "the cron line says when; --overlap says what happens while the former task is not over; \
                        nothing was added",

@@ -16,6 +16,7 @@ use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
 use crate::os::InPlace;
 use crate::request::TaskRequest;
+use crate::request::members::option_of;
 use crate::request::words::ParentDeath;
 use crate::store::{LockView, Release};
 use std::collections::BTreeSet;
@@ -120,6 +121,26 @@ pub(crate) fn is_around(app: &App, view: &LockView) -> Result<bool, AppError> {
         LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
     }
 }
+
+/// The members of a request that a part of another task can have.
+const OF_A_PART: [&str; 16] = [
+    "user",
+    "project",
+    "lanes",
+    "threads",
+    "repo",
+    "tree",
+    "priority",
+    "hold",
+    "parent",
+    "on_parent_death",
+    "label",
+    "env",
+    "cwd",
+    "shell",
+    "no_check",
+    "command",
+];
 
 /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
 /// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
@@ -272,41 +293,10 @@ fn waits_for_us(app: &App, own: &Own, task: &Task, lenders: &[Task]) -> Result<O
 }
 
 /// The first option that a part of another task cannot have.
-fn only_of_a_task(new: &TaskRequest) -> Option<&'static str> {
-    let asked = [
-        ("--in", new.delay.is_some()),
-        ("--at", new.at.is_some()),
-        ("--after", !new.after.is_empty()),
-        ("--timeout", new.timeout.is_some()),
-        ("--start-within", new.start_within.is_some()),
-        ("--grace", new.grace.is_some()),
-        ("--retries", new.retries.is_some()),
-        ("--key", new.key.is_some()),
-        ("--on-conflict", new.on_conflict.is_some()),
-        ("--prompt", new.prompt.is_some()),
-        ("--group-output", new.is_grouped),
-        ("--no-inherit", new.no_inherit),
-        ("--on-parent-death", new.on_parent_death == Some(ParentDeath::Cancel)),
-        ("--goal", new.goal.is_some()),
-        ("--stepwise", new.stepwise),
-        ("--steps", new.steps.is_some()),
-        ("--inherit", new.inherit),
-        ("--after-any", !new.after_any.is_empty()),
-        ("--after-failed", !new.after_failed.is_empty()),
-        ("--fresh", new.fresh.is_some()),
-        ("--stable", new.stable),
-        ("--group", new.group.is_some()),
-        ("--backoff", new.backoff.is_some()),
-        ("--max-backoff", new.max_backoff.is_some()),
-        ("--on-interrupt", new.on_interrupt.is_some()),
-        ("--on-finish", new.on_finish.is_some()),
-        ("--warn-after", new.warn_after.is_some()),
-        ("--on-wait", new.on_wait.is_some()),
-        ("--log-sample", new.log_sample.is_some()),
-        ("--slots", new.slots.is_some()),
-        ("--reuse", new.reuse.is_some()),
-        ("--message", new.message.is_some()),
-        ("--channel", new.channel.is_some()),
-    ];
-    asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)
+fn only_of_a_task(new: &TaskRequest) -> Option<String> {
+    let ends_with_parent = new.on_parent_death == Some(ParentDeath::Cancel);
+    let others = [("--group-output", new.is_grouped), ("--on-parent-death", ends_with_parent)];
+    let other = others.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option.to_owned());
+    let given = new.given().into_iter().find(|member| !OF_A_PART.contains(&member.as_str()));
+    given.map(|member| option_of(&member)).or(other)
 }

@@ -2,10 +2,12 @@
 //! all read into these types, and their help and their schemas are made from them. Never looks anything up: `app` checks
 //! the values.
 
+mod edit;
 mod kinds;
 pub mod members;
 pub mod numbers;
 mod task;
 pub mod words;
 
+pub use edit::EditRequest;
 pub use task::TaskRequest;

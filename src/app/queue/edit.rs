@@ -11,48 +11,25 @@ use crate::app::queue::terms::slots::{check_slots, count_of};
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
-use crate::request::TaskRequest;
+use crate::request::{EditRequest, TaskRequest};
 
-/// What is to change; what is `None` stays.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Edit {
-    /// `--priority`.
-    pub priority: Option<u8>,
-    /// `--in`.
-    pub delay: Option<String>,
-    /// `--at`.
-    pub at: Option<String>,
-    /// `--lane`: the named lanes in place of those it has; its user's lane stays.
-    pub lanes: Vec<String>,
-    /// `--slots`: how many slots it takes of each capacity lane.
-    pub slots: Option<u32>,
-    /// `--label`; an empty one takes the note away.
-    pub label: Option<String>,
-    /// The command in place of the one it has.
-    pub command: Vec<String>,
-    /// `--no-check`.
-    pub no_check: bool,
-}
-
-impl Edit {
-    /// Refuses a change of nothing.
-    pub fn check(&self) -> Result<(), AppError> {
-        if *self != (Self { no_check: self.no_check, ..Self::default() }) {
-            return Ok(());
-        }
-        Err(AppError::usage("nothing is to be changed")
-            .hint("name what changes: --priority, --in, --at, --lane, --slots, --label, or a command behind --")
-            .next("luzia edit --help"))
+/// Refuses a change of nothing.
+pub fn check(edit: &EditRequest) -> Result<(), AppError> {
+    if *edit != (EditRequest { no_check: edit.no_check, ..EditRequest::default() }) {
+        return Ok(());
     }
+    Err(AppError::usage("nothing is to be changed")
+        .hint("name what changes: --priority, --in, --at, --lane, --slots, --label, or a command behind --")
+        .next("luzia edit --help"))
 }
 
 /// Changes a task that has not started.
-pub fn edit(app: &App, id: TaskId, edit: &Edit) -> Result<Task, AppError> {
-    edit.check()?;
+pub fn edit(app: &App, id: TaskId, edit: &EditRequest) -> Result<Task, AppError> {
+    check(edit)?;
     change_waiting(app, id, "edited", |task| edited(app, task, edit))
 }
 
-fn edited(app: &App, task: &Task, edit: &Edit) -> Result<Task, AppError> {
+fn edited(app: &App, task: &Task, edit: &EditRequest) -> Result<Task, AppError> {
     let mut new = task.clone();
     if edit.priority.is_some() {
         new.priority = priority_of(edit.priority)?;

@@ -26,7 +26,7 @@ pub use target::{Instead, lane_text, named};
 pub use usage::{ParseStop, Usage};
 pub use values::{ColorWhen, LockState, OutputFormat};
 
-pub(crate) use crate::request::numbers::{number, pid, priority};
+pub(crate) use crate::request::numbers::{number, pid};
 
 use super::commands::cron::{CronArgs, CronVerb};
 pub use super::verbs::Command;

@@ -4,14 +4,14 @@ use super::each::{chosen, each};
 use crate::app::App;
 use crate::app::cron::local_zone;
 use crate::app::queue::edit;
-use crate::app::queue::edit::Edit;
 use crate::app::queue::terms::moments::said;
-use crate::cli::args::{OutputFormat, Selection, priority};
+use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::model::Status;
+use crate::request::EditRequest;
 use clap::Args;
 
 /// Which tasks `edit` means beside the one it names. `--lane` and `--label` are what a task gets.
@@ -55,37 +55,9 @@ pub struct EditArgs {
     #[command(flatten)]
     pub chosen: Chosen,
 
-    /// 0 (first) to 9 (last)
-    #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
-    pub priority: Option<u8>,
-
-    /// Do not start before this time has passed, e.g. `10m` or `2 hours`; 0 for now
-    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
-    pub in_time: Option<String>,
-
-    /// Do not start before this moment, e.g. `8:00`, `tomorrow 8:00` or `2026-12-24 18:00`
-    #[arg(long, value_name = "TIME")]
-    pub at: Option<String>,
-
-    /// A lane in place of those it names now; may be repeated. Its user's lane stays
-    #[arg(short, long = "lane", value_name = "LANE")]
-    pub lanes: Vec<String>,
-
-    /// Take this many slots of each of its capacity lanes, in place of those it takes now
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub slots: Option<u32>,
-
-    /// A note for people; an empty text takes the note away
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub label: Option<String>,
-
-    /// Take the new command although it is not there now
-    #[arg(long)]
-    pub no_check: bool,
-
-    /// The command in place of the one it has
-    #[arg(value_name = "COMMAND", last = true, allow_hyphen_values = true)]
-    pub command: Vec<String>,
+    /// What is to change.
+    #[command(flatten)]
+    pub edit: EditRequest,
 }
 
 const EDIT_HELP: &str = "\
@@ -105,32 +77,23 @@ Exit codes:
 
 /// `luzia edit`.
 pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
-    let edit = Edit {
-        priority: args.priority,
-        delay: args.in_time.clone(),
-        at: args.at.clone(),
-        lanes: args.lanes.clone(),
-        slots: args.slots,
-        label: args.label.clone(),
-        command: args.command.clone(),
-        no_check: args.no_check,
-    };
-    let Some(task) = &args.task else { return of_chosen(&args.chosen, &edit, app, ask, console) };
-    let task = edit::edit(app, app.task_id(task)?, &edit)?;
+    let edit = &args.edit;
+    let Some(task) = &args.task else { return of_chosen(&args.chosen, edit, app, ask, console) };
+    let task = edit::edit(app, app.task_id(task)?, edit)?;
     if console.is_json() {
         console.document(&json::single("edit", json::task(&task)))?;
     } else if console.format == OutputFormat::Name {
         console.out(&format!("{}\n", task.id))?;
     } else {
-        let due = task.due_at.filter(|_| args.at.is_some() || args.in_time.is_some());
+        let due = task.due_at.filter(|_| edit.at.is_some() || edit.delay.is_some());
         let due = due.map_or_else(String::new, |at| format!("; it starts at {}", said(app, at, &local_zone(app))));
         console.say(&format!("{} is changed{due}", task.id));
     }
     Ok(Exit::Done.code())
 }
 
-fn of_chosen(wanted: &Chosen, edit: &Edit, app: &App, ask: Ask, console: &mut Console) -> Answer {
-    edit.check()?;
+fn of_chosen(wanted: &Chosen, edit: &EditRequest, app: &App, ask: Ask, console: &mut Console) -> Answer {
+    edit::check(edit)?;
     let Chosen { user, in_lane, with_label, key, all } = wanted.clone();
     let selection = Selection { user, lane: in_lane, states: Vec::new(), label: with_label, key, all };
     let (ids, question) = chosen(app, &[], &selection, |status| status == Status::Pending, "edit")?;

@@ -1,0 +1,40 @@
+//! The changes of a task that has not started.
+
+use super::numbers::priority;
+use clap::Args;
+
+/// What `edit` changes; what is not given stays.
+#[derive(Args, Clone, PartialEq, Eq, Debug, Default)]
+pub struct EditRequest {
+    /// 0 (first) to 9 (last)
+    #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
+    pub priority: Option<u8>,
+
+    /// Do not start before this time has passed, e.g. `10m` or `2 hours`; 0 for now
+    #[arg(id = "in", long, value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
+    pub delay: Option<String>,
+
+    /// Do not start before this moment, e.g. `8:00`, `tomorrow 8:00` or `2026-12-24 18:00`
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+
+    /// A lane in place of those it names now; may be repeated. Its user's lane stays
+    #[arg(short, long = "lane", value_name = "LANE")]
+    pub lanes: Vec<String>,
+
+    /// Take this many slots of each of its capacity lanes, in place of those it takes now
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub slots: Option<u32>,
+
+    /// A note for people; an empty text takes the note away
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub label: Option<String>,
+
+    /// Take the new command although it is not there now
+    #[arg(long)]
+    pub no_check: bool,
+
+    /// The command in place of the one it has
+    #[arg(value_name = "COMMAND", last = true, allow_hyphen_values = true)]
+    pub command: Vec<String>,
+}

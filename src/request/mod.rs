@@ -6,6 +6,7 @@ mod edit;
 mod kinds;
 pub mod members;
 pub mod numbers;
+pub mod shape;
 mod task;
 pub mod words;
 

@@ -108,9 +108,9 @@ pub struct TaskRequest {
     #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub retries: Option<u32>,
 
-    /// A name for the work: `--on-conflict` decides when an unfinished task has it
+    /// A name for the work: at most one unfinished task has it
     ///
-    /// `@tree` stands for the command, its directory, and the content of the git work tree around it: the tree of HEAD, what
+    /// `--on-conflict` says what to do when one has it. `@tree` stands for the command, its directory, and the content of the git work tree around it: the tree of HEAD, what
     /// differs from it, and the files that git neither knows nor ignores. git(1) is asked for it.
     #[arg(long)]
     pub key: Option<String>,

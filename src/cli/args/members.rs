@@ -1,7 +1,7 @@
 //! The members of a line of `--from`, for the help of `enqueue`: made from the options that they are.
 
-use crate::request::{TaskRequest, members};
-use clap::{Arg, ArgAction, Args, Command};
+use crate::request::shape::{Shape, of_task};
+use clap::Command;
 
 /// The place of the list in a help text.
 const PLACE: &str = "{members}\n";
@@ -18,40 +18,36 @@ pub fn after_help(command: &Command) -> String {
 
 /// The members, those with the same kind of value together.
 fn list() -> String {
-    let names = members::names::<TaskRequest>();
-    let task = TaskRequest::augment_args(Command::new("line"));
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
-    for member in task.get_arguments().filter(|option| names.contains(&option.get_id().as_str())) {
-        let (kind, name) = (kind(member), member.get_id().as_str());
+    for member in of_task() {
+        let kind = kind(&member.shape);
         match kinds.iter_mut().find(|(other, _)| *other == kind) {
-            Some((_, names)) => names.push(name),
-            None => kinds.push((kind, vec![name])),
+            Some((_, names)) => names.push(member.name),
+            None => kinds.push((kind, vec![member.name])),
         }
     }
     kinds.iter().map(|(kind, names)| entry(kind, names)).collect()
 }
 
-/// The kind of value of a member.
-fn kind(member: &Arg) -> String {
-    let words: Vec<String> =
-        member.get_possible_values().iter().map(|word| format!("\"{}\"", word.get_name())).collect();
-    let value = member.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
-    match (member.get_action(), words.as_slice(), value) {
-        (ArgAction::SetTrue, ..) => "true or false",
-        (_, [first @ .., last], _) => return format!("{} or {last}", first.join(", ")),
-        (.., "CMD") => "an array of strings: the command and its arguments",
-        (.., "FILE") => "an array, as in the file of --steps",
-        (.., "DIR") if member.get_num_args().is_some_and(|count| count.min_values() == 0) => {
-            "true, or a string: a directory"
+fn kind(shape: &Shape) -> String {
+    let text = match shape {
+        Shape::Choice(words) => {
+            let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            let (last, others) = quoted.split_last().map_or(("", &[][..]), |(last, others)| (last, others));
+            return format!("{} or {last}", others.join(", "));
         }
-        (.., "K=V") => "an object of strings, or an array of \"K=V\"",
-        (.., "N") => "a whole number",
-        (.., "DUR") => "a string as DUR, or a number of seconds",
-        (.., "SHARE") => "a number from 0 to 1",
-        (ArgAction::Append, ..) => "an array of strings or numbers, or one of them alone",
-        _ => "a string",
-    }
-    .to_owned()
+        Shape::Text => "a string",
+        Shape::Texts => "an array of strings or numbers, or one of them alone",
+        Shape::Flag => "true or false",
+        Shape::Count => "a whole number",
+        Shape::Duration => "a string as DUR, or a number of seconds",
+        Shape::Share => "a number from 0 to 1",
+        Shape::Directory => "true, or a string: a directory",
+        Shape::Variables => "an object of strings, or an array of \"K=V\"",
+        Shape::Steps => "an array, as in the file of --steps",
+        Shape::Command => "an array of strings: the command and its arguments",
+    };
+    text.to_owned()
 }
 
 /// The names, and behind or below them their kind.

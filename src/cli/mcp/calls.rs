@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
             // Nothing was asked for any more.
             _ if self.stop.is_cancelled() => Outcome::Document(json!({}), false),
             "run" | "enqueue" => {
-                let (accepted, is_error) = document((self.host.call)(&words::enqueue(arguments)));
+                let (accepted, is_error) = document((self.host.call)(&words::enqueue(tool, arguments)));
                 let id = accepted.get("id").and_then(Value::as_str).and_then(TaskId::parse);
                 let Some(id) = id.filter(|_| !is_error) else { return Outcome::Document(accepted, is_error) };
                 let wait_ms = if tool.name == "run" { words::wait_ms(arguments, RUN_WAIT_S) } else { 0 };

@@ -220,7 +220,8 @@ pub fn meant(line: &[u8]) -> Option<(String, Vec<String>)> {
     let tool = tool(request.params.get("name")?.as_str()?)?;
     let arguments = tool.named(request.params.get("arguments")?.as_object()?);
     tool.check(&arguments).ok()?;
-    let words = if tool.starts { words::enqueue(&arguments) } else { words::direct(tool.name, &arguments, "mcp-1")? };
+    let words =
+        if tool.starts { words::enqueue(tool, &arguments) } else { words::direct(tool.name, &arguments, "mcp-1")? };
     Some((tool.name.to_owned(), words))
 }
 
@@ -276,7 +277,7 @@ mod tests {
 
     #[test]
     fn descriptions_and_results_stay_short() {
-        for tool in &TOOLS {
+        for tool in TOOLS.iter() {
             assert!(tool.document().to_string().len() <= 4096, "{}", tool.name);
             assert!(tool.document()["description"].as_str().is_some_and(|text| text.len() <= 2048));
         }

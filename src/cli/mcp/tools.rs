@@ -1,7 +1,9 @@
 //! The tools of `luzia mcp`: their names, what they are for, what they take, and the command line that each call means. Pure.
 //! A call is carried out by the commands of luzia themselves, so each tool has their checks, documents and errors.
 
+use crate::request::shape::{Member, Shape, of_task};
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// The longest wait of a call, in seconds: clients end calls after a minute.
 pub const LONGEST_WAIT_S: u64 = 50;
@@ -13,7 +15,7 @@ pub struct Tool {
     /// Its name.
     pub name: &'static str,
     about: &'static str,
-    takes: &'static [Argument],
+    takes: Vec<Argument>,
     /// Of which at least one must be given.
     needs: &'static [&'static str],
     /// What its answer holds, beside `error` and `notes`.
@@ -26,14 +28,16 @@ pub struct Tool {
 
 /// An argument of a tool.
 struct Argument {
-    name: &'static str,
+    name: String,
     kind: Kind,
-    about: &'static str,
+    about: String,
+    /// The option of `luzia enqueue` that it is, without hyphens.
+    option: Option<String>,
 }
 
 /// What an argument may be.
-#[derive(Clone, Copy)]
-enum Kind {
+pub enum Kind {
+    /// A text.
     Text,
     /// A text or a list of texts.
     Texts,
@@ -47,33 +51,58 @@ enum Kind {
     Count,
     /// A text, or true for the caller's own.
     TextOrFlag,
-    Choice(&'static [&'static str]),
+    /// One of these words.
+    Choice(Vec<String>),
 }
 
-const fn argument(name: &'static str, kind: Kind, about: &'static str) -> Argument {
-    Argument { name, kind, about }
+fn argument(name: &str, kind: Kind, about: &str) -> Argument {
+    Argument { name: name.to_owned(), kind, about: about.to_owned(), option: None }
 }
 
-const COMMAND: Argument = argument("command", Kind::Words, "Program and arguments.");
-const SHELL: Argument = argument("shell", Kind::Text, "A command line for sh -c, instead of command.");
-const CWD: Argument = argument("cwd", Kind::Text, "Absolute working directory; by default that of this server.");
-const USER: Argument = argument("user", Kind::Text, "The user whose lane is taken.");
-const LANE: Argument = argument("lane", Kind::Texts, "Lanes, e.g. build, @tree, @git-dir; all are taken, or none.");
-const KEY: Argument = argument("key", Kind::Text, "A key of the work: at most one unfinished task has it.");
-const CONFLICT: Argument = argument(
-    "on_conflict",
-    Kind::Choice(&["queue", "skip", "replace", "reject", "join"]),
-    "What to do when an unfinished task has the key.",
-);
-const TIMEOUT: Argument = argument("timeout_s", Kind::Seconds, "End the command after so many seconds.");
-const ENV: Argument = argument("env", Kind::Pairs, "Further variables of the command.");
-const LABEL: Argument = argument("label", Kind::Text, "A note for people.");
-const WAIT: Argument = argument("wait_s", Kind::Seconds, "Wait so long for the answer, at most 50 seconds.");
-const TASK: Argument = argument("task", Kind::Text, "A task, e.g. task_12.");
-const LANE_NAME: Argument = argument("lane", Kind::Text, "A lane, e.g. build, thread:7, user:alice, @tree.");
+/// The arguments of `run` and `enqueue` that are members of a task request.
+const OF_ANY: [&str; 10] =
+    ["command", "shell", "cwd", "user", "lanes", "key", "on_conflict", "timeout", "env", "label"];
+/// Further ones of `enqueue`.
+const OF_LATER: [&str; 2] = ["after", "at"];
 
-const LANES: Argument =
-    argument("lane", Kind::Texts, "A lane, e.g. build, thread:7, user:alice, @tree, or a list of lanes.");
+/// The arguments that are members of a task request, in the order of the names.
+fn members(names: &[&str]) -> Vec<Argument> {
+    let all = of_task();
+    names.iter().filter_map(|name| member(all.iter().find(|one| one.name == *name)?)).collect()
+}
+
+/// The argument that is a member; `None` if no tool takes such a value. A list has the name of one of its items, and a time
+/// that of its unit.
+fn member(member: &Member) -> Option<Argument> {
+    let own = member.name.to_owned();
+    let (name, kind) = match &member.shape {
+        Shape::Text => (own, Kind::Text),
+        Shape::Texts => (member.option.clone(), Kind::Texts),
+        Shape::Choice(words) => (own, Kind::Choice(words.clone())),
+        Shape::Duration => (format!("{own}_s"), Kind::Seconds),
+        Shape::Variables => (own, Kind::Pairs),
+        Shape::Command => (own, Kind::Words),
+        Shape::Flag | Shape::Count | Shape::Share | Shape::Directory | Shape::Steps => return None,
+    };
+    let about = member.about.trim_end_matches("; may be repeated").to_owned();
+    Some(Argument { name, kind, about, option: Some(member.option.clone()) })
+}
+
+fn wait_s() -> Argument {
+    argument("wait_s", Kind::Seconds, "Wait so long for the answer, at most 50 seconds.")
+}
+
+fn task() -> Argument {
+    argument("task", Kind::Text, "A task, e.g. task_12.")
+}
+
+fn lane() -> Argument {
+    argument("lane", Kind::Text, "A lane, e.g. build, thread:7, user:alice, @tree.")
+}
+
+fn lanes() -> Argument {
+    argument("lane", Kind::Texts, "A lane, e.g. build, thread:7, user:alice, @tree, or a list of lanes.")
+}
 
 /// A member of an answer, its type in JSON, and what it says.
 type Given = (&'static str, &'static str, &'static str);
@@ -126,147 +155,136 @@ const GIVEN: &[Given] = &[("released", "boolean", "Whether anything was given ba
 const CANCELLED: &[Given] = &[("items", "array", "The task and what became of it.")];
 
 /// All tools.
-pub const TOOLS: [Tool; 10] = [
-    Tool {
-        name: "run",
-        about: "Run a command when it is its turn in its lanes, and wait for the answer. It is queued durably: when wait_s \
+pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
+    [
+        Tool {
+            name: "run",
+            about: "Run a command when it is its turn in its lanes, and wait for the answer. It is queued durably: when wait_s \
                 is over first, the answer says why it waits and the tool wait goes on. Never queue the same command again.",
-        takes: &[COMMAND, SHELL, CWD, USER, LANE, KEY, CONFLICT, TIMEOUT, ENV, LABEL, WAIT],
-        needs: &["command", "shell"],
-        gives: REPORT,
-        starts: true,
-        is_read_only: false,
-        is_destructive: true,
-    },
-    Tool {
-        name: "enqueue",
-        about: "Queue a command durably and return at once with its task. It starts when it is its turn.",
-        takes: &[
-            COMMAND,
-            SHELL,
-            CWD,
-            USER,
-            LANE,
-            KEY,
-            CONFLICT,
-            TIMEOUT,
-            ENV,
-            LABEL,
-            argument("after", Kind::Texts, "Tasks that must have completed before."),
-            argument(
-                "at",
-                Kind::Text,
-                "Not before this time: 8:00, tomorrow 8:00, 2026-12-24 18:00 (local), or RFC 3339.",
-            ),
-        ],
-        needs: &["command", "shell"],
-        gives: REPORT,
-        starts: true,
-        is_read_only: false,
-        is_destructive: true,
-    },
-    Tool {
-        name: "wait",
-        about: "Wait for the end of tasks, or until a lane is free. \"Still waiting\" is a normal answer: tasks keep their \
+            takes: members(&OF_ANY).into_iter().chain([wait_s()]).collect(),
+            needs: &["command", "shell"],
+            gives: REPORT,
+            starts: true,
+            is_read_only: false,
+            is_destructive: true,
+        },
+        Tool {
+            name: "enqueue",
+            about: "Queue a command durably and return at once with its task. It starts when it is its turn.",
+            takes: members(&[&OF_ANY[..], &OF_LATER].concat()),
+            needs: &["command", "shell"],
+            gives: REPORT,
+            starts: true,
+            is_read_only: false,
+            is_destructive: true,
+        },
+        Tool {
+            name: "wait",
+            about: "Wait for the end of tasks, or until a lane is free. \"Still waiting\" is a normal answer: tasks keep their \
                 places, so call it again.",
-        takes: &[
-            argument("tasks", Kind::Texts, "Tasks, e.g. task_12."),
-            argument("lane", Kind::Text, "A lane, instead of tasks."),
-            argument("for", Kind::Choice(&["free"]), "What to wait for with a lane."),
-            WAIT,
-        ],
-        needs: &["tasks", "lane"],
-        gives: WAITED,
-        starts: false,
-        is_read_only: true,
-        is_destructive: false,
-    },
-    Tool {
-        name: "explain",
-        about: "Why a task, a user or a lane waits: who holds it, since when, whether the holder lives, and how that is known.",
-        takes: &[TASK, argument("user", Kind::Text, "A user."), LANE_NAME],
-        needs: &["task", "user", "lane"],
-        gives: EXPLAINED,
-        starts: false,
-        is_read_only: true,
-        is_destructive: false,
-    },
-    Tool {
-        name: "list",
-        about: "List tasks: the unfinished ones, or those in certain states.",
-        takes: &[
-            argument("states", Kind::Texts, "pending, running, waiting, completed, failed, timeout or cancelled."),
-            argument("user", Kind::Text, "Only tasks of this user."),
-            argument("lane", Kind::Text, "Only tasks of this lane."),
-            argument("limit", Kind::Count, "At most so many; 20 by default."),
-        ],
-        needs: &[],
-        gives: LISTED,
-        starts: false,
-        is_read_only: true,
-        is_destructive: false,
-    },
-    Tool {
-        name: "status",
-        about: "What is queued, what runs, and which locks are held.",
-        takes: &[],
-        needs: &[],
-        gives: STATUS,
-        starts: false,
-        is_read_only: true,
-        is_destructive: false,
-    },
-    Tool {
-        name: "logs",
-        about: "The end of the output of a task, whether it runs or is over.",
-        takes: &[TASK, argument("lines", Kind::Count, "At most so many lines; 60 by default.")],
-        needs: &["task"],
-        gives: REPORT,
-        starts: false,
-        is_read_only: true,
-        is_destructive: false,
-    },
-    Tool {
-        name: "acquire",
-        about: "Hold a lane, or several, e.g. while you edit files: all are taken, or none. Without ttl_s the lease lasts until release, or until your session ends.",
-        takes: &[
-            LANES,
-            argument("session", Kind::TextOrFlag, "The key of your session; true, the default, for your process."),
-            argument("ttl_s", Kind::Seconds, "End the lease after so many seconds, instead of with your session."),
-            argument("note", Kind::Text, "A note that others see with the lock."),
-            argument("wait_s", Kind::Seconds, "Wait so long for the lane, at most 50 seconds; by default not at all."),
-        ],
-        needs: &["lane"],
-        gives: LEASE,
-        starts: false,
-        is_read_only: false,
-        is_destructive: false,
-    },
-    Tool {
-        name: "release",
-        about: "Give back lanes that you hold by acquire.",
-        takes: &[
-            LANES,
-            argument("lock_id", Kind::Text, "The lock_id that acquire gave."),
-            argument("session", Kind::TextOrFlag, "The key of your session, without a lock_id."),
-        ],
-        needs: &["lane"],
-        gives: GIVEN,
-        starts: false,
-        is_read_only: false,
-        is_destructive: false,
-    },
-    Tool {
-        name: "cancel",
-        about: "End a task, or keep it from starting. The running task of somebody else is not ended.",
-        takes: &[TASK, argument("grace_s", Kind::Seconds, "The time between SIGTERM and SIGKILL.")],
-        needs: &["task"],
-        gives: CANCELLED,
-        starts: false,
-        is_read_only: false,
-        is_destructive: true,
-    },
-];
+            takes: vec![
+                argument("tasks", Kind::Texts, "Tasks, e.g. task_12."),
+                argument("lane", Kind::Text, "A lane, instead of tasks."),
+                argument("for", Kind::Choice(vec!["free".to_owned()]), "What to wait for with a lane."),
+                wait_s(),
+            ],
+            needs: &["tasks", "lane"],
+            gives: WAITED,
+            starts: false,
+            is_read_only: true,
+            is_destructive: false,
+        },
+        Tool {
+            name: "explain",
+            about: "Why a task, a user or a lane waits: who holds it, since when, whether the holder lives, and how that is known.",
+            takes: vec![task(), argument("user", Kind::Text, "A user."), lane()],
+            needs: &["task", "user", "lane"],
+            gives: EXPLAINED,
+            starts: false,
+            is_read_only: true,
+            is_destructive: false,
+        },
+        Tool {
+            name: "list",
+            about: "List tasks: the unfinished ones, or those in certain states.",
+            takes: vec![
+                argument("states", Kind::Texts, "pending, running, waiting, completed, failed, timeout or cancelled."),
+                argument("user", Kind::Text, "Only tasks of this user."),
+                argument("lane", Kind::Text, "Only tasks of this lane."),
+                argument("limit", Kind::Count, "At most so many; 20 by default."),
+            ],
+            needs: &[],
+            gives: LISTED,
+            starts: false,
+            is_read_only: true,
+            is_destructive: false,
+        },
+        Tool {
+            name: "status",
+            about: "What is queued, what runs, and which locks are held.",
+            takes: vec![],
+            needs: &[],
+            gives: STATUS,
+            starts: false,
+            is_read_only: true,
+            is_destructive: false,
+        },
+        Tool {
+            name: "logs",
+            about: "The end of the output of a task, whether it runs or is over.",
+            takes: vec![task(), argument("lines", Kind::Count, "At most so many lines; 60 by default.")],
+            needs: &["task"],
+            gives: REPORT,
+            starts: false,
+            is_read_only: true,
+            is_destructive: false,
+        },
+        Tool {
+            name: "acquire",
+            about: "Hold a lane, or several, e.g. while you edit files: all are taken, or none. Without ttl_s the lease lasts until release, or until your session ends.",
+            takes: vec![
+                lanes(),
+                argument("session", Kind::TextOrFlag, "The key of your session; true, the default, for your process."),
+                argument("ttl_s", Kind::Seconds, "End the lease after so many seconds, instead of with your session."),
+                argument("note", Kind::Text, "A note that others see with the lock."),
+                argument(
+                    "wait_s",
+                    Kind::Seconds,
+                    "Wait so long for the lane, at most 50 seconds; by default not at all.",
+                ),
+            ],
+            needs: &["lane"],
+            gives: LEASE,
+            starts: false,
+            is_read_only: false,
+            is_destructive: false,
+        },
+        Tool {
+            name: "release",
+            about: "Give back lanes that you hold by acquire.",
+            takes: vec![
+                lanes(),
+                argument("lock_id", Kind::Text, "The lock_id that acquire gave."),
+                argument("session", Kind::TextOrFlag, "The key of your session, without a lock_id."),
+            ],
+            needs: &["lane"],
+            gives: GIVEN,
+            starts: false,
+            is_read_only: false,
+            is_destructive: false,
+        },
+        Tool {
+            name: "cancel",
+            about: "End a task, or keep it from starting. The running task of somebody else is not ended.",
+            takes: vec![task(), argument("grace_s", Kind::Seconds, "The time between SIGTERM and SIGKILL.")],
+            needs: &["task"],
+            gives: CANCELLED,
+            starts: false,
+            is_read_only: false,
+            is_destructive: true,
+        },
+    ]
+});
 
 /// The tool of a name.
 pub fn tool(name: &str) -> Option<&'static Tool> {
@@ -274,10 +292,15 @@ pub fn tool(name: &str) -> Option<&'static Tool> {
 }
 
 impl Tool {
+    /// The arguments that are options of `luzia enqueue`: name, option, and kind.
+    pub fn options(&self) -> impl Iterator<Item = (&str, &str, &Kind)> {
+        self.takes.iter().filter_map(|one| Some((one.name.as_str(), one.option.as_deref()?, &one.kind)))
+    }
+
     /// As `tools/list` shows it.
     pub fn document(&self) -> Value {
         let properties: Map<String, Value> =
-            self.takes.iter().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
+            self.takes.iter().map(|argument| (argument.name.clone(), argument.schema())).collect();
         let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
         if let ([only], Some(members)) = (self.needs, schema.as_object_mut()) {
             members.insert("required".to_owned(), json!([only]));
@@ -313,9 +336,9 @@ impl Tool {
     /// Checks the arguments of a call: their names, their types, and that one of those that are needed is there.
     pub fn check(&self, given: &Map<String, Value>) -> Result<(), String> {
         for (name, value) in given {
-            let known = self.takes.iter().find(|argument| argument.name == name);
+            let known = self.takes.iter().find(|argument| argument.name == *name);
             let Some(argument) = known else {
-                let names: Vec<&str> = self.takes.iter().map(|argument| argument.name).collect();
+                let names: Vec<&str> = self.takes.iter().map(|argument| argument.name.as_str()).collect();
                 return Err(format!("{} takes no argument {name:?}; it takes {}", self.name, names.join(", ")));
             };
             if !argument.fits(value) {
@@ -332,7 +355,7 @@ impl Tool {
 
 impl Argument {
     fn schema(&self) -> Value {
-        let mut schema = match self.kind {
+        let mut schema = match &self.kind {
             Kind::Text => json!({ "type": "string" }),
             Kind::Texts => {
                 json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
@@ -351,7 +374,7 @@ impl Argument {
     }
 
     fn expected(&self) -> String {
-        match self.kind {
+        match &self.kind {
             Kind::Text => "a string".to_owned(),
             Kind::Texts => "a string or a list of strings".to_owned(),
             Kind::Words => "a list of strings with at least one".to_owned(),
@@ -365,7 +388,7 @@ impl Argument {
 
     fn fits(&self, value: &Value) -> bool {
         let is_list = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
-        match self.kind {
+        match &self.kind {
             Kind::Text => value.is_string(),
             Kind::Texts => value.is_string() || is_list(value),
             Kind::Words => is_list(value) && value.as_array().is_some_and(|items| !items.is_empty()),
@@ -373,7 +396,7 @@ impl Argument {
             Kind::Seconds => value.as_f64().is_some_and(|seconds| (0.0..=3.2e9).contains(&seconds)),
             Kind::Count => value.as_u64().is_some_and(|count| count > 0),
             Kind::TextOrFlag => value.is_string() || *value == json!(true),
-            Kind::Choice(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+            Kind::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|one| one == word)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line that a call of a tool means. The arguments were checked before. Pure.
 
+use super::tools::{Kind, Tool};
 use crate::cli::args::lane_text;
 use serde_json::{Map, Value};
 
@@ -50,23 +51,21 @@ pub fn variables(arguments: &Arguments) -> impl Iterator<Item = &String> {
 }
 
 /// `luzia enqueue`, for the tools `run` and `enqueue`.
-pub fn enqueue(arguments: &Arguments) -> Vec<String> {
+pub fn enqueue(tool: &Tool, arguments: &Arguments) -> Vec<String> {
     let mut words = Words::of("enqueue");
-    for (name, option) in [
-        ("user", "--user"),
-        ("cwd", "--cwd"),
-        ("key", "--key"),
-        ("on_conflict", "--on-conflict"),
-        ("label", "--label"),
-        ("at", "--at"),
-    ] {
-        words.option(option, text(arguments, name));
-    }
-    words.option("--timeout", seconds(arguments, "timeout_s").as_deref());
-    words.options("--lane", &texts(arguments, "lane"));
-    words.options("--after", &texts(arguments, "after"));
-    for (name, value) in arguments.get("env").and_then(Value::as_object).into_iter().flatten() {
-        words.option("--env", Some(&format!("{name}={}", value.as_str().unwrap_or_default())));
+    for (name, option, kind) in tool.options().filter(|(name, ..)| *name != "shell") {
+        let option = format!("--{option}");
+        match kind {
+            Kind::Pairs => {
+                for (name, value) in arguments.get(name).and_then(Value::as_object).into_iter().flatten() {
+                    words.option(&option, Some(&format!("{name}={}", value.as_str().unwrap_or_default())));
+                }
+            }
+            Kind::Seconds => words.option(&option, seconds(arguments, name).as_deref()),
+            Kind::Text | Kind::Texts | Kind::Choice(_) => words.options(&option, &texts(arguments, name)),
+            // The command is behind all options.
+            Kind::Words | Kind::Count | Kind::TextOrFlag => {}
+        }
     }
     words.0.push("--".to_owned());
     words.0.extend(argv(arguments));
@@ -176,6 +175,7 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tools::tool;
     use super::*;
     use serde_json::json;
 
@@ -186,11 +186,12 @@ mod tests {
     #[test]
     fn a_call_means_a_command_line() {
         let given = json!({ "command": ["make", "-j2"], "lane": "build", "timeout_s": 1.5, "env": { "A": "b c" }, "cwd": "/w" });
-        let words = "enqueue --cwd=/w --timeout=1500ms --lane=build";
+        let words = "enqueue --cwd=/w --lane=build --timeout=1500ms";
         let mut expected: Vec<String> = words.split(' ').map(str::to_owned).collect();
         expected.extend(["--env=A=b c", "--", "make", "-j2"].map(str::to_owned));
-        assert_eq!(enqueue(&arguments(given)), expected);
-        let shell = enqueue(&arguments(json!({ "shell": "a && b" })));
+        let tool = tool("enqueue").expect("a tool");
+        assert_eq!(enqueue(tool, &arguments(given)), expected);
+        let shell = enqueue(tool, &arguments(json!({ "shell": "a && b" })));
         assert_eq!(shell, ["enqueue", "--", "sh", "-c", "a && b"]);
         let list = direct("list", &arguments(json!({ "states": ["failed", "timeout"] })), "me");
         assert_eq!(list.unwrap_or_default(), ["list", "--state=failed,timeout", "--limit=20"]);

@@ -1,23 +1,18 @@
 //! Children that borrow: a task for whose end its parent waits starts in the lanes of the parent, before anything else of a
 //! pass and without a slot of its own. Its parent lends them as long as somebody waits; else it is a task like any other.
 
+use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use super::reach::may_start;
 use super::situation::{situation_alone, unfinished_before};
 use crate::app::capacity::gates;
-use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::foresee::turns::turns_in_session;
-use crate::app::pass::{Hand, Pass, hand_over, recover_one, wake_supervisor};
-use crate::app::{App, AppError, pass};
+use crate::app::pass::wake_supervisor;
+use crate::app::{App, AppError};
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::policy::admission::{Situation, first_obstacle};
-use crate::policy::line::has_turn;
 use crate::policy::loans::lenders;
-use crate::policy::staleness::judge;
-use crate::store::{Claim, Event, Head, Judges, Lending, Place, StoreError};
+use crate::store::{Event, Head, Lending, Place};
 use std::collections::BTreeSet;
-
-/// How often the start of one borrower is tried in a pass, when dead tasks hold its lanes.
-const MOST_TRIES: u32 = 8;
 
 /// Begins the waits for those among some tasks that may borrow from their parents, and asks for a pass.
 pub(crate) fn lend_to(app: &App, ids: impl Iterator<Item = TaskId>) -> Result<Vec<Lending>, AppError> {
@@ -92,7 +87,7 @@ pub(crate) fn lenders_if_waited(app: &App, task: &Task) -> Result<Vec<Task>, App
 }
 
 /// Starts the children that can borrow their lanes.
-pub(super) fn start_borrowers(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+pub(super) fn start_borrowers(app: &App, starts: &mut Starts) -> Result<(), AppError> {
     for id in app.store.lent_to()? {
         // A record that does not read is set aside by the pass over its queue.
         let Ok(Some((Place::Pending, task))) = app.store.find(id) else { continue };
@@ -101,7 +96,7 @@ pub(super) fn start_borrowers(app: &App, pass: &mut Pass, hand: &mut Hand) -> Re
         }
         let lenders = lenders_of(app, &task)?;
         if !lenders.is_empty() && comes_first(app, &task, &lenders)? {
-            try_borrower(app, &task, &lenders, pass, hand)?;
+            try_borrower(app, &task, &lenders, starts)?;
         }
     }
     Ok(())
@@ -115,50 +110,15 @@ fn comes_first(app: &App, task: &Task, lenders: &[Task]) -> Result<bool, AppErro
         || turns_in_session(app, task)?.first().is_none_or(|first| *first >= task.turn()))
 }
 
-fn try_borrower(app: &App, task: &Task, lenders: &[Task], pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+fn try_borrower(app: &App, task: &Task, lenders: &[Task], starts: &mut Starts) -> Result<(), AppError> {
     let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
-    let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
-    // Under the lock of the task: a wait that ended since then lends nothing.
-    let is_lent = |task: &Task| lenders_of(app, task).is_ok_and(|now| now.iter().map(|task| task.id).eq(ids.clone()));
-    let admit = |task: &Task| is_lent(task) && admits_borrower(app, task, lenders);
-    let request = |task: &Task| crate::store::Request { lenders: ids.clone(), ..pass::request(app, task) };
-    let judges = Judges { lock: judge, turn: has_turn };
-    for _ in 0..MOST_TRIES {
-        match app.store.claim(&head, &admit, &request, judges) {
-            Err(StoreError::GuardBusy { lane, .. }) => {
-                app.store.note(&Event::new("guard_busy").in_lane(&lane));
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-            Ok(Claim::Claimed(claimed)) => {
-                note_loans(app, &claimed, lenders);
-                // The process that waits may have died before it could say so.
-                wake_supervisor(app, lenders[0].id)?;
-                return hand_over(app, claimed, pass, hand);
-            }
-            Ok(Claim::NeedsRecovery(dead)) => {
-                if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? {
-                    return Ok(());
-                }
-                pass.recovered.push(dead);
-            }
-            Ok(Claim::Lost | Claim::Refused(_) | Claim::Held(..) | Claim::Newer(_)) => return Ok(()),
-            Ok(Claim::Limited { until, .. }) => {
-                pass.comes_again(until);
-                return Ok(());
-            }
-            Ok(Claim::NotNow(_)) => {
-                pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
-                return Ok(());
-            }
-            Ok(Claim::Kept) => return Ok(()),
-            Ok(Claim::SetAside(error)) => {
-                pass.set_aside.push(error.to_string());
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
+    let admit = |task: &Task| admits_borrower(app, task, lenders);
+    let attempt = Attempt { at: At::Queue(&head), lenders: Some(lenders), admit: &admit };
+    let Answer::Claimed(claimed) = attempt.claim(app, starts.pass)? else { return Ok(()) };
+    note_loans(app, &claimed, lenders);
+    // The process that waits may have died before it could say so.
+    wake_supervisor(app, lenders[0].id)?;
+    hand_over(app, claimed, starts)
 }
 
 fn admits_borrower(app: &App, task: &Task, lenders: &[Task]) -> bool {

@@ -4,7 +4,7 @@
 
 pub(crate) mod borrowers;
 pub(crate) mod candidates;
-mod claimed;
+mod claim;
 pub(crate) mod close_conductor;
 pub mod daemon;
 pub(crate) mod drain;
@@ -27,19 +27,18 @@ use super::overdue::end_overdue;
 use super::wait_warnings::warn_of_waits;
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::pass::heads::Firsts;
-use crate::app::pass::trying::{Seen, Tried, try_lane};
+use crate::app::pass::trying::{Tried, try_lane};
 use crate::app::pass::unseen::{Unseen, blindness};
 use crate::app::{App, AppError, Code};
-use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
+use crate::model::{LaneName, TaskId, Tier, Timestamp};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{LaneHead, Resumed, Round};
-use crate::policy::staleness::standing::standing;
-use crate::store::{Claimed, Found, Hold, LockIndex, Request};
+use crate::store::{Claimed, Found, Hold, LockIndex};
 use crate::supervise::{recover, seen};
 use borrowers::start_borrowers;
 use candidates::with_place;
-use claimed::note_claim;
+use claim::Starts;
 use preempt::start_preempting;
 use prune::prune_some;
 use resumed::{start_resumed, try_resumed};
@@ -124,7 +123,6 @@ struct Tally {
     credits: [i64; 3],
     now: Timestamp,
     grants: Vec<(Tier, Payer)>,
-    seen: RefCell<Seen>,
     /// How many more tasks the host takes, as far as this pass knows: a process that frees a slot makes a pass of its own.
     slots: u32,
 }
@@ -248,35 +246,29 @@ pub(super) fn recover_found(app: &App, id: TaskId, found: Found, pass: &mut Pass
 }
 
 fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-    start_preempting(app, pass, hand)?;
+    let starts = &mut Starts { pass, hand, seen: RefCell::default() };
+    start_preempting(app, starts)?;
     let locks = app.store.lock_index()?;
     let used = locks.holders(&LaneName::global());
     let lanes = app.store.lanes_with_work()?;
     if lanes.values().all(BTreeMap::is_empty) {
-        return start_resumed(app, pass, hand);
+        return start_resumed(app, starts);
     }
-    start_borrowers(app, pass, hand)?;
+    start_borrowers(app, starts)?;
     let mut slots = config(app).slots_max.saturating_sub(used);
     if slots == 0 {
         if !has_stale_holder(app, &locks, &LaneName::global())? {
             // One that has kept its slot needs no other.
-            return start_resumed(app, pass, hand);
+            return start_resumed(app, starts);
         }
         slots = config(app).slots_max;
     }
     let before = app.store.ledger()?;
     let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
-    let mut tally = Tally {
-        credits: ledger.credits,
-        ledger,
-        now: app.host.now(),
-        grants: Vec::new(),
-        seen: RefCell::default(),
-        slots,
-    };
+    let mut tally = Tally { credits: ledger.credits, ledger, now: app.host.now(), grants: Vec::new(), slots };
     let (free, held) = candidates::heads(app, &lanes, &locks, &tally.ledger)?;
-    let resumed = pass.resumed();
-    let has_slot = start_round(app, &mut tally, (free, resumed), pass, hand)?;
+    let resumed = starts.pass.resumed();
+    let has_slot = start_round(app, &mut tally, (free, resumed), starts)?;
     if has_slot && !held.is_empty() {
         // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
         let offset = usize::try_from(app.host.boot_ms()).unwrap_or(0) % held.len();
@@ -286,10 +278,10 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
                 some.push(with_place(app, head)?);
             }
         }
-        start_round(app, &mut tally, (some, Vec::new()), pass, hand)?;
+        start_round(app, &mut tally, (some, Vec::new()), starts)?;
     }
-    if tally.seen.borrow().tries_again {
-        pass.comes_again(tally.now.plus_ms(AGAIN_MS));
+    if starts.seen.borrow().tries_again {
+        starts.pass.comes_again(tally.now.plus_ms(AGAIN_MS));
     }
     charge(app, tally, before.as_deref())
 }
@@ -328,14 +320,13 @@ fn start_round(
     app: &App,
     tally: &mut Tally,
     (heads, resumed): (Vec<LaneHead>, Vec<Resumed>),
-    pass: &mut Pass,
-    hand: &mut Hand,
+    starts: &mut Starts,
 ) -> Result<bool, AppError> {
     let mut round = Round::new(&mut tally.ledger, config(app).tier_shares, heads, tally.now).with_resumed(resumed);
     while let Some(candidate) = round.next() {
         let tried = match candidate.resumed {
-            Some(id) => try_resumed(app, id, pass, hand)?,
-            None => try_lane(app, &candidate, &tally.seen, pass, hand)?,
+            Some(id) => try_resumed(app, id, starts)?,
+            None => try_lane(app, &candidate, starts)?,
         };
         match tried {
             Tried::Blocked => {}
@@ -354,33 +345,6 @@ fn start_round(
         }
     }
     Ok(true)
-}
-
-/// The lanes a task takes, as a request.
-fn request(app: &App, task: &Task) -> Request {
-    Request {
-        needs: app.needs_of(task),
-        holder: task.id.to_string(),
-        kind: LockKind::Task,
-        ttl_ms: None,
-        process: app.host.identity(),
-        pid_watched: false,
-        who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
-        durable: false,
-        lenders: Vec::new(),
-        stands: standing,
-    }
-}
-
-/// Finds a supervisor for a claimed task: this process if it may go on, or a new one.
-fn hand_over(app: &App, claimed: Box<Claimed>, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-    note_claim(app, &claimed);
-    pass.started.push(claimed.task.id);
-    if hand.is_free && hand.claimed.is_none() {
-        hand.claimed = Some(claimed);
-        return Ok(());
-    }
-    start_supervisor(app, &["supervise"], claimed.task.id, claimed.lock, pass)
 }
 
 /// When no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.

@@ -2,33 +2,29 @@
 //! who hold their lanes to end or to go back into the queue. Who asks is written down (`spool/control.json`), so a process that
 //! is killed on the way leaves the rest to the next pass.
 
+use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use super::reach::may_start;
 use super::situation::{situation_alone, unfinished_before};
 use crate::app::capacity::gates;
-use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::config_reload::{config, follow_control};
 use crate::app::foresee::turns::{Queues, queues_of};
 use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::{Question, foreign_question, question_of};
-use crate::app::pass::{Hand, Pass, hand_over, recover_one, wake_supervisor};
+use crate::app::pass::wake_supervisor;
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue, task_of};
-use crate::app::{App, AppError, Code, Kind, config_reload, lane_word, pass};
+use crate::app::{App, AppError, Code, Kind, config_reload, lane_word};
 use crate::model::control::{How, Preempt};
 use crate::model::lock::loan;
 use crate::model::{LaneName, Priority, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::admission::{Situation, first_obstacle};
 use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
-use crate::policy::line::has_turn;
 use crate::policy::preempt::{Full, Holds, Refusal, Rival, choose};
-use crate::policy::staleness::judge;
 use crate::request::TaskRequest;
-use crate::store::{CancelRequest, Claim, Event, Head, Judges, LockView, Place, StoreError};
+use crate::store::{CancelRequest, Event, Head, LockView, Place};
 use serde_json::json;
 
-/// How often the start of one task is tried in a pass, when dead tasks hold its lanes.
-const MOST_TRIES: u32 = 8;
 /// How far up the parents of a task are looked at.
 const MOST_PARENTS: u32 = 64;
 
@@ -113,13 +109,13 @@ fn preempt_for(app: &App, task: &Task, wish: Preempt) -> Result<(), AppError> {
 }
 
 /// Starts the tasks that make room for themselves, as far as they can start, and asks for room for the others.
-pub(super) fn start_preempting(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+pub(super) fn start_preempting(app: &App, starts: &mut Starts) -> Result<(), AppError> {
     let control = config_reload::control(app);
     let mut over = Vec::new();
     for wish in &control.preempts {
         match app.store.find(wish.task) {
             Ok(Some((Place::Pending, task))) if task.starts == 0 => {
-                if may_start(app, &task) && is_next(app, &task)? && try_preempting(app, &task, wish, pass, hand)? {
+                if may_start(app, &task) && is_next(app, &task)? && try_preempting(app, &task, wish, starts)? {
                     over.push(wish);
                 }
             }
@@ -154,52 +150,25 @@ fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
     Ok(true)
 }
 
-/// True when it was started.
-fn try_preempting(app: &App, task: &Task, wish: &Preempt, pass: &mut Pass, hand: &mut Hand) -> Result<bool, AppError> {
+/// True when it was started. It passes tasks of its own priority.
+fn try_preempting(app: &App, task: &Task, wish: &Preempt, starts: &mut Starts) -> Result<bool, AppError> {
     let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
-    for _ in 0..MOST_TRIES {
-        match claim_passing(app, &head) {
-            Err(StoreError::GuardBusy { lane, .. }) => {
-                app.store.note(&Event::new("guard_busy").in_lane(&lane));
-                return Ok(false);
-            }
-            Err(error) => return Err(error.into()),
-            Ok(Claim::Claimed(claimed)) => return hand_over(app, claimed, pass, hand).map(|()| true),
-            Ok(Claim::Held(task, _)) => {
-                let until = ask_for_room(app, &task, wish)?;
-                until.into_iter().for_each(|until| pass.comes_again(until));
-                return Ok(false);
-            }
-            Ok(Claim::NeedsRecovery(dead)) => {
-                if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? {
-                    return Ok(false);
-                }
-                pass.recovered.push(dead);
-            }
-            // Nobody who makes room changes the rate of a lane.
-            Ok(Claim::Limited { until, .. }) => {
-                pass.comes_again(until);
-                return Ok(false);
-            }
-            Ok(Claim::NotNow(_)) => {
-                pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
-                return Ok(false);
-            }
-            Ok(Claim::Lost | Claim::Refused(_) | Claim::Newer(_) | Claim::Kept) => return Ok(false),
-            Ok(Claim::SetAside(error)) => {
-                pass.set_aside.push(error.to_string());
-                return Ok(false);
-            }
+    let attempt = Attempt { at: At::Queue(&head), lenders: None, admit: &|task| admits_passing(app, task) };
+    match attempt.claim(app, starts.pass)? {
+        Answer::Claimed(claimed) => return hand_over(app, claimed, starts).map(|()| true),
+        Answer::Held(task, _) => {
+            let until = ask_for_room(app, &task, wish)?;
+            until.into_iter().for_each(|until| starts.pass.comes_again(until));
         }
+        Answer::Again
+        | Answer::Lost
+        | Answer::Refused(_)
+        | Answer::Closed(_)
+        | Answer::Guarded(_)
+        | Answer::Kept
+        | Answer::Blocked => {}
     }
     Ok(false)
-}
-
-/// As the claim of a pass, but it lets a task pass those of its own priority.
-fn claim_passing(app: &App, head: &Head) -> Result<Claim, StoreError> {
-    let admit = |task: &Task| admits_passing(app, task);
-    let judges = Judges { lock: judge, turn: has_turn };
-    app.store.claim(head, &admit, &|task| pass::request(app, task), judges)
 }
 
 /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.

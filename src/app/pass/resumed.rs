@@ -3,22 +3,19 @@
 
 use super::borrowers::lenders_of;
 use super::candidates::current_weights;
+use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use super::situation::situation_alone;
-use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::config_reload::follow_config;
 use crate::app::loans::borrowers_of;
 use crate::app::pass::trying::Tried;
-use crate::app::pass::{Hand, Pass, hand_over, reach, recover_one, start_supervisor, wake_supervisor};
-use crate::app::steps::waiting::{LOOK_AGAIN, Looked, look_at_wait, note_resumed};
-use crate::app::{App, AppError, pass};
+use crate::app::pass::{Hand, Pass, reach, recover_one, start_supervisor, wake_supervisor};
+use crate::app::steps::waiting::{Looked, look_at_wait, note_resumed};
+use crate::app::{App, AppError};
 use crate::model::{LaneName, Priority, QueueName, Task, TaskId, Timer, Timestamp};
 use crate::policy::admission::first_obstacle;
 use crate::policy::schedule::Resumed;
-use crate::policy::staleness::judge;
-use crate::store::{Claim, Event, Place, StoreError};
-
-/// How often the start of one task is tried in a pass, when dead tasks hold its lanes or another process looks at it.
-const MOST_TRIES: u32 = 8;
+use crate::store::Place;
+use std::cell::RefCell;
 
 /// A task that is ready to go on, and its timers that rang.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,12 +51,12 @@ pub(super) fn see_to_wait(app: &App, task: &Task, due: &[Timestamp], pass: &mut 
 }
 
 /// Starts the tasks that are ready to go on where no new work competes with them, the first by priority and number first.
-pub(super) fn start_resumed(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+pub(super) fn start_resumed(app: &App, starts: &mut Starts) -> Result<(), AppError> {
     let mut ready: Vec<(Priority, TaskId)> =
-        pass.ready.iter().map(|ready| (ready.task.priority, ready.task.id)).collect();
+        starts.pass.ready.iter().map(|ready| (ready.task.priority, ready.task.id)).collect();
     ready.sort();
     for (_, id) in ready {
-        if matches!(try_resumed(app, id, pass, hand)?, Tried::NoSlot) {
+        if matches!(try_resumed(app, id, starts)?, Tried::NoSlot) {
             break;
         }
     }
@@ -67,67 +64,41 @@ pub(super) fn start_resumed(app: &App, pass: &mut Pass, hand: &mut Hand) -> Resu
 }
 
 /// Tries to start a task that is ready to go on.
-pub(super) fn try_resumed(app: &App, id: TaskId, pass: &mut Pass, hand: &mut Hand) -> Result<Tried, AppError> {
-    let due = pass.ready.iter().find(|ready| ready.task.id == id).map(|ready| ready.due.clone()).unwrap_or_default();
+pub(super) fn try_resumed(app: &App, id: TaskId, starts: &mut Starts) -> Result<Tried, AppError> {
+    let ready = starts.pass.ready.iter().find(|ready| ready.task.id == id);
+    let due = ready.map(|ready| ready.due.clone()).unwrap_or_default();
     let Some((Place::Waiting, task)) = app.store.find(id)? else { return Ok(Tried::Blocked) };
     if !reach::may_start(app, &task) {
         return Ok(Tried::Blocked);
     }
-    let lenders: Vec<TaskId> = lenders_of(app, &task)?.iter().map(|lender| lender.id).collect();
-    let request = |task: &Task| crate::store::Request { lenders: lenders.clone(), ..pass::request(app, task) };
-    for _ in 0..MOST_TRIES {
-        match app.store.claim_waiting(id, &|task| admits_resumed(app, task, &lenders), &request, judge) {
-            Err(StoreError::GuardBusy { lane, .. }) => {
-                app.store.note(&Event::new("guard_busy").in_lane(&lane));
-                return Ok(Tried::Blocked);
+    let lenders = lenders_of(app, &task)?;
+    let admit = |task: &Task| admits_resumed(app, task);
+    let attempt = Attempt { at: At::Wait(id), lenders: Some(&lenders), admit: &admit };
+    match attempt.claim(app, starts.pass)? {
+        Answer::Claimed(claimed) => {
+            for at in &due {
+                app.store.clear_timer(&Timer::of(id, *at))?;
             }
-            Err(error) => return Err(error.into()),
-            Ok(Claim::Claimed(claimed)) => {
-                for at in &due {
-                    app.store.clear_timer(&Timer::of(id, *at))?;
-                }
-                note_resumed(app, &claimed.task);
-                let weights = current_weights(app, &claimed.task);
-                hand_over(app, claimed, pass, hand)?;
-                return Ok(Tried::Started(weights));
-            }
-            Ok(Claim::NeedsRecovery(dead)) => {
-                if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? {
-                    return Ok(Tried::Blocked);
-                }
-                pass.recovered.push(dead);
-            }
-            Ok(Claim::Held(_, view)) if view.lane.as_ref().is_some_and(LaneName::is_global) => {
-                return Ok(Tried::NoSlot);
-            }
-            Ok(Claim::Limited { until, .. }) => {
-                pass.comes_again(until);
-                return Ok(Tried::Blocked);
-            }
-            Ok(Claim::NotNow(_)) => {
-                pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
-                return Ok(Tried::Blocked);
-            }
-            Ok(Claim::Newer(error)) => {
-                pass.leave(id, error.to_string(), 1);
-                return Ok(Tried::Blocked);
-            }
-            // Another process looks at it for an instant. It starts nothing, and nobody may come after this pass.
-            Ok(Claim::Lost) if matches!(app.store.find(id)?, Some((Place::Waiting, _))) => {
-                app.host.sleep(LOOK_AGAIN);
-            }
-            Ok(Claim::Held(..) | Claim::Kept | Claim::Lost | Claim::Refused(_) | Claim::SetAside(_)) => {
-                return Ok(Tried::Blocked);
-            }
+            note_resumed(app, &claimed.task);
+            let weights = current_weights(app, &claimed.task);
+            hand_over(app, claimed, starts)?;
+            Ok(Tried::Started(weights))
         }
+        Answer::Held(_, view) if view.lane.as_ref().is_some_and(LaneName::is_global) => Ok(Tried::NoSlot),
+        Answer::Held(..)
+        | Answer::Again
+        | Answer::Lost
+        | Answer::Refused(_)
+        | Answer::Closed(_)
+        | Answer::Guarded(_)
+        | Answer::Kept
+        | Answer::Blocked => Ok(Tried::Blocked),
     }
-    Ok(Tried::Blocked)
 }
 
 /// Admission for a task that goes on: nobody comes before it in its lanes, and nobody runs in those that it has lent.
-fn admits_resumed(app: &App, task: &Task, lenders: &[TaskId]) -> bool {
-    let is_lent = lenders_of(app, task).is_ok_and(|now| now.iter().map(|task| task.id).eq(lenders.iter().copied()));
-    if !is_lent || !borrowers_of(app, task).is_ok_and(|borrowers| borrowers.is_empty()) {
+fn admits_resumed(app: &App, task: &Task) -> bool {
+    if !borrowers_of(app, task).is_ok_and(|borrowers| borrowers.is_empty()) {
         return false;
     }
     let is_ready = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
@@ -166,7 +137,8 @@ pub(crate) fn resume_addressed(app: &App, ids: &[TaskId]) -> Result<(), AppError
         let own: Vec<Timestamp> = due.iter().filter(|(id, _)| *id == task.id).map(|(_, at)| *at).collect();
         see_to_wait(app, &task, &own, &mut pass)?;
     }
-    start_resumed(app, &mut pass, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })?;
+    let hand = &mut Hand { is_free: false, is_fit: &|| false, claimed: None };
+    start_resumed(app, &mut Starts { pass: &mut pass, hand, seen: RefCell::default() })?;
     app.host.reap();
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! task to start, this process goes on to it instead of starting another one, as long as that would not do better.
 
 use super::candidates::payer_of;
+use super::claim::request;
 use super::wake::wake_dependents;
 use crate::app::config_reload::{follow_config, follow_control, lock_timeouts};
 use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
@@ -85,7 +86,7 @@ fn see_to(
     let wants = |task: &Task, lanes: &[LaneName]| {
         // By rules that do not read the last ones hold.
         let _ = follow_control(app);
-        let mut request = pass::request(app, task);
+        let mut request = request(app, task);
         request.needs.retain(|need| lanes.contains(&need.lane));
         request
     };

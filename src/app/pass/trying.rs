@@ -1,25 +1,22 @@
 //! Trying one queue: its first task is admitted and claimed, or it is known why not. Where the first one waits for a capacity
 //! lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
 
+use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use super::situation::{situation_alone, unfinished_before};
 use crate::app::capacity::booking::{Bookings, wants_several};
 use crate::app::capacity::gates;
-use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::config_reload::{config, control};
 use crate::app::overdue::end_overdue;
 use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES, current_weights};
 use crate::app::pass::heads::Firsts;
-use crate::app::pass::{Hand, Pass, hand_over, recover_one, request};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, QueueName, Task, TaskId};
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::beyond::{MOST_TRIED, may_pass};
 use crate::policy::fair::Weights;
-use crate::policy::line::has_turn;
 use crate::policy::schedule::Candidate;
-use crate::policy::staleness::judge;
-use crate::store::{Claim, Event, Head, Judges, LockView, NotNow, Place, StoreError};
-use std::cell::RefCell;
+use crate::store::{Head, LockView, Place};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 /// How many heads of one lane may turn out damaged in one pass.
@@ -69,13 +66,7 @@ enum Admission {
     Beyond,
 }
 
-pub(super) fn try_lane(
-    app: &App,
-    candidate: &Candidate,
-    seen: &RefCell<Seen>,
-    pass: &mut Pass,
-    hand: &mut Hand,
-) -> Result<Tried, AppError> {
+pub(super) fn try_lane(app: &App, candidate: &Candidate, starts: &mut Starts) -> Result<Tried, AppError> {
     let stem = candidate.queue.to_string();
     // The sequence of a group is that of its first task.
     let is_group = QueueName::parse(&stem).is_some_and(|name| name.group.is_some());
@@ -94,7 +85,7 @@ pub(super) fn try_lane(
                 None => return Ok(Tried::Blocked),
             },
         };
-        match try_task(app, &head, candidate, seen, pass, hand)? {
+        match try_task(app, &head, starts)? {
             // Another dispatcher tries it; the tasks of a group do not fall behind others for that.
             Step::Lost if group_tries > 0 => {
                 group_tries -= 1;
@@ -106,8 +97,8 @@ pub(super) fn try_lane(
             Step::Again | Step::Lost => {}
             Step::Done(tried) => return Ok(tried),
             Step::Beyond(task) => {
-                book(app, task, seen)?;
-                return try_beyond(app, &head, candidate, seen, pass, hand);
+                book(app, task, &starts.seen)?;
+                return try_beyond(app, &head, candidate, starts);
             }
         }
     }
@@ -121,14 +112,7 @@ fn has_started(app: &App, id: TaskId) -> Result<bool, AppError> {
 
 /// Tries tasks behind the first one of a queue that waits for a capacity lane. All tasks of a queue without its user's lane
 /// have the same lanes, so there the others need no look.
-fn try_beyond(
-    app: &App,
-    first: &Head,
-    candidate: &Candidate,
-    seen: &RefCell<Seen>,
-    pass: &mut Pass,
-    hand: &mut Hand,
-) -> Result<Tried, AppError> {
+fn try_beyond(app: &App, first: &Head, candidate: &Candidate, starts: &mut Starts) -> Result<Tried, AppError> {
     if !candidate.takes_user_lane {
         return Ok(Tried::Blocked);
     }
@@ -138,11 +122,11 @@ fn try_beyond(
         if !may_pass(&passed, head.id) {
             break;
         }
-        match try_task(app, head, candidate, seen, pass, hand)? {
+        match try_task(app, head, starts)? {
             Step::Done(tried) => return Ok(tried),
             Step::Again | Step::Lost => {}
             Step::Beyond(task) => {
-                book(app, task, seen)?;
+                book(app, task, &starts.seen)?;
                 passed.push(head.id);
             }
         }
@@ -150,72 +134,41 @@ fn try_beyond(
     Ok(Tried::Blocked)
 }
 
-fn try_task(
-    app: &App,
-    head: &Head,
-    candidate: &Candidate,
-    seen: &RefCell<Seen>,
-    pass: &mut Pass,
-    hand: &mut Hand,
-) -> Result<Step, AppError> {
+fn try_task(app: &App, head: &Head, starts: &mut Starts) -> Result<Step, AppError> {
     // A look at the record costs a fraction of a claim.
-    let knows_some = seen.borrow().knows_some() || control(app).standing(app.host.now()).next().is_some();
+    let knows_some = starts.seen.borrow().knows_some() || control(app).standing(app.host.now()).next().is_some();
     if let Some(task) = app.store.peek(head).filter(|_| knows_some) {
-        match admission(app, &task, seen) {
+        match admission(app, &task, &starts.seen) {
             Admission::Yes => {}
             Admission::No => return Ok(Step::Done(Tried::Blocked)),
             Admission::Beyond => return Ok(Step::beyond(Box::new(task))),
         }
     }
-    let claim = match claim(app, head, seen) {
-        // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
-        Err(StoreError::GuardBusy { lane, .. }) => {
-            app.store.note(&Event::new("guard_busy").in_lane(&lane));
-            return Ok(Step::Done(if lane.is_global() { Tried::NoSlot } else { Tried::Blocked }));
-        }
-        other => other?,
+    let last = Cell::new(Admission::Yes);
+    let admit = |task: &Task| {
+        last.set(admission(app, task, &starts.seen));
+        last.get() == Admission::Yes
     };
-    Ok(match claim {
-        Claim::Claimed(claimed) => {
-            seen.borrow_mut().firsts.forget(&claimed.task);
+    let attempt = Attempt { at: At::Queue(head), lenders: None, admit: &admit };
+    Ok(match attempt.claim_once(app, starts.pass)? {
+        Answer::Claimed(claimed) => {
+            starts.seen.borrow_mut().firsts.forget(&claimed.task);
             let weights = current_weights(app, &claimed.task);
-            hand_over(app, claimed, pass, hand)?;
+            hand_over(app, claimed, starts)?;
             Step::Done(Tried::Started(weights))
         }
-        Claim::Lost => Step::Lost,
-        Claim::Refused(task) if admission(app, &task, seen) == Admission::Beyond => Step::beyond(task),
-        Claim::Refused(_) => Step::Done(Tried::Blocked),
-        Claim::Held(task, view) => blocked_by(app, task, *view, seen)?,
-        Claim::Limited { lane, until } => {
-            pass.comes_again(until);
-            seen.borrow_mut().fills(lane, 1)
-        }
-        Claim::NotNow(NotNow::Narrow(_)) => Step::Done(Tried::Blocked),
-        Claim::NotNow(why) => {
-            pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
-            seen.borrow_mut().fills(why.lane().clone(), 1)
-        }
-        Claim::Kept => {
-            seen.borrow_mut().is_kept = true;
+        Answer::Again => Step::Again,
+        Answer::Lost => Step::Lost,
+        Answer::Refused(task) if last.get() == Admission::Beyond => Step::beyond(task),
+        Answer::Refused(_) => Step::Done(Tried::Blocked),
+        Answer::Held(task, view) => blocked_by(app, task, *view, &starts.seen)?,
+        Answer::Closed(lane) => starts.seen.borrow_mut().fills(lane, 1),
+        Answer::Guarded(lane) if lane.is_global() => Step::Done(Tried::NoSlot),
+        Answer::Kept => {
+            starts.seen.borrow_mut().is_kept = true;
             Step::Done(Tried::Blocked)
         }
-        Claim::NeedsRecovery(dead) => {
-            // Once it is recovered the lane is tried again; a supervisor that must kill first makes a pass itself.
-            let by_others = pass.recovered.contains(&dead);
-            if by_others || !recover_one(app, dead, pass)? {
-                return Ok(Step::Done(Tried::Blocked));
-            }
-            pass.recovered.push(dead);
-            Step::Again
-        }
-        Claim::Newer(error) => {
-            pass.leave(head.id, error.to_string(), app.store.tier_depth(candidate.tier, &head.queue)?);
-            Step::Done(Tried::Blocked)
-        }
-        Claim::SetAside(error) => {
-            pass.set_aside.push(error.to_string());
-            Step::Again
-        }
+        Answer::Guarded(_) | Answer::Blocked => Step::Done(Tried::Blocked),
     })
 }
 
@@ -235,12 +188,6 @@ fn blocked_by(app: &App, task: Box<Task>, view: LockView, seen: &RefCell<Seen>) 
         Some(Step::Beyond(_)) => Step::beyond(task),
         other => other.unwrap_or(Step::Done(Tried::Blocked)),
     })
-}
-
-fn claim(app: &App, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
-    let admit = |task: &Task| admission(app, task, seen) == Admission::Yes;
-    let judges = Judges { lock: judge, turn: has_turn };
-    app.store.claim(head, &admit, &|task| request(app, task), judges)
 }
 
 /// Admission, for the head of a lane whose locks will be asked for next.

@@ -1,0 +1,205 @@
+//! One claim: how a pass asks for a task and its lanes, and what each answer means for the pass. All tasks that a pass tries
+//! are asked for here: borrowers, those that make room, those that go on after a wait, and the heads of queues.
+
+use super::borrowers::lenders_of;
+use super::trying::Seen;
+use super::{Hand, Pass, recover_one, start_supervisor};
+use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::locks::cleanup::broken_event;
+use crate::app::steps::waiting::LOOK_AGAIN;
+use crate::app::wait_warnings::warn_at_claim;
+use crate::app::{App, AppError};
+use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp, Who};
+use crate::policy::line::has_turn;
+use crate::policy::staleness::judge;
+use crate::policy::staleness::standing::standing;
+use crate::policy::wait_warning::began;
+use crate::store::{Claim, Claimed, Event, Head, Judges, LockView, NotNow, Place, Request, StoreError};
+use serde_json::json;
+use std::cell::RefCell;
+
+/// How often one task is asked for in a pass, when dead tasks hold its lanes or another process looks at it.
+const MOST_TRIES: u32 = 8;
+
+/// What a pass changes while it starts tasks.
+pub(super) struct Starts<'a, 'hand> {
+    pub pass: &'a mut Pass,
+    pub hand: &'a mut Hand<'hand>,
+    pub seen: RefCell<Seen>,
+}
+
+/// Where the record of a task is that a pass asks for.
+pub(super) enum At<'a> {
+    Queue(&'a Head),
+    Wait(TaskId),
+}
+
+/// A task that a pass asks for.
+pub(super) struct Attempt<'a> {
+    pub at: At<'a>,
+    /// The tasks that must still lend it their lanes. `None` if it asks for slots of its own.
+    pub lenders: Option<&'a [Task]>,
+    /// Admission, asked under the lock of the task.
+    pub admit: &'a dyn Fn(&Task) -> bool,
+}
+
+/// What a claim gave.
+pub(super) enum Answer {
+    Claimed(Box<Claimed>),
+    /// A dead task was recovered, a damaged record set aside, or another process looked at the task for an instant.
+    Again,
+    /// Another process has the task.
+    Lost,
+    /// Admission refused the task, or the line of a lane did.
+    Refused(Box<Task>),
+    Held(Box<Task>, Box<LockView>),
+    /// A lane gives no slot to anybody before the pass that comes again.
+    Closed(LaneName),
+    /// Another process was stopped in the guard of a lane.
+    Guarded(LaneName),
+    /// What is left of `global` is kept for lanes with reserves.
+    Kept,
+    Blocked,
+}
+
+impl Attempt<'_> {
+    /// Asks until the answer is not [`Answer::Again`].
+    pub(super) fn claim(&self, app: &App, pass: &mut Pass) -> Result<Answer, AppError> {
+        for _ in 0..MOST_TRIES {
+            match self.claim_once(app, pass)? {
+                Answer::Again => {}
+                answer => return Ok(answer),
+            }
+        }
+        Ok(Answer::Blocked)
+    }
+
+    pub(super) fn claim_once(&self, app: &App, pass: &mut Pass) -> Result<Answer, AppError> {
+        Ok(match self.ask(app) {
+            // That must not keep the other lanes from their turn.
+            Err(StoreError::GuardBusy { lane, .. }) => {
+                app.store.note(&Event::new("guard_busy").in_lane(&lane));
+                Answer::Guarded(lane)
+            }
+            Err(error) => return Err(error.into()),
+            Ok(Claim::Claimed(claimed)) => Answer::Claimed(claimed),
+            Ok(Claim::Lost) => self.lost(app)?,
+            Ok(Claim::Refused(task)) => Answer::Refused(task),
+            Ok(Claim::Held(task, view)) => Answer::Held(task, view),
+            Ok(Claim::Limited { lane, until }) => {
+                pass.comes_again(until);
+                Answer::Closed(lane)
+            }
+            Ok(Claim::NotNow(NotNow::Narrow(_))) => Answer::Blocked,
+            Ok(Claim::NotNow(why)) => {
+                pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
+                Answer::Closed(why.lane().clone())
+            }
+            Ok(Claim::Kept) => Answer::Kept,
+            // A supervisor that must kill first makes a pass itself.
+            Ok(Claim::NeedsRecovery(dead)) if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? => {
+                Answer::Blocked
+            }
+            Ok(Claim::NeedsRecovery(dead)) => {
+                pass.recovered.push(dead);
+                Answer::Again
+            }
+            Ok(Claim::Newer(error)) => {
+                self.leave(app, &error, pass)?;
+                Answer::Blocked
+            }
+            Ok(Claim::SetAside(error)) => {
+                pass.set_aside.push(error.to_string());
+                Answer::Again
+            }
+        })
+    }
+
+    fn ask(&self, app: &App) -> Result<Claim, StoreError> {
+        // A wait that has ended meanwhile lends nothing.
+        let admit = |task: &Task| self.lenders.is_none_or(|lenders| is_lent(app, task, lenders)) && (self.admit)(task);
+        let lenders: Vec<TaskId> = self.lenders.into_iter().flatten().map(|task| task.id).collect();
+        let request = |task: &Task| Request { lenders: lenders.clone(), ..request(app, task) };
+        match self.at {
+            At::Queue(head) => app.store.claim(head, &admit, &request, Judges { lock: judge, turn: has_turn }),
+            At::Wait(id) => app.store.claim_waiting(id, &admit, &request, judge),
+        }
+    }
+
+    fn lost(&self, app: &App) -> Result<Answer, AppError> {
+        let At::Wait(id) = self.at else { return Ok(Answer::Lost) };
+        if !matches!(app.store.find(id)?, Some((Place::Waiting, _))) {
+            return Ok(Answer::Lost);
+        }
+        // The process that looks at it starts nothing, and nobody may come after this pass.
+        app.host.sleep(LOOK_AGAIN);
+        Ok(Answer::Again)
+    }
+
+    /// Leaves a record of a newer luzia alone, with the tasks behind it.
+    fn leave(&self, app: &App, error: &StoreError, pass: &mut Pass) -> Result<(), AppError> {
+        let (id, blocked) = match self.at {
+            At::Queue(head) => (head.id, app.store.tier_depth(head.priority.tier(), &head.queue)?),
+            At::Wait(id) => (id, 1),
+        };
+        pass.leave(id, error.to_string(), blocked);
+        Ok(())
+    }
+}
+
+fn is_lent(app: &App, task: &Task, lenders: &[Task]) -> bool {
+    lenders_of(app, task).is_ok_and(|now| now.iter().map(|task| task.id).eq(lenders.iter().map(|task| task.id)))
+}
+
+/// The lanes a task takes, as a request.
+pub(super) fn request(app: &App, task: &Task) -> Request {
+    Request {
+        needs: app.needs_of(task),
+        holder: task.id.to_string(),
+        kind: LockKind::Task,
+        ttl_ms: None,
+        process: app.host.identity(),
+        pid_watched: false,
+        who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
+        durable: false,
+        lenders: Vec::new(),
+        stands: standing,
+    }
+}
+
+/// Finds a supervisor for a claimed task: this process if it may go on, or a new one.
+pub(super) fn hand_over(app: &App, claimed: Box<Claimed>, starts: &mut Starts) -> Result<(), AppError> {
+    let Starts { pass, hand, .. } = starts;
+    note_claim(app, &claimed);
+    pass.started.push(claimed.task.id);
+    if hand.is_free && hand.claimed.is_none() {
+        hand.claimed = Some(claimed);
+        return Ok(());
+    }
+    start_supervisor(app, &["supervise"], claimed.task.id, claimed.lock, pass)
+}
+
+/// Tells of the steps from the look at the queue to the lanes (S3.24), and of the locks that were removed for it.
+fn note_claim(app: &App, claimed: &Claimed) {
+    let Claimed { task, grants, broken, .. } = claimed;
+    let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
+    let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
+    let slots: Vec<u32> = grants.iter().map(|grant| grant.slot).collect();
+    let waited_ms = wanted_since(app, task).map(|since| app.host.now().ms_since(since).max(0));
+    let data = json!({ "lanes": lanes, "fences": fences, "slots": slots, "waited_ms": waited_ms });
+    let of = |name| Event::of(name, task).in_lane_of(task);
+    let steps = [of("polled"), of("selected"), of("locked").with(data)];
+    let breaks = broken.iter().map(|lock| Event { task: Some(task.id), ..broken_event(lock) });
+    app.store.note_all(&mut breaks.chain(steps));
+    warn_at_claim(app, task);
+}
+
+/// Since when a claimed task could have started, for what is measured of its lanes. The time in which it waited for an
+/// event is no wait for lanes. `None` of a further step, of which no moment is known.
+fn wanted_since(app: &App, task: &Task) -> Option<Timestamp> {
+    if task.wait().is_some() {
+        let waits = app.store.waits(task.id).ok()?;
+        return waits.done.last().and_then(|done| Timestamp::parse(&done.at));
+    }
+    began(task)
+}

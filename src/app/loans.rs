@@ -1,10 +1,10 @@
 //! How a loan ends. A child runs in the lanes of its parent while somebody waits for it in the name of the parent. A wait that ends
 //! before the child ends the child first, so parent and child never work at once in one lane (decision 256).
 
-use super::pass::wake_supervisor;
 use super::queue::cancel::request_end;
 use super::steps::wait::unused_mail;
 use crate::app::look::list::{Filter, list};
+use crate::app::processes::wake_supervisor;
 use crate::app::steps::came::is_meant;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::lock::loan::{is_loan, root};

@@ -2,6 +2,7 @@
 //! arguments, never reads the environment: what it needs of them comes in, and values go out.
 
 pub mod accounts;
+pub mod admission;
 pub mod agents;
 pub mod capacity;
 pub mod check_project;
@@ -94,7 +95,7 @@ pub struct App {
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
     /// Which queues this process may start.
-    reach: RefCell<pass::reach::Reach>,
+    reach: RefCell<admission::reach::Reach>,
     /// What the gauges of the host showed at the last look.
     readings: RefCell<capacity::gates::Read>,
 }

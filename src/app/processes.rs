@@ -1,7 +1,8 @@
 //! What is seen of the processes of a task.
 
-use crate::app::App;
+use crate::app::{App, AppError};
 use crate::model::TaskId;
+use crate::os::Signal;
 use crate::store::StoreError;
 
 /// Whether this process belongs to the tree of a task that runs: below its supervisor, or with its `tree.lock` open. Its
@@ -19,4 +20,16 @@ pub(crate) fn stopped_supervisor(app: &App, id: TaskId) -> Result<Option<u32>, S
     let supervisor = app.store.started(id)?.flatten().map(|started| started.supervisor);
     let Some(stopped) = supervisor.filter(|process| app.host.is_stopped(process)) else { return Ok(None) };
     Ok(app.run_dir.is_supervised(id)?.then_some(stopped.pid))
+}
+
+/// Wakes the supervisor of a task, so that it makes a pass. False if the task has none: it is over, and this process has only
+/// its environment.
+pub(crate) fn wake_supervisor(app: &App, task: TaskId) -> Result<bool, AppError> {
+    if !app.run_dir.is_supervised(task)? {
+        return Ok(false);
+    }
+    if let Some(Some(started)) = app.store.started(task)? {
+        app.host.signal(&started.supervisor, Signal::Wake);
+    }
+    Ok(true)
 }

@@ -3,8 +3,8 @@
 //! any other wait is told when it ends. `docs/decisions/360-when-a-wait-is-told.md` says why.
 
 use super::config_reload::{config, control};
-use super::pass::reach::is_near;
-use crate::app::foresee::turns::position;
+use crate::app::admission::reach::is_near;
+use crate::app::admission::turns::position;
 use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};

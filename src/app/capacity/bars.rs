@@ -2,8 +2,7 @@
 
 use super::gates::shut;
 use super::holders::occupied;
-use crate::app::config_reload::control;
-use crate::app::locks::acquire::limited_until;
+use crate::app::config_reload::{config, control};
 use crate::app::{App, AppError, Busy, Pause, shell_word};
 use crate::model::capacity::Occupied;
 use crate::model::time::format_duration;
@@ -55,6 +54,12 @@ pub(crate) fn bars(app: &App, lane: &LaneName, holders: &[LockView]) -> Result<B
         limited_until: limited_until(app, lane)?,
         occupied: occupied(app, lane, holders),
     })
+}
+
+/// The moment from which the rate of a lane allows a grant; `None` when it does now.
+pub(crate) fn limited_until(app: &App, lane: &LaneName) -> Result<Option<Timestamp>, AppError> {
+    let rate = config(app).rate(lane);
+    Ok(rate.map_or(Ok(None), |rate| app.store.granted_again(lane, rate))?)
 }
 
 /// The pause that keeps everybody from a lane.

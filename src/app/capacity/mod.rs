@@ -1,7 +1,6 @@
 //! What lanes give beside a place in them, as the verbs use it.
 
 pub mod bars;
-pub(crate) mod booking;
 pub mod gates;
 pub mod holders;
 

@@ -1,11 +1,11 @@
 //! Tasks and `luzia lock`s that wait for each other for ever: nested runs, waits and locks whose lanes are held by those who
 //! wait for them. The rule is `policy::cycles`; this file says who waits for whom.
 
+use crate::app::admission::lenders::{lenders_if_waited, lenders_of, may_borrow};
+use crate::app::admission::situation::unfinished_before;
 use crate::app::config_reload::config;
 use crate::app::locks::own::deadlock;
 use crate::app::look::list;
-use crate::app::pass::borrowers::{lenders_if_waited, lenders_of, may_borrow};
-use crate::app::pass::situation::unfinished_before;
 use crate::app::processes::is_in_tree;
 use crate::app::{App, AppError, lane_word};
 use crate::model::lock::loan::{Lent, holders, lendable, lent, root};

@@ -3,7 +3,6 @@
 pub mod cycles;
 mod queue;
 pub mod simulate;
-pub mod turns;
 
 use crate::app::{App, AppError, Obstacle, config_reload};
 use crate::model::time::format_duration;

@@ -1,7 +1,7 @@
 //! The queue as it is, for a simulation: what waits, what runs, and who else holds lanes.
 
-use crate::app::pass::candidates::weights_of;
-use crate::app::pass::situation::unfinished_before;
+use crate::app::admission::situation::unfinished_before;
+use crate::app::admission::weights::weights_of;
 use crate::app::{App, AppError, config_reload};
 use crate::model::{Config, LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp};
 use crate::policy::fair::Ledger;

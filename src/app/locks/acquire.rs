@@ -286,12 +286,6 @@ pub fn check(app: &App, lane: &LaneName) -> Result<Checked, AppError> {
     Ok(Checked { lane: lane.clone(), limit: config(app).limit(lane), holders, bars })
 }
 
-/// The moment from which the rate of a lane allows a grant; `None` when it does now.
-pub(crate) fn limited_until(app: &App, lane: &LaneName) -> Result<Option<Timestamp>, AppError> {
-    let rate = config(app).rate(lane);
-    Ok(rate.map_or(Ok(None), |rate| app.store.granted_again(lane, rate))?)
-}
-
 /// A lease that is no longer there to be renewed: who has the lane now, or why the lease is over.
 fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Timestamp) -> AppError {
     let (now_text, next) = match view {

@@ -1,13 +1,13 @@
 //! Inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, what only gives
 //! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
 
+use crate::app::admission::lenders::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::config_reload::follow_config;
 use crate::app::foresee::cycles::{Member, cycle_with, refuse_ring_of_tasks, ring_text};
 use crate::app::locks::lock::{Care, End, run_here};
 use crate::app::locks::own;
 use crate::app::locks::own::{Own, Stuck, deadlock, own_session, stuck_on};
 use crate::app::look::list;
-use crate::app::pass::borrowers::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::processes::is_in_tree;
 use crate::app::queue::cancel::cancel_pending;
 use crate::app::queue::enqueue::{Caller, task_of};

@@ -1,7 +1,7 @@
 //! Who comes before a task: how many tasks of its user, and for what those wait.
 
 use super::explain::{Reasons, Wait};
-use crate::app::foresee::turns::{Known, MOST_AHEAD, queues_among};
+use crate::app::admission::turns::{Known, MOST_AHEAD, queues_among};
 use crate::app::{AppError, Obstacle};
 use crate::model::{Task, TaskId, Turn};
 use crate::policy::admission::obstacles;

@@ -1,20 +1,19 @@
 //! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
 
 use super::shortage::standstill;
-use crate::app::capacity::bars::{Bars, bars};
+use crate::app::admission::firsts::Firsts;
+use crate::app::admission::lenders::{is_lent_by, lenders_of};
+use crate::app::admission::reach::is_near;
+use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::admission::turns::{Known, first_of_user};
+use crate::app::capacity::bars::{Bars, bars, limited_until};
 use crate::app::capacity::{gates, holders};
 use crate::app::config_reload::config;
 use crate::app::foresee::cycles::{Member, cycle_in, cycle_of};
-use crate::app::foresee::turns::{Known, first_of_user};
-use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::is_own_task;
 use crate::app::locks::lock::evidence_of;
 use crate::app::look::order::Order;
 use crate::app::look::{list, shortage};
-use crate::app::pass::borrowers::{is_lent_by, lenders_of};
-use crate::app::pass::heads::Firsts;
-use crate::app::pass::reach::is_near;
-use crate::app::pass::situation::{situation_alone, unfinished_before};
 use crate::app::pass::unseen::blindness_of;
 use crate::app::processes::stopped_supervisor;
 use crate::app::queue::wait;

@@ -1,10 +1,10 @@
 //! `lanes`: which lanes there are, how full they are, and the rules they go by; and `lanes set` and `rm`, which change a rule
 //! while luzia runs.
 
+use crate::app::capacity::bars::limited_until;
 use crate::app::capacity::gates;
 use crate::app::config_reload::follow_control;
 use crate::app::cron::refuse_schedule;
-use crate::app::locks::acquire;
 use crate::app::look::list;
 use crate::app::names::lane_option;
 use crate::app::{App, AppError, config_reload};
@@ -213,7 +213,7 @@ fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
         queue,
         source,
         is_pattern,
-        limited_until: if is_pattern { None } else { acquire::limited_until(app, &lane).unwrap_or_default() },
+        limited_until: if is_pattern { None } else { limited_until(app, &lane).unwrap_or_default() },
         hold: control.standing(now).find(|hold| !is_pattern && means_lane(&hold.held, &lane)).cloned(),
     }
 }

@@ -1,9 +1,9 @@
 //! `metrics`: counters add up every event since the state directory was made; gauges show the present state.
 
 use super::list::locks;
+use crate::app::admission::situation::unfinished_before;
 use crate::app::config_reload::{config, control};
 use crate::app::look::status;
-use crate::app::pass::situation::unfinished_before;
 use crate::app::{App, AppError, lock_state};
 use crate::model::{LaneName, Status, Task, Tier, Timestamp};
 use crate::policy::analytics::exposition::{Gauges, render};

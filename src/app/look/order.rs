@@ -3,10 +3,10 @@
 
 use super::explain::{Reasons, Wait};
 use crate::app::AppError;
-use crate::app::capacity::booking::Bookings;
+use crate::app::admission::weights::current_weights;
 use crate::app::config_reload::config;
+use crate::app::pass::booking::Bookings;
 use crate::app::pass::candidates;
-use crate::app::pass::candidates::current_weights;
 use crate::model::{Task, TaskId};
 use crate::policy::admission::Booked;
 use crate::policy::beyond::{MOST_TRIED, may_pass};

@@ -2,15 +2,15 @@
 //! pass and without a slot of its own. Its parent lends them as long as somebody waits; else it is a task like any other.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use super::reach::may_start;
-use super::situation::{situation_alone, unfinished_before};
+use crate::app::admission::lenders::{is_lent_by, lenders_of, may_borrow};
+use crate::app::admission::reach::may_start;
+use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::admission::turns::turns_in_session;
 use crate::app::capacity::gates;
-use crate::app::foresee::turns::turns_in_session;
-use crate::app::pass::wake_supervisor;
+use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError};
-use crate::model::{LaneName, Status, Task, TaskId};
+use crate::model::{LaneName, Task, TaskId};
 use crate::policy::admission::{Situation, first_obstacle};
-use crate::policy::loans::lenders;
 use crate::store::{Event, Head, Lending, Place};
 use std::collections::BTreeSet;
 
@@ -61,29 +61,6 @@ pub(crate) fn remind_lenders(app: &App, lent: &[Lending]) -> Result<(), AppError
         .filter_map(|(_, task)| task.parent)
         .collect();
     parents.into_iter().try_for_each(|parent| wake_supervisor(app, parent).map(drop))
-}
-
-/// Whether this process waits for a task in the name of its parent: it runs in the parent, or the task was queued so.
-pub(crate) fn may_borrow(app: &App, task: &Task) -> bool {
-    let is_inside = app.inside.as_ref().is_some_and(|inside| Some(inside.task) == task.parent);
-    !task.no_inherit && task.status() == Status::Pending && (task.waited_for || is_inside)
-}
-
-/// The tasks that lend a task their lanes: its parent, when somebody waits for the task, and so on.
-pub(crate) fn lenders_of(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
-    if task.parent.is_none() || task.no_inherit {
-        return Ok(Vec::new());
-    }
-    let waits = |id: TaskId| Ok::<_, AppError>(app.store.is_lent_to(id)?);
-    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
-    lenders(task, &waits, &find)
-}
-
-/// Like `lenders_of`, for a task that somebody is about to wait for.
-pub(crate) fn lenders_if_waited(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
-    let waits = |id: TaskId| Ok::<_, AppError>(id == task.id || app.store.is_lent_to(id)?);
-    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
-    lenders(task, &waits, &find)
 }
 
 /// Starts the children that can borrow their lanes.
@@ -150,10 +127,4 @@ fn note_loans(app: &App, claimed: &crate::store::Claimed, lenders: &[Task]) {
         ))
     });
     app.store.note_all(&mut notes);
-}
-
-/// Whether a lane is one that the lenders hold.
-pub(crate) fn is_lent_by(lenders: &[Task]) -> impl Fn(&LaneName) -> bool {
-    let lent: BTreeSet<LaneName> = lenders.iter().flat_map(Task::all_lanes).collect();
-    move |lane| lent.contains(lane)
 }

@@ -1,10 +1,10 @@
 //! The queues with work that a pass looks at, as candidates for `policy::schedule`.
 
-use super::reach::is_near;
+use crate::app::admission::reach::is_near;
 use crate::app::config_reload::control;
 use crate::app::{App, AppError, config_reload};
-use crate::model::{Config, LaneName, Priority, QueueName, Task, Tier};
-use crate::policy::fair::{Ledger, Payer, Weights};
+use crate::model::{Priority, QueueName, Tier};
+use crate::policy::fair::Ledger;
 use crate::policy::hold::holds_user;
 use crate::policy::schedule::{FEW_QUEUES, LaneHead};
 use crate::store::LockIndex;
@@ -55,28 +55,6 @@ pub(crate) fn heads(
         }
     }
     Ok((free, held))
-}
-
-/// As [`weights_of`], by the rules in force.
-pub(crate) fn current_weights(app: &App, task: &Task) -> Weights {
-    weights_of(task, &config_reload::config(app))
-}
-
-/// Whose slot time a task uses.
-pub(super) fn payer_of(app: &App, task: &Task) -> Payer {
-    Payer { user: task.user.clone(), queue: task.queue(), weights: current_weights(app, task), has_shares: false }
-}
-
-/// What a task pays with in fair share: the weight of its user, of its project among those of the user, and the greatest of its
-/// lanes; and how many slots it takes.
-pub(crate) fn weights_of(task: &Task, config: &Config) -> Weights {
-    let project = task.project.as_ref().filter(|_| task.agent.as_ref().is_none_or(|agent| agent.session.is_none()));
-    let project = project.and_then(|project| LaneName::new("project", project.clone()).ok());
-    Weights {
-        share: project.map_or(1, |project| config.lane_weight(&project)),
-        slots: task.lanes.iter().map(|lane| task.slots_of(lane)).max().unwrap_or(1),
-        ..Weights::of(config, &task.user, &task.lanes)
-    }
 }
 
 /// How often a task of a group is tried that another dispatcher tries, too, and the pause between two tries.

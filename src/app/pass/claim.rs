@@ -1,9 +1,9 @@
 //! One claim: how a pass asks for a task and its lanes, and what each answer means for the pass. All tasks that a pass tries
 //! are asked for here: borrowers, those that make room, those that go on after a wait, and the heads of queues.
 
-use super::borrowers::lenders_of;
 use super::trying::Seen;
 use super::{Hand, Pass, recover_one, start_supervisor};
+use crate::app::admission::lenders::lenders_of;
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::locks::cleanup::broken_event;
 use crate::app::steps::waiting::LOOK_AGAIN;

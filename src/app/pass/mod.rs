@@ -2,6 +2,7 @@
 //! died, wake what is due, then start tasks in the order of `policy::schedule` until no slot or no runnable lane is left.
 //! Any number of passes may run at once; the claim decides.
 
+pub(crate) mod booking;
 pub(crate) mod borrowers;
 pub(crate) mod candidates;
 mod claim;
@@ -9,13 +10,10 @@ pub(crate) mod close_conductor;
 pub mod daemon;
 pub(crate) mod drain;
 mod ends;
-pub(crate) mod heads;
 mod news;
 pub mod preempt;
 pub(crate) mod prune;
-pub(crate) mod reach;
 pub(crate) mod resumed;
-pub mod situation;
 pub mod supervise;
 pub mod timers;
 mod trying;
@@ -25,10 +23,11 @@ pub(crate) mod wake;
 use super::config_reload::{config, control, follow_config};
 use super::overdue::end_overdue;
 use super::wait_warnings::warn_of_waits;
+use crate::app::admission::firsts::Firsts;
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::pass::heads::Firsts;
 use crate::app::pass::trying::{Tried, try_lane};
 use crate::app::pass::unseen::{Unseen, blindness};
+use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, TaskId, Tier, Timestamp};
 use crate::policy::fair::{Ledger, Payer};
@@ -189,17 +188,6 @@ fn look_and_start(app: &App, rules: Result<(), AppError>, hand: &mut Hand, pass:
         start_supervisor(app, &["supervise"], claimed.task.id, claimed.lock, pass)?;
     }
     Ok(())
-}
-
-/// False when the task has none: it is over, and this process has only its environment.
-pub(super) fn wake_supervisor(app: &App, task: TaskId) -> Result<bool, AppError> {
-    if !app.run_dir.is_supervised(task)? {
-        return Ok(false);
-    }
-    if let Some(Some(started)) = app.store.started(task)? {
-        app.host.signal(&started.supervisor, crate::os::Signal::Wake);
-    }
-    Ok(true)
 }
 
 /// Applies the recovery table to every task in flight that nobody supervises.

@@ -3,14 +3,14 @@
 //! is killed on the way leaves the rest to the next pass.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use super::reach::may_start;
-use super::situation::{situation_alone, unfinished_before};
+use crate::app::admission::reach::may_start;
+use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::admission::turns::{Queues, queues_of};
+use crate::app::capacity::bars::limited_until;
 use crate::app::capacity::gates;
 use crate::app::config_reload::{config, follow_control};
-use crate::app::foresee::turns::{Queues, queues_of};
-use crate::app::locks::acquire::limited_until;
 use crate::app::locks::consent::{Question, foreign_question, question_of};
-use crate::app::pass::wake_supervisor;
+use crate::app::processes::wake_supervisor;
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue, task_of};
 use crate::app::{App, AppError, Code, Kind, config_reload, lane_word};

@@ -1,14 +1,16 @@
 //! Waiting tasks in a pass: those whose timer rang are looked at, and those that have what they waited for are started again,
 //! before new work of their priority (`policy::schedule`). One whose lanes are full waits on, and its timer stays due for the next pass (X16).
 
-use super::borrowers::lenders_of;
-use super::candidates::current_weights;
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use super::situation::situation_alone;
+use crate::app::admission::lenders::lenders_of;
+use crate::app::admission::reach;
+use crate::app::admission::situation::situation_alone;
+use crate::app::admission::weights::current_weights;
 use crate::app::config_reload::follow_config;
 use crate::app::loans::borrowers_of;
 use crate::app::pass::trying::Tried;
-use crate::app::pass::{Hand, Pass, reach, recover_one, start_supervisor, wake_supervisor};
+use crate::app::pass::{Hand, Pass, recover_one, start_supervisor};
+use crate::app::processes::wake_supervisor;
 use crate::app::steps::waiting::{Looked, look_at_wait, note_resumed};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Priority, QueueName, Task, TaskId, Timer, Timestamp};

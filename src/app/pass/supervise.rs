@@ -1,9 +1,9 @@
 //! The hidden verb `supervise`: owns one task to its end, then makes one pass for the tasks that wait. Where that pass finds one
 //! task to start, this process goes on to it instead of starting another one, as long as that would not do better.
 
-use super::candidates::payer_of;
 use super::claim::request;
 use super::wake::wake_dependents;
+use crate::app::admission::weights::payer_of;
 use crate::app::config_reload::{follow_config, follow_control, lock_timeouts};
 use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
 use crate::app::loans::{end_of_await, see_to_loans};

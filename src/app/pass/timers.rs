@@ -2,7 +2,8 @@
 //! lane, and one that had to start by now ends. Nothing is started by it: that is for dispatchers.
 
 use super::wake::wake_parked;
-use crate::app::pass::{Pass, wake_supervisor};
+use crate::app::pass::Pass;
+use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError};
 
 /// Lets timers fire that are due. A command that asks for something else does not fail because of them: what cannot be

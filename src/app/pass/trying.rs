@@ -2,13 +2,14 @@
 //! lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use super::situation::{situation_alone, unfinished_before};
-use crate::app::capacity::booking::{Bookings, wants_several};
+use crate::app::admission::firsts::Firsts;
+use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::admission::weights::current_weights;
 use crate::app::capacity::gates;
 use crate::app::config_reload::{config, control};
 use crate::app::overdue::end_overdue;
-use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES, current_weights};
-use crate::app::pass::heads::Firsts;
+use crate::app::pass::booking::{Bookings, wants_several};
+use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, QueueName, Task, TaskId};
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};

@@ -1,6 +1,6 @@
 //! `move`: puts a task before others. The order of a session's tasks is priority, then number, so a move is a change of priority.
 
-use crate::app::foresee::turns::{has_other_sessions, turns_in_session};
+use crate::app::admission::turns::{has_other_sessions, turns_in_session};
 use crate::app::queue::pause::{change_waiting, not_waiting};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Priority, Status, Task, TaskId};

@@ -5,8 +5,9 @@ mod standby;
 
 use super::accepted::after_accepting;
 use super::cancel::{cancel_pending, request_end};
+use crate::app::admission::reach::own_context;
+use crate::app::admission::turns::position;
 use crate::app::config_reload::config;
-use crate::app::foresee::turns::position;
 use crate::app::foresee::{Estimate, QUICK, expected};
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::loans::end_loans;
@@ -17,7 +18,6 @@ use crate::app::look::tail::{Piece, Stream, Tail};
 use crate::app::pass::borrowers::lend_to;
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::pass::pass;
-use crate::app::pass::reach::own_context;
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};

@@ -1,7 +1,7 @@
 //! The way back of a process that has waited: it returns when its task has the slots again that it gave up meanwhile.
 
 use crate::app::loans::{die_of, is_ending};
-use crate::app::pass::wake_supervisor;
+use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, TaskId};
 use crate::store::Waiter;

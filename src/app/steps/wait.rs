@@ -9,7 +9,7 @@ use crate::app::hooks::hand_hooks_over;
 use crate::app::loans::{end_loans, ends_expected, heed_signals};
 use crate::app::locks::lock::run_here;
 use crate::app::pass::borrowers::lend_to_children;
-use crate::app::pass::wake_supervisor;
+use crate::app::processes::wake_supervisor;
 use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
 use crate::app::steps::known::Known;
 use crate::app::steps::output::{Looked, OutputOrder, OutputReader, check_output};

@@ -315,7 +315,7 @@ impl<'a> Call<'a> {
         let _ = (self.host.with_app)(&mut |app| {
             let task = app.existing(id)?;
             if task.status() == Status::Pending {
-                position = Some(crate::app::foresee::turns::position(app, &task)?.saturating_add(1));
+                position = Some(crate::app::admission::turns::position(app, &task)?.saturating_add(1));
             }
             Ok(())
         });

@@ -1,8 +1,8 @@
 //! After a lane was given back by `release`, `luzia lock` or a session: one pass, where a queued task waits for that lane (S0.23).
 
+use crate::app::admission::reach::{is_near, may_start};
 use crate::app::config_reload::follow_config;
 use crate::app::pass::pass;
-use crate::app::pass::reach::{is_near, may_start};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, QueueName, TaskId, Tier};
 use crate::store::{Event, Place};

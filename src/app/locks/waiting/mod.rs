@@ -5,6 +5,7 @@ mod told;
 
 pub(crate) use self::told::{Full, barred_error, behind_error};
 use super::own::waits_for_own_session;
+use crate::app::admission::reach::own_context;
 use crate::app::capacity::bars::pause_of_lane;
 use crate::app::capacity::gates::not_now_text;
 use crate::app::config_reload::{config, control, follow_control};
@@ -13,7 +14,6 @@ use crate::app::locks::acquire::{Granted, Waited};
 use crate::app::locks::cleanup::{broken_event, recover_now, stale_line};
 use crate::app::overdue::{end_overdue, until_overdue};
 use crate::app::pass::pass;
-use crate::app::pass::reach::own_context;
 use crate::app::queue::doors::remember_places;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};

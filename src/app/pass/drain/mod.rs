@@ -1,7 +1,7 @@
 //! `dispatch --drain`: passes until nothing is left that this dispatcher waits for. It waits for no task that waits for an event,
 //! and for no task that a schedule has made since it began: both may go on for ever.
 
-use super::reach::{is_near, may_start, own_context};
+use crate::app::admission::reach::{is_near, may_start, own_context};
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::locks::reentrancy::refuse_draining_inside;
 use crate::app::pass::Pass;

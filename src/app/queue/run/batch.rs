@@ -1,6 +1,7 @@
 //! `run --from`: sees several accepted tasks to their ends. They run side by side as their lanes let them; the output of
 //! each is passed on in one piece when it is over, in the order of the lines, so that a reader can tell it apart.
 
+use crate::app::admission::reach::own_context;
 use crate::app::config_reload::config;
 use crate::app::loans::end_loans;
 use crate::app::look::explain::first_obstacle;
@@ -8,7 +9,6 @@ use crate::app::look::logs::Stream;
 use crate::app::look::tail::Tail;
 use crate::app::pass::borrowers::lend_to;
 use crate::app::pass::daemon::{is_passing, pass_patiently};
-use crate::app::pass::reach::own_context;
 use crate::app::queue::enqueue::Accepted;
 use crate::app::queue::run::{Audience, Wish, carry_out_or_tell, follow, is_followed, pass_logs_on};
 use crate::app::{App, AppError, Obstacle};

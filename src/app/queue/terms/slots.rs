@@ -1,7 +1,7 @@
 //! `--slots`: several slots of each capacity lane of a task, all of them or none.
 
+use crate::app::admission::lenders::lenders_if_waited;
 use crate::app::config_reload::{config, follow_control};
-use crate::app::pass::borrowers::lenders_if_waited;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::task::terms::MOST_SLOTS;
 use crate::model::{LaneName, Task};

@@ -1,10 +1,10 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
 use super::preempt;
+use crate::app::admission::reach::may_start;
+use crate::app::admission::turns::position;
 use crate::app::cron::local_zone;
-use crate::app::foresee::turns::position;
 use crate::app::locks::reentrancy::{refuse_waiting_for, refuse_waiting_inside};
-use crate::app::pass::reach::may_start;
 use crate::app::queue::accepted::{after_accepting, are_queued};
 use crate::app::queue::doors::{no_exclusion, notes_on};
 use crate::app::queue::dry_run::Preview;

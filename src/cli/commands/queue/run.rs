@@ -3,9 +3,9 @@
 use super::enqueue::{refuse_options_beside_from, tell_batch_notes, tell_notes};
 use super::preempt;
 use super::room::{Patience, Room, Terminal};
-use crate::app::foresee::turns::position;
+use crate::app::admission::reach::may_start;
+use crate::app::admission::turns::position;
 use crate::app::locks::reentrancy::{RanWithin, refuse_waiting_for, refuse_waiting_inside, run_within};
-use crate::app::pass::reach::may_start;
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::doors::no_exclusion;
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue_batch, line_error};

@@ -3,9 +3,9 @@
 use super::attach;
 use super::each::chosen;
 use super::room::Terminal;
+use crate::app::admission::reach::may_start;
 use crate::app::locks::reentrancy::refuse_waiting_for;
 use crate::app::look::explain::first_obstacle;
-use crate::app::pass::reach::may_start;
 use crate::app::queue::run::event_messages;
 use crate::app::queue::wait::{has_dispatcher, wait};
 use crate::app::{App, Obstacle};

@@ -1,8 +1,8 @@
 //! Whose turn it is among the tasks of one user: the queues that take turns with a task, and the tasks that start before it.
 
+use crate::app::admission::reach::is_near;
+use crate::app::admission::weights::current_weights;
 use crate::app::config_reload::config;
-use crate::app::pass::candidates::current_weights;
-use crate::app::pass::reach::is_near;
 use crate::app::{App, AppError};
 use crate::model::{Name, QueueName, Task, TaskId, Tier, Turn};
 use crate::policy::fair::Ledger;

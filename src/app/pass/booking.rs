@@ -1,13 +1,13 @@
 //! What a task that waits for several slots keeps others from (`policy::backfill`), by the locks and the events of now.
 
-use super::holders::occupied;
+use crate::app::admission::firsts::Firsts;
+use crate::app::admission::lenders::lenders_of;
+use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::capacity::bars::limited_until;
 use crate::app::capacity::gates;
+use crate::app::capacity::holders::occupied;
 use crate::app::config_reload::config;
 use crate::app::foresee::{QUICK, longest};
-use crate::app::locks::acquire::limited_until;
-use crate::app::pass::borrowers::lenders_of;
-use crate::app::pass::heads::Firsts;
-use crate::app::pass::situation::{situation_alone, unfinished_before};
 use crate::app::steps::wait::as_seen;
 use crate::app::{App, AppError, foresee};
 use crate::model::lock::loan::is_loan;

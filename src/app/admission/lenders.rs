@@ -1,0 +1,35 @@
+//! The tasks that lend a child their lanes: its parent, while a process waits for the child in the name of the parent, and so on.
+
+use crate::app::{App, AppError};
+use crate::model::{LaneName, Status, Task, TaskId};
+use crate::policy::loans::lenders;
+use std::collections::BTreeSet;
+
+/// Whether this process waits for a task in the name of its parent: it runs in the parent, or the task was queued so.
+pub(crate) fn may_borrow(app: &App, task: &Task) -> bool {
+    let is_inside = app.inside.as_ref().is_some_and(|inside| Some(inside.task) == task.parent);
+    !task.no_inherit && task.status() == Status::Pending && (task.waited_for || is_inside)
+}
+
+/// The tasks that lend a task their lanes: its parent, when somebody waits for the task, and so on.
+pub(crate) fn lenders_of(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
+    if task.parent.is_none() || task.no_inherit {
+        return Ok(Vec::new());
+    }
+    let waits = |id: TaskId| Ok::<_, AppError>(app.store.is_lent_to(id)?);
+    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
+    lenders(task, &waits, &find)
+}
+
+/// Like `lenders_of`, for a task that somebody is about to wait for.
+pub(crate) fn lenders_if_waited(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
+    let waits = |id: TaskId| Ok::<_, AppError>(id == task.id || app.store.is_lent_to(id)?);
+    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
+    lenders(task, &waits, &find)
+}
+
+/// Whether a lane is one that the lenders hold.
+pub(crate) fn is_lent_by(lenders: &[Task]) -> impl Fn(&LaneName) -> bool {
+    let lent: BTreeSet<LaneName> = lenders.iter().flat_map(Task::all_lanes).collect();
+    move |lane| lent.contains(lane)
+}

@@ -2,6 +2,7 @@
 
 use super::reach::context_differences;
 use crate::app::App;
+use crate::app::capacity::gates;
 use crate::app::config_reload::{config, control};
 use crate::model::{Task, TaskId};
 use crate::policy::admission::{Situation, narrow};
@@ -26,6 +27,15 @@ pub(crate) fn situation_alone(app: &App, task: &Task) -> Situation {
         booked: None,
         lanes: Vec::new(),
         has_dispatcher: true,
+    }
+}
+
+/// Like `situation_alone`, with the tasks that a queued task comes after and the gates of all its lanes.
+pub(crate) fn situation_queued(app: &App, task: &Task) -> Situation {
+    Situation {
+        unfinished: unfinished_before(app, task),
+        shut: gates::shut(app, task.all_lanes().iter(), true),
+        ..situation_alone(app, task)
     }
 }
 

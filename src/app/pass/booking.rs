@@ -2,9 +2,8 @@
 
 use crate::app::admission::firsts::Firsts;
 use crate::app::admission::lenders::lenders_of;
-use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::admission::situation::situation_queued;
 use crate::app::capacity::bars::limited_until;
-use crate::app::capacity::gates;
 use crate::app::capacity::holders::occupied;
 use crate::app::config_reload::config;
 use crate::app::foresee::{QUICK, longest};
@@ -116,11 +115,7 @@ impl Bookings {
 
 /// Whether nothing but room in its lanes keeps a task from starting.
 fn waits_for_lanes_only(app: &App, task: &Task) -> Result<bool, AppError> {
-    let situation = Situation {
-        unfinished: unfinished_before(app, task),
-        first_in_lane: Firsts::default().before(&app.store, task)?,
-        shut: gates::shut(app, task.all_lanes().iter(), true),
-        ..situation_alone(app, task)
-    };
+    let first_in_lane = Firsts::default().before(&app.store, task)?;
+    let situation = Situation { first_in_lane, ..situation_queued(app, task) };
     Ok(first_obstacle(task, &situation).is_none())
 }

@@ -4,10 +4,9 @@
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::reach::may_start;
-use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::admission::situation::situation_queued;
 use crate::app::admission::turns::{Queues, queues_of};
 use crate::app::capacity::bars::limited_until;
-use crate::app::capacity::gates;
 use crate::app::config_reload::{config, follow_control};
 use crate::app::locks::consent::{Question, foreign_question, question_of};
 use crate::app::processes::wake_supervisor;
@@ -17,7 +16,7 @@ use crate::app::{App, AppError, Code, Kind, config_reload, lane_word};
 use crate::model::control::{How, Preempt};
 use crate::model::lock::loan;
 use crate::model::{LaneName, Priority, Status, Task, TaskId, Timestamp, Who};
-use crate::policy::admission::{Situation, first_obstacle};
+use crate::policy::admission::first_obstacle;
 use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
 use crate::policy::preempt::{Full, Holds, Refusal, Rival, choose};
@@ -173,12 +172,7 @@ fn try_preempting(app: &App, task: &Task, wish: &Preempt, starts: &mut Starts) -
 
 /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
 fn admits_passing(app: &App, task: &Task) -> bool {
-    let situation = Situation {
-        unfinished: unfinished_before(app, task),
-        shut: gates::shut(app, task.all_lanes().iter(), true),
-        ..situation_alone(app, task)
-    };
-    first_obstacle(task, &situation).is_none()
+    first_obstacle(task, &situation_queued(app, task)).is_none()
 }
 
 /// Asks those who hold the lanes of a task to make room, where that frees all of them. A request that stands already is

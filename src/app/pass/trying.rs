@@ -3,9 +3,8 @@
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::firsts::Firsts;
-use crate::app::admission::situation::{situation_alone, unfinished_before};
+use crate::app::admission::situation::situation_queued;
 use crate::app::admission::weights::current_weights;
-use crate::app::capacity::gates;
 use crate::app::config_reload::{config, control};
 use crate::app::overdue::end_overdue;
 use crate::app::pass::booking::{Bookings, wants_several};
@@ -206,13 +205,8 @@ fn admission(app: &App, task: &Task, seen: &RefCell<Seen>) -> Admission {
         return Admission::No;
     }
     let Ok(first_in_lane) = firsts.before(&app.store, task) else { return Admission::No };
-    let situation = Situation {
-        unfinished: unfinished_before(app, task),
-        first_in_lane,
-        shut: gates::shut(app, task.all_lanes().iter(), true),
-        booked: bookings.against(app, task),
-        ..situation_alone(app, task)
-    };
+    let booked = bookings.against(app, task);
+    let situation = Situation { first_in_lane, booked, ..situation_queued(app, task) };
     let obstacle = first_obstacle(task, &situation);
     *tries_again |= matches!(obstacle, Some(Obstacle::HostBusy { .. }));
     match obstacle {

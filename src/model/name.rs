@@ -1,8 +1,7 @@
 //! Names from outside, and the one injective encoding that makes a file name of them (contract, section 3).
 
 use sha2::{Digest, Sha256};
-use std::fmt;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// The longest name accepted, in bytes.
 pub const MAX_NAME_BYTES: usize = 1024;

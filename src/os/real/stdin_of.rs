@@ -5,8 +5,7 @@ use crate::model::namespace::is_other_boot;
 use crate::os::real::process::procfs;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::File;
-use std::io;
-use std::io::{Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 
 pub(super) fn open(who: &Identity) -> io::Result<Option<File>> {

@@ -5,8 +5,7 @@ use crate::os::places::{Place, Places};
 use crate::os::real::files::work_tree::tree_digest;
 use crate::os::real::process::program::{can_execute, check_cwd, find, lookup, start_error};
 use std::fs::Metadata;
-use std::io;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 

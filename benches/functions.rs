@@ -12,7 +12,7 @@ use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::fair::Ledger;
 use luzia::policy::schedule::{LaneHead, Round};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, By, FileStore, LaneNeed, Release, Released, Request};
+use luzia::store::{Acquired, By, LaneNeed, Release, Released, Request, Spool};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ fn lane(text: &str) -> LaneName {
     LaneName::parse(text).unwrap()
 }
 
-fn store(folder: &tempfile::TempDir) -> FileStore {
+fn store(folder: &tempfile::TempDir) -> Spool {
     let files = RealFiles::open_at(folder.path().to_str().unwrap(), true).unwrap().unwrap();
-    let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+    let store = Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
     store.prepare().unwrap();
     store
 }

@@ -48,7 +48,7 @@ use crate::model::lock::canonical_holder;
 use crate::model::{Agent, LaneName, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
-use crate::store::{FileStore, LaneNeed, LockIndex, RunDir, Site};
+use crate::store::{LaneNeed, LockIndex, RunDir, Site, Spool};
 use capacity::gates::shut;
 use cron::refuse_schedule;
 use look::logs::last_task;
@@ -65,7 +65,7 @@ pub struct App {
     /// What is local to this host of the tasks that run here.
     pub run_dir: RunDir,
     /// Tasks, locks and all else that is kept.
-    pub store: Arc<FileStore>,
+    pub store: Arc<Spool>,
     /// The configuration.
     pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.

@@ -15,7 +15,7 @@ use crate::os::real::{self, RealClock, RealFiles, RealPlaces, RealProcesses, ter
 use crate::os::{Processes, Vfs};
 use crate::store::state_dir;
 use crate::store::state_dir::{Found, Inputs, VarLib};
-use crate::store::{FileStore, StoreError};
+use crate::store::{Spool, StoreError};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
     let creates = command.makes_state();
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
-    let store = FileStore::new(files, Arc::new(RealClock), processes);
+    let store = Spool::new(files, Arc::new(RealClock), processes);
     let mut is_absent = false;
     // `doctor` looks at an unsafe directory too, and says what is wrong with it.
     if !matches!(command, Command::Doctor(_)) {

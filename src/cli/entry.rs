@@ -25,7 +25,7 @@ use crate::app::{App, AppError, Code, Kind, Settings, doctor, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, StartError};
-use crate::store::FileStore;
+use crate::store::Spool;
 use crate::store::state_dir;
 use crate::store::state_dir::Found;
 use std::ffi::OsString;
@@ -315,7 +315,7 @@ pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) ->
         written.and_then(|file| file.map_or(Ok(()), |mut file| file.write_all(b"{}\n"))).map_err(failed)?;
         variables.push(("LUZIA_CONFIG".to_owned(), format!("{}/config.json", dir.path())));
     }
-    let store = FileStore::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
+    let store = Spool::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
     let app = App::new(store, Settings::fixed(Config::default()));
     let program = term::own_program();
     let luzia = |words: &[String]| {

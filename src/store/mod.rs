@@ -73,7 +73,7 @@ pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The state directory, through which everything on disk is read and changed.
 #[derive(Clone)]
-pub struct FileStore {
+pub struct Spool {
     disk: Disk,
     pub(crate) run_dir: RunDir,
     pub(crate) turn: files::dispatchers::dispatch_lock::Turn,
@@ -85,7 +85,7 @@ pub struct FileStore {
     pub(crate) lane_holds: usize,
 }
 
-impl Deref for FileStore {
+impl Deref for Spool {
     type Target = Disk;
 
     fn deref(&self) -> &Disk {
@@ -93,7 +93,7 @@ impl Deref for FileStore {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
         let host = Host::new(vfs, clock, procs);

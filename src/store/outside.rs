@@ -3,7 +3,7 @@
 use super::error::{Result, StoreError};
 use crate::model::{Identity, LaneName};
 use crate::os::{Clock, TreeMark, Watch};
-use crate::store::{FileStore, layout};
+use crate::store::{Spool, layout};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl Changes {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
     pub fn has_inherited_lock(&self, lane: &LaneName, slot: u32) -> Result<bool> {
         let meta = self.lock_meta(&layout::lock_file(&lane.stem(), slot))?;

@@ -1,6 +1,6 @@
 //! What every command and every supervisor stands on.
 
-use super::{FileStore, RunDir};
+use super::{RunDir, Spool};
 use crate::os::Host;
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ pub struct Site {
     /// What is local to this host of the tasks that run here.
     pub run_dir: RunDir,
     /// Tasks, locks and all else that is kept.
-    pub store: Arc<FileStore>,
+    pub store: Arc<Spool>,
 }
 
-impl From<FileStore> for Site {
-    fn from(store: FileStore) -> Self {
+impl From<Spool> for Site {
+    fn from(store: Spool) -> Self {
         Self { host: store.host.clone(), run_dir: store.run_dir.clone(), store: Arc::new(store) }
     }
 }

@@ -16,7 +16,7 @@ use luzia::model::{Config, Status, Task, Timestamp};
 use luzia::os::Clock;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::request::TaskRequest;
-use luzia::store::FileStore;
+use luzia::store::Spool;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl Timed {
     fn app(&self) -> App {
         let files = RealFiles::open_at(self.place.state().to_str().unwrap(), true).unwrap().unwrap();
         let mut app = App::new(
-            FileStore::new(Arc::new(files), self.clock.clone(), Arc::new(RealProcesses)),
+            Spool::new(Arc::new(files), self.clock.clone(), Arc::new(RealProcesses)),
             Settings::fixed(Config::default()),
         );
         app.zone_name = || Some("Europe/Berlin".to_owned());

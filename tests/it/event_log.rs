@@ -2,16 +2,16 @@
 
 use luzia::model::Timestamp;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::store::FileStore;
+use luzia::store::Spool;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 const DAY: i64 = 86_400_000;
 const NOON: i64 = 1_800_000_000_000 / DAY * DAY + DAY / 2;
 
-fn store(dir: &tempfile::TempDir) -> FileStore {
+fn store(dir: &tempfile::TempDir) -> Spool {
     let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
-    FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses))
+    Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses))
 }
 
 fn write_day(dir: &tempfile::TempDir, at: i64, count: i64, step_ms: i64) {

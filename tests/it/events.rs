@@ -4,7 +4,7 @@ use crate::support::{Place, until};
 use luzia::model::Timestamp;
 use luzia::os::Clock;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::store::{Event, FileStore, SEGMENT_BYTES, Segment};
+use luzia::store::{Event, SEGMENT_BYTES, Segment, Spool};
 use serde_json::Value;
 use std::fs;
 use std::sync::Arc;
@@ -184,9 +184,9 @@ fn a_follower_goes_on_across_segments_and_ends_with_the_tasks_it_was_given() {
     assert_eq!(lines(&place, &[&id]).len(), kinds.len(), "the whole log says the same");
 }
 
-fn store(dir: &tempfile::TempDir) -> FileStore {
+fn store(dir: &tempfile::TempDir) -> Spool {
     let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
-    FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses))
+    Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses))
 }
 
 #[test]

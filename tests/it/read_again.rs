@@ -2,14 +2,14 @@
 
 use luzia::model::Timestamp;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::store::FileStore;
+use luzia::store::Spool;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-fn store(dir: &tempfile::TempDir) -> FileStore {
+fn store(dir: &tempfile::TempDir) -> Spool {
     std::fs::create_dir_all(dir.path()).unwrap();
     let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
-    FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses))
+    Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses))
 }
 
 /// Longer than a tick of the kernel's clock.

@@ -6,7 +6,7 @@ use luzia::os::Processes;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
-use luzia::store::{Acquired, By, FileStore, LaneNeed, Release, Released, Request};
+use luzia::store::{Acquired, By, LaneNeed, Release, Released, Request, Spool};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn lanes() -> Vec<LaneName> {
     ["user:alice", "thread:1"].map(|lane| LaneName::parse(lane).unwrap()).to_vec()
 }
 
-fn take(store: &FileStore, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
+fn take(store: &Spool, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
     let needs = lanes.into_iter().map(|lane| LaneNeed::new(lane, 4, 60_000)).collect();
     granted(store, request(needs, holder))
 }
@@ -36,7 +36,7 @@ fn request(needs: Vec<LaneNeed>, holder: &str) -> Request {
     }
 }
 
-fn granted(store: &FileStore, request: Request) -> Vec<Grant> {
+fn granted(store: &Spool, request: Request) -> Vec<Grant> {
     match store.acquire(&request, judge).unwrap() {
         Acquired::Granted { grants, .. } => grants,
         _ => panic!("the lanes have room"),
@@ -48,7 +48,7 @@ fn granted(store: &FileStore, request: Request) -> Vec<Grant> {
 fn released(change: impl FnOnce(&Path, &mut Vec<Grant>)) -> (Vec<String>, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
-    let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+    let store = Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
     store.prepare().unwrap();
     take(&store, lanes()[1..].to_vec(), "task_8");
     let mut known = take(&store, lanes(), "task_7");
@@ -179,7 +179,7 @@ fn the_lock_of_one_of_several_slots_stands_for_all_of_them() {
     for named in 0..3 {
         let dir = tempfile::tempdir().unwrap();
         let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
-        let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+        let store = Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
         store.prepare().unwrap();
         let lane = LaneName::parse("build").unwrap();
         // The process of the claim is gone.

@@ -12,7 +12,7 @@ use luzia::app::pass::pass;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, TaskId};
 use luzia::policy::recovery::{Action, action};
-use luzia::store::FileStore;
+use luzia::store::Spool;
 use luzia::supervise::{recover, seen};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -35,8 +35,8 @@ struct Walked {
     error: Option<String>,
 }
 
-fn store(env: &Env) -> FileStore {
-    FileStore::new(env.vfs("/s"), env.clock(), env.procs())
+fn store(env: &Env) -> Spool {
+    Spool::new(env.vfs("/s"), env.clock(), env.procs())
 }
 
 fn app(env: &Env) -> App {

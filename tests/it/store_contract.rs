@@ -9,7 +9,7 @@ use luzia::model::{Identity, LaneName, LockKind, Name, Task, TaskId, Who};
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
-use luzia::store::{Acquired, FileStore, InLine, LaneNeed, Request, Site};
+use luzia::store::{Acquired, InLine, LaneNeed, Request, Site, Spool};
 use std::sync::Arc;
 
 /// An empty store as two processes have it, each by a handle of its own.
@@ -24,7 +24,7 @@ fn empty_store() -> Made {
     let folder = tempfile::tempdir().unwrap();
     let handle = || {
         let files = RealFiles::open_at(folder.path().to_str().unwrap(), false).unwrap().unwrap();
-        Site::from(FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses)))
+        Site::from(Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses)))
     };
     let (here, there) = (handle(), handle());
     here.store.prepare().unwrap();
@@ -47,7 +47,7 @@ fn task(id: TaskId) -> Task {
 }
 
 /// Accepts tasks, each changed by `change`; gives their numbers.
-fn accepted(store: &FileStore, count: u64, change: impl Fn(usize, &mut Task)) -> Vec<TaskId> {
+fn accepted(store: &Spool, count: u64, change: impl Fn(usize, &mut Task)) -> Vec<TaskId> {
     let TaskId(first) = store.reserve_ids(count).unwrap();
     let mut tasks: Vec<Task> = (first..first + count).map(|id| task(TaskId(id))).collect();
     tasks.iter_mut().enumerate().for_each(|(n, task)| change(n, task));
@@ -82,7 +82,7 @@ fn lease(site: &Site, holder: &str, lanes: &[&str]) -> Acquired {
     site.store.acquire_in_line(&request, judge, &mut in_line).unwrap()
 }
 
-fn holders(store: &FileStore, text: &str) -> Vec<String> {
+fn holders(store: &Spool, text: &str) -> Vec<String> {
     let views = store.holders(&lane(text), 3_600_000, judge).unwrap();
     views.iter().map(|view| view.holder().unwrap_or_default().to_owned()).collect()
 }

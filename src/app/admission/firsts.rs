@@ -1,7 +1,7 @@
 //! Who comes first in lanes that tasks of several users have, looked up once for many tasks.
 
 use crate::model::{LaneName, Task, TaskId, Tier, Turn};
-use crate::store::{FileStore, StoreError};
+use crate::store::{Spool, StoreError};
 use std::collections::BTreeMap;
 
 /// The first task of a tier in a key lane, for those that were asked for.
@@ -10,7 +10,7 @@ pub(crate) struct Firsts(BTreeMap<(LaneName, Tier), Option<Turn>>);
 
 impl Firsts {
     /// For each further key lane of a task in which another task comes first: that one.
-    pub(crate) fn before(&mut self, store: &FileStore, task: &Task) -> Result<Vec<(LaneName, TaskId)>, StoreError> {
+    pub(crate) fn before(&mut self, store: &Spool, task: &Task) -> Result<Vec<(LaneName, TaskId)>, StoreError> {
         let mut before = Vec::new();
         for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
             let place = (lane.clone(), task.priority.tier());

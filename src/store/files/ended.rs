@@ -2,9 +2,9 @@
 //! question, so that a finished task leaves nothing behind that would have to be kept in step.
 
 use crate::model::{Task, Timestamp};
-use crate::store::{FileStore, Place, Result, StoreError, layout};
+use crate::store::{Place, Result, Spool, StoreError, layout};
 
-impl FileStore {
+impl Spool {
     /// The task that ended last, among those that `counts` and that ended at `since` or later. `text` stands in its record, as
     /// JSON has it: only such records are read whole. Costs a read for each task that ended since; one that does not read is
     /// passed over.

@@ -4,12 +4,12 @@
 use crate::model::calendar::Schedule;
 use crate::model::{Alarm, TaskId, Timer};
 use crate::os::FileKind;
-use crate::store::{FileStore, Place, Result, file_name, layout};
+use crate::store::{Place, Result, Spool, file_name, layout};
 
 /// What is younger may belong to an enqueuer that is at work, in milliseconds.
 const YOUNG_MS: i64 = 3_600_000;
 
-impl FileStore {
+impl Spool {
     /// Removes what killed enqueuers left more than an hour ago; gives the paths. With `dry_run`, only tells.
     pub fn clean_spool(&self, dry_run: bool) -> Result<Vec<String>> {
         let mut found = Vec::new();

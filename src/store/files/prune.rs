@@ -3,7 +3,7 @@
 
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
-use crate::store::{Add, FileStore, Place, Result, Segment, StoreError, layout};
+use crate::store::{Add, Place, Result, Segment, Spool, StoreError, layout};
 
 /// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
 const DIGITS: usize = 20;
@@ -11,7 +11,7 @@ const DIGITS: usize = 20;
 /// How many segments of events are removed at one time: each is read once more, which takes a tenth of a second.
 const MOST_SEGMENTS: usize = 4;
 
-impl FileStore {
+impl Spool {
     /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
     pub fn prune_due(&self) -> Result<Option<Timestamp>> {
         let Some(bytes) = self.read_known(layout::PRUNED)? else { return Ok(None) };

@@ -7,7 +7,7 @@ use crate::model::control::hooks::Hook;
 use crate::model::record::{Extra, Version};
 use crate::os::Open;
 use crate::store::files::disk::task_record::{encode_pretty, newer_or_corrupt};
-use crate::store::{FileStore, Hold, Result, StoreError, json_object, layout};
+use crate::store::{Hold, Result, Spool, StoreError, json_object, layout};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +39,7 @@ pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Extra
     read.map(|file| (file.hooks.into_owned(), file.extra)).map_err(|error| newer_or_corrupt(path, bytes, &error))
 }
 
-impl FileStore {
+impl Spool {
     /// The hooks, in the order in which they were added.
     pub fn hooks(&self) -> Result<Vec<Hook>> {
         // Where nobody has added any, this look is all that hooks cost.

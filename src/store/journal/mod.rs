@@ -15,7 +15,7 @@ pub use tally::Add;
 use crate::model::record::Version;
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::os::{Handle, Open};
-use crate::store::FileStore;
+use crate::store::Spool;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,7 +86,7 @@ impl Event {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Appends an event. It is not synced, and a failure is not reported: events inform.
     pub fn note(&self, event: &Event) {
         self.note_all(&mut std::iter::once(event.clone()));

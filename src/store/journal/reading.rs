@@ -4,7 +4,7 @@ use super::decode;
 use super::segments::{SEGMENT_BYTES, Segment};
 use crate::model::Timestamp;
 use crate::os::{Handle, Open};
-use crate::store::{FileStore, Result, StoreError};
+use crate::store::{Result, Spool, StoreError};
 use serde_json::Value;
 
 /// How much is read at once.
@@ -43,7 +43,7 @@ pub(super) struct Position {
     pub(super) from: u64,
 }
 
-impl FileStore {
+impl Spool {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
     pub fn read_on(&self, reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()> {
@@ -165,7 +165,7 @@ fn first_whole(part: &[u8]) -> Option<Timestamp> {
 impl EventReader {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
-    fn more(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<()> {
+    fn more(&mut self, store: &Spool, take: &mut TakeEvents<'_>) -> Result<()> {
         if let Some((late, left)) = &mut self.before {
             if !late.read(store, take)? {
                 return Ok(());
@@ -195,7 +195,7 @@ impl EventReader {
 
 impl Position {
     /// Reads on to the end of the segment. False when `take` wants no more.
-    pub(super) fn read(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<bool> {
+    pub(super) fn read(&mut self, store: &Spool, take: &mut TakeEvents<'_>) -> Result<bool> {
         let path = self.segment.path();
         let Some(mut file) = store.open(&path, Open::ReadOnly)? else { return Ok(true) };
         let mut most = PART_BYTES;

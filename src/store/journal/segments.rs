@@ -1,7 +1,7 @@
 //! The files of the event log. A day has one segment, `events/<day>.jsonl`, and more once that is full:
 //! `<day>.2.jsonl`, `<day>.3.jsonl` and so on. Segments are only appended to, and are removed whole.
 
-use crate::store::{FileStore, Result, file_name, layout};
+use crate::store::{Result, Spool, file_name, layout};
 use std::fmt;
 
 /// A writer that finds a segment longer than this goes on to the next one. So a segment is longer by what was written at
@@ -53,7 +53,7 @@ impl fmt::Display for Segment {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// The segments of the event log, the oldest first.
     pub fn event_segments(&self) -> Result<Vec<Segment>> {
         let names = self.list(layout::EVENTS)?;

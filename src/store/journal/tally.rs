@@ -7,7 +7,7 @@ use super::reading::Position;
 use super::segments::Segment;
 use crate::model::record::Version;
 use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt};
-use crate::store::{FileStore, Result, StoreError, json_object, layout};
+use crate::store::{Result, Spool, StoreError, json_object, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(crate) fn decode_tally(path: &str, bytes: &[u8]) -> Result<Tally> {
     json_object::read(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))
 }
 
-impl FileStore {
+impl Spool {
     /// The counters of all events that were ever written, as far as they were not removed by hand.
     pub fn tally(&self, add: &Add<'_>) -> Result<BTreeMap<String, u64>> {
         if !self.has_layout()? {

@@ -7,7 +7,7 @@ use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
-use luzia::store::{Acquired, By, FileStore, Hold, LaneNeed, Release, Request};
+use luzia::store::{Acquired, By, Hold, LaneNeed, Release, Request, Spool};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -44,10 +44,10 @@ pub fn prepared(sim: &mut Sim) {
 }
 
 /// The store as a process of the run uses it. They differ in how many records the folder of a lane holds.
-pub fn store(env: &Env) -> FileStore {
+pub fn store(env: &Env) -> Spool {
     let procs = env.procs();
     let holds = [0, 1, 250][procs.me().pid as usize % 3];
-    FileStore::new(env.vfs("/s"), env.clock(), procs).holding(holds)
+    Spool::new(env.vfs("/s"), env.clock(), procs).holding(holds)
 }
 
 /// What an onlooker knows of the grants of one lane, across kills and power cuts.

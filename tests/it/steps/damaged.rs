@@ -4,7 +4,7 @@ use super::pending;
 use crate::support::{Place, until};
 use luzia::model::TaskId;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::store::{FileStore, OpenWait, Waits};
+use luzia::store::{OpenWait, Spool, Waits};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn a_step_whose_record_is_damaged_is_not_run_again() {
 fn a_damaged_checkpoint_is_set_aside_and_the_one_before_it_is_used() {
     let place = pending();
     let files = RealFiles::open_at(place.state().to_str().unwrap(), false).unwrap().unwrap();
-    let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+    let store = Spool::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
     let waits = |next: usize| Waits { start: 1, next, open: Some(OpenWait::default()), ..Waits::default() };
     let waiter = store.begin_wait(TaskId(1)).unwrap();
     store.write_waits(&waiter, &waits(1)).unwrap();

@@ -6,7 +6,7 @@
 use crate::model::lane::split_slot_stem;
 use crate::model::{Grant, LockKind, LockRecord, Sidecar};
 use crate::os::Pipe;
-use crate::store::{FileStore, Result, StoreError, layout};
+use crate::store::{Result, Spool, StoreError, layout};
 
 /// What the holders of a lane have.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub struct Shares {
     pub others: u32,
 }
 
-impl FileStore {
+impl Spool {
     /// What the holders of a lane have now, as their sidecars say; `None` when the asker holds it no more. Looked at without the
     /// guard it may be old.
     pub fn shares(&self, grant: &Grant) -> Result<Option<Shares>> {

@@ -9,9 +9,9 @@ pub(crate) mod cpus;
 use crate::model::LaneName;
 use crate::model::capacity::Choice;
 use crate::os::Open;
-use crate::store::{FileStore, LaneNeed, NotNow, layout};
+use crate::store::{LaneNeed, NotNow, Spool, layout};
 
-impl FileStore {
+impl Spool {
     /// Whether the gate of a lane was shut at the last look.
     pub fn was_shut(&self, lane: &LaneName) -> bool {
         self.vfs.meta(&layout::gate(&lane.stem())).is_ok_and(|mark| mark.is_some())

@@ -3,7 +3,7 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::{FileKind, FileSystem, Meta};
-use crate::store::{FileStore, Problem, Result, StoreError, layout};
+use crate::store::{Problem, Result, Spool, StoreError, layout};
 
 /// How deep below a folder of the spool a record of luzia can stand.
 const DEEPEST: u32 = 5;
@@ -38,7 +38,7 @@ pub struct Moded {
     pub uid: u32,
 }
 
-impl FileStore {
+impl Spool {
     /// The state directory itself; `None` when it does not exist.
     pub fn root_meta(&self) -> Result<Option<Meta>> {
         self.meta(".")

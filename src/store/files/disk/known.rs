@@ -3,7 +3,7 @@
 
 use crate::model::Timestamp;
 use crate::os::Meta;
-use crate::store::{FileStore, Result};
+use crate::store::{Result, Spool};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +23,7 @@ fn state(meta: &Meta) -> State {
     (meta.ident, meta.size, meta.modified, meta.changed)
 }
 
-impl FileStore {
+impl Spool {
     /// The content of a file that is replaced by a rename, or only holds a hint. The look comes before the read, so a change
     /// between the two is read again the next time. Two changes of one file within one tick of the kernel's clock count as
     /// one: a hint that is read so late does no harm.

@@ -4,7 +4,7 @@ use crate::model::lane::slot_stem;
 use crate::model::{LaneName, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::files::disk::stamp::Stamp;
-use crate::store::{FORMAT_VERSION, FileStore, Result, StoreError, file_name};
+use crate::store::{FORMAT_VERSION, Result, Spool, StoreError, file_name};
 
 pub(crate) const LOCKS: &str = "locks";
 pub(crate) const GUARDS: &str = "locks/.guard";
@@ -309,7 +309,7 @@ pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
     file_name::task(file_name.strip_suffix(".json")?)
 }
 
-impl FileStore {
+impl Spool {
     /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
     pub fn prepare(&self) -> Result<()> {
         if self.has_layout()? {

@@ -2,7 +2,7 @@
 
 use crate::model::RootId;
 use crate::model::namespace::is_other_boot;
-use crate::store::{Disk, FORMAT_VERSION, FileStore, Result, layout};
+use crate::store::{Disk, FORMAT_VERSION, Result, Spool, layout};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
 
@@ -43,7 +43,7 @@ impl Disk {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Makes a copy a state directory of its own. False, and nothing is done, while its original stands at its path.
     pub fn part_from_original(&self) -> Result<bool> {
         let stamp = self.stamp.get().and_then(Option::as_ref);

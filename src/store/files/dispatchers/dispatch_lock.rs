@@ -4,7 +4,7 @@
 
 use crate::os::Handle;
 use crate::store::files::disk::lock_retry::BackOff;
-use crate::store::{FileStore, layout};
+use crate::store::{Spool, layout};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a process waits for its turn, in milliseconds. One that was stopped in its turn delays others no longer.
@@ -14,7 +14,7 @@ const PAUSE_MOST_US: u64 = 800;
 /// The turn of this process, while it has it.
 pub(crate) type Turn = Arc<Mutex<Option<Box<dyn Handle>>>>;
 
-impl FileStore {
+impl Spool {
     /// Waits for the turn and takes it, unless this process has it.
     pub fn take_turn(&self) {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);

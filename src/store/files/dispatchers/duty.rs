@@ -4,7 +4,7 @@
 use crate::model::{SandboxId, Task};
 use crate::os::{Handle, Vfs};
 use crate::store::files::dispatchers::standby::HolderPipe;
-use crate::store::{Changes, FileStore, Result, layout};
+use crate::store::{Changes, Result, Spool, layout};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Drop for Duty {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Takes the duty among the processes of one sandbox, which alone can start each other's tasks; `None` while another
     /// process has it.
     pub fn try_duty(&self, sandbox: &SandboxId) -> Result<Option<Duty>> {

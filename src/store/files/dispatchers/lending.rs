@@ -6,7 +6,7 @@
 use crate::model::TaskId;
 use crate::os::{Handle, Open, Vfs};
 use crate::store::files::disk::lock_retry::is_held_by_others;
-use crate::store::{FileStore, Result, StoreError, file_name, layout};
+use crate::store::{Result, Spool, StoreError, file_name, layout};
 use std::sync::Arc;
 
 /// A wait for a task. It ends when this is dropped.
@@ -43,7 +43,7 @@ impl Drop for Lending {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Says that somebody waits for a child, as long as this process keeps what it gets.
     pub fn lend_to(&self, child: TaskId) -> Result<Lending> {
         self.make_dir(layout::LOANS)?;

@@ -4,7 +4,7 @@
 
 use crate::model::SandboxId;
 use crate::os::{Handle, Vfs};
-use crate::store::{FileStore, Result, layout};
+use crate::store::{Result, Spool, layout};
 use std::sync::Arc;
 
 /// The presence of a dispatcher, told to others while it lives.
@@ -25,7 +25,7 @@ impl Drop for Presence {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Takes the locks that long-running dispatchers of a sandbox share.
     pub fn join_dispatchers(&self, sandbox: &SandboxId) -> Result<Presence> {
         let anywhere = self.locked(layout::DISPATCHERS, true)?;

@@ -4,7 +4,7 @@
 
 use crate::model::{SandboxId, Task, TaskId};
 use crate::os::{Pipe, Vfs};
-use crate::store::{FileStore, Result, StoreError, layout};
+use crate::store::{Result, Spool, StoreError, layout};
 use std::time::Duration;
 
 /// The pipe of the holder of the duty.
@@ -37,7 +37,7 @@ impl HolderPipe {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Takes a place among the `run`s of a sandbox that stand by. `None` where none can be had, as on a full disk, or for a
     /// second `run` of one task.
     pub fn join_standby(&self, sandbox: &SandboxId, id: TaskId) -> Option<Standby> {

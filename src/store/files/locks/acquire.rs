@@ -9,7 +9,7 @@ use crate::store::files::locks::choice::{Choice, Chosen};
 use crate::store::files::locks::line::patience_ms;
 use crate::store::files::locks::sidecar;
 use crate::store::{
-    Acquired, Break, FileStore, FreedBy, Guards, Hold, InLine, LaneNeed, Limits, LockView, Request, Result, StoreError,
+    Acquired, Break, FreedBy, Guards, Hold, InLine, LaneNeed, Limits, LockView, Request, Result, Spool, StoreError,
     layout, slots_in,
 };
 
@@ -26,7 +26,7 @@ struct Ids {
     set: Option<String>,
 }
 
-impl FileStore {
+impl Spool {
     /// Takes all lanes of a request, or none, without a look at the line.
     pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
         self.acquire_by(request, judge, None)

@@ -5,14 +5,14 @@ use crate::model::{Fence, LaneName};
 use crate::os::{Handle, Meta, Open, Published};
 use crate::store::files::disk::counter::{self, CounterFile, CounterLine};
 use crate::store::files::disk::lock_retry::{BackOff, FILE_WAIT_MS};
-use crate::store::{FileStore, Result, StoreError, layout};
+use crate::store::{Result, Spool, StoreError, layout};
 
 /// The longest pause between two tries to enter a guard, in microseconds.
 const PAUSE_MOST_US: u64 = 3000;
 
 /// The guards of one or several lanes, held until dropped.
 pub struct Guards<'a> {
-    store: &'a FileStore,
+    store: &'a Spool,
     held: Vec<(u8, Box<dyn Handle>)>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
     first
 }
 
-impl FileStore {
+impl Spool {
     /// Enters the guards of all `lanes`: the first with patience, the further ones without waiting; all or none.
     pub(crate) fn enter_guards(&self, lanes: &[&LaneName]) -> Result<Guards<'_>> {
         self.enter_guards_within(lanes, FILE_WAIT_MS)

@@ -9,7 +9,7 @@ use crate::store::files::disk::lock_retry::is_held_by_others;
 use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
 use crate::store::files::locks::second::slot_of_name;
 use crate::store::files::locks::sidecar;
-use crate::store::{FileStore, Guards, Result, StoreError, layout};
+use crate::store::{Guards, Result, Spool, StoreError, layout};
 
 /// One lock as it was found, with the verdict on its holder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,7 +126,7 @@ pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
     slots
 }
 
-impl FileStore {
+impl Spool {
     /// Whether the first place of a lane has a lock, dead or alive. Looked at without the guard, so that it is no proof.
     pub fn is_taken(&self, lane: &LaneName) -> bool {
         self.vfs.meta(&layout::lock_file(&lane.stem(), 0)).is_ok_and(|meta| meta.is_some())

@@ -5,7 +5,7 @@
 use crate::model::lock::LockRecord;
 use crate::model::lock::loan::STEP;
 use crate::model::{Grant, LaneName, Sidecar};
-use crate::store::{FileStore, Guards, Result, layout};
+use crate::store::{Guards, Result, Spool, layout};
 use serde_json::{Map, Value, json};
 
 const BORROWERS: &str = "borrowers";
@@ -43,7 +43,7 @@ fn change(record: &mut LockRecord, change: impl FnOnce(&mut Map<String, Value>))
     record.extra = (!members.is_empty()).then(|| Value::Object(members).to_string());
 }
 
-impl FileStore {
+impl Spool {
     /// The record of a borrower names its lender.
     pub(crate) fn borrow_from(&self, lane: &LaneName, lender: u32, record: &mut LockRecord) {
         let Ok(Sidecar::Whole(from)) = self.read_sidecar(&layout::sidecar(&lane.stem(), lender)) else { return };

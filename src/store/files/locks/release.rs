@@ -6,7 +6,7 @@ use crate::model::{Grant, Judge, LaneName, LockKind, LockRecord, Sidecar, Task, 
 use crate::os::Entry;
 use crate::store::files::locks::acquire::broken;
 use crate::store::{
-    Break, FileStore, FreedBy, Guards, Hold, Limits, LockView, Release, Released, Result, StoreError, layout, slots_in,
+    Break, FreedBy, Guards, Hold, Limits, LockView, Release, Released, Result, Spool, StoreError, layout, slots_in,
 };
 
 /// What a clean-up did, or would do.
@@ -52,7 +52,7 @@ pub enum By {
     Anybody,
 }
 
-impl FileStore {
+impl Spool {
     /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
     /// it back and it is a lease, which may watch a process that lives on. Of a task that took several slots all go.
     pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {

@@ -1,12 +1,12 @@
 //! Space that is kept for locks, so that on a full disk `luzia lock` still runs the command that frees some.
 
 use crate::os::Open;
-use crate::store::{FileStore, Result, StoreError, layout};
+use crate::store::{Result, Spool, StoreError, layout};
 
 /// How many bytes are kept: enough blocks for a lock file, its sidecar and the one that replaces that.
 const BYTES: usize = 32 * 1024;
 
-impl FileStore {
+impl Spool {
     /// Gives the reserve back to the file system. False where it was missing.
     pub fn spend_reserve(&self) -> bool {
         self.unlink(layout::RESERVE).unwrap_or(false)

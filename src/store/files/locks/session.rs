@@ -7,7 +7,7 @@ use crate::model::lane::{slot_stem, split_slot_stem};
 use crate::model::name::encode;
 use crate::model::{Grant, Identity, LaneName, LockKind, LockRecord, Sidecar, Timestamp};
 use crate::os::{FileKind, Handle, Open};
-use crate::store::{Break, Changes, FileStore, Hold, LockView, Result, StoreError, layout};
+use crate::store::{Break, Changes, Hold, LockView, Result, Spool, StoreError, layout};
 
 const SESSIONS: &str = "locks/.sessions";
 const KEEPER_LOCK: &str = "keeper.lock";
@@ -67,7 +67,7 @@ fn mark(key: &str, what: &str, slot_stem: &str) -> String {
     format!("{}/{what}{slot_stem}", folder(key))
 }
 
-impl FileStore {
+impl Spool {
     /// Asks the keeper of a session to take a lock, or to look at it again.
     pub fn ask_keeper(&self, key: &str, lane: &LaneName, slot: u32) -> Result<()> {
         let path = mark(key, WANTED, &slot_stem(&lane.stem(), slot));

@@ -6,7 +6,7 @@ use crate::model::{Name, QueueName, Task, TaskId, Timer};
 use crate::os::{Open, Published};
 use crate::store::files::disk::counter::{self, CounterFile};
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Event, FileStore, Result, Started, StoreError, decode_named, encode_task, layout};
+use crate::store::{Event, Result, Spool, Started, StoreError, decode_named, encode_task, layout};
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
@@ -37,7 +37,7 @@ pub enum Place {
     Done,
 }
 
-impl FileStore {
+impl Spool {
     /// Gives `count` task ids that were never given before; the first of them.
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;

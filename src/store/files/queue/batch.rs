@@ -7,7 +7,7 @@ use crate::os::Open;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::queue::accept::withdrawn;
 use crate::store::files::queue::pending::Spot;
-use crate::store::{FileStore, Result, StoreError, Told, encode_task, layout};
+use crate::store::{Result, Spool, StoreError, Told, encode_task, layout};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
     folder.map_or_else(|| layout::tmp(task.id, pid), |folder| layout::record_in(folder, task.id))
 }
 
-impl FileStore {
+impl Spool {
     /// Accepts tasks whose numbers follow one another. Commit point: the second sync of the file system.
     pub(crate) fn accept_batch(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
         let portions = portions(tasks, self.lane_holds, &|task| self.must_park(task) || task.ends_with_parent);

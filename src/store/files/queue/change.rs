@@ -3,11 +3,11 @@
 //! its place after a crash.
 
 use crate::model::{Priority, Task, TaskId};
-use crate::store::{Ending, FileStore, Hold, Result, layout};
+use crate::store::{Ending, Hold, Result, Spool, layout};
 
-impl FileStore {
+impl Spool {
     /// Puts the changed record of a task in its place. The caller took the task by `take_pending`; `old` is what it took.
-    /// The change stands once [`FileStore::record_ending`] has returned; `told` hears of that.
+    /// The change stands once [`Spool::record_ending`] has returned; `told` hears of that.
     pub fn change_pending(&self, old: &Task, new: Task, lock: Hold, told: &mut dyn FnMut()) -> Result<()> {
         let was_in = Some(format!("{}/{}", old.priority.number(), old.queue()));
         let ending = Ending::of(Task { was_in, ..new });

@@ -3,9 +3,9 @@
 
 use crate::model::control::Control;
 use crate::store::files::disk::control_record::{decode_control, encode_control};
-use crate::store::{FileStore, Result, layout};
+use crate::store::{Result, Spool, layout};
 
-impl FileStore {
+impl Spool {
     /// What was set at run time; nothing where nobody has set anything.
     pub fn control(&self) -> Result<Control> {
         match self.read_known(layout::CONTROL)? {

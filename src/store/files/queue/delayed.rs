@@ -4,9 +4,9 @@
 
 use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::files::disk::publish::Publication;
-use crate::store::{FileStore, Place, Result, StoreError, layout};
+use crate::store::{Place, Result, Spool, StoreError, layout};
 
-impl FileStore {
+impl Spool {
     /// Moves a parked task to its lane durably, now that nothing keeps it, and removes what would have woken it. False when
     /// it is not parked any more, or somebody acts for it.
     pub fn unpark(&self, id: TaskId) -> Result<bool> {

@@ -5,7 +5,7 @@
 
 use crate::model::{LaneName, Name};
 use crate::os::Open;
-use crate::store::{FileStore, Result, StoreError, layout};
+use crate::store::{Result, Spool, StoreError, layout};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most bytes that are kept: some ten thousand names, some thousand places.
@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 100;
 /// The longest line of a place that is kept.
 const LONGEST_PLACE: usize = 4096;
 
-impl FileStore {
+impl Spool {
     /// The users that were remembered.
     pub fn known_users(&self) -> Result<Vec<Name>> {
         Ok(self.hints(layout::USERS)?.lines().filter_map(Name::decoded).collect())

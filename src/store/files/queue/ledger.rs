@@ -2,9 +2,9 @@
 
 use crate::model::LaneName;
 use crate::os::Open;
-use crate::store::{FileStore, MAX_RECORD_BYTES, Result, StoreError, layout};
+use crate::store::{MAX_RECORD_BYTES, Result, Spool, StoreError, layout};
 
-impl FileStore {
+impl Spool {
     /// The ledger of fair share as it was written last. It may be a change too old, or half of one that is being written,
     /// which then does not read.
     pub fn ledger(&self) -> Result<Option<String>> {

@@ -4,7 +4,7 @@
 use crate::model::task::TaskState;
 use crate::model::{Task, TaskId, Timer};
 use crate::store::files::disk::publish::write_durably;
-use crate::store::{FileStore, Hold, Place, Result, StoreError, decode_task, encode_task, file_name, layout, run_dir};
+use crate::store::{Hold, Place, Result, Spool, StoreError, decode_task, encode_task, file_name, layout, run_dir};
 
 /// The end of a run: the task as it will be recorded, and what comes after it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,7 +68,7 @@ pub enum Removed {
     Busy,
 }
 
-impl FileStore {
+impl Spool {
     /// Lets go of a task that was not taken after all.
     pub fn let_go(&self, id: TaskId, lock: Hold) -> Result<()> {
         if let Some(lock) = self.if_unused(id, lock)? {

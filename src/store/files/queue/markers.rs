@@ -4,7 +4,7 @@
 use crate::model::queue::digest;
 use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, Tier, Timer, Timestamp, Turn};
 use crate::os::{Entry, Handle, Meta, Open};
-use crate::store::{FileStore, MAX_RECORD_BYTES, Place, Result, StoreError, file_name, layout};
+use crate::store::{MAX_RECORD_BYTES, Place, Result, Spool, StoreError, file_name, layout};
 
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;
@@ -27,7 +27,7 @@ const MOST_LATER: usize = 3;
 /// In how many hours behind that of the next timer they are looked for.
 const MOST_FURTHER: usize = 4;
 
-impl FileStore {
+impl Spool {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
         let queue = task.queue();
         format!("{}/{}", layout::order(lane), file_name::order_name(task.priority, task.id, &queue))
@@ -275,7 +275,7 @@ impl FileStore {
 
 /// A key whose meaning only this process may change now: a file of `spool/keys`, locked.
 pub struct KeySlot<'a> {
-    store: &'a FileStore,
+    store: &'a Spool,
     path: String,
     handle: Box<dyn Handle>,
 }

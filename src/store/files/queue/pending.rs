@@ -5,7 +5,7 @@
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn};
 use crate::os::{Entry, Meta};
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
-use crate::store::{FileStore, Place, Result, StoreError, layout};
+use crate::store::{Place, Result, Spool, StoreError, layout};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl From<&[Entry]> for Standing {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Lets the folder of a lane hold another number of records, for tests that want segments of few tasks.
     #[must_use]
     pub fn holding(self, records: usize) -> Self {

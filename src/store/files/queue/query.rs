@@ -4,7 +4,7 @@ use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
 use crate::store::files::disk::publish::{number, records_in};
 use crate::store::files::queue::pending::{Lane, is_queue_of};
-use crate::store::{FileStore, Place, Result, StoreError, file_name, layout};
+use crate::store::{Place, Result, Spool, StoreError, file_name, layout};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl Shelf {
 pub type Survey<'a> = Box<dyn Iterator<Item = Result<Task>> + 'a>;
 
 struct FileSurvey<'a> {
-    store: &'a FileStore,
+    store: &'a Spool,
     shelves: VecDeque<Shelf>,
     ids: std::vec::IntoIter<(Place, TaskId, String)>,
 }
@@ -98,7 +98,7 @@ impl Iterator for FileSurvey<'_> {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// The user's lane of a queue: by its name, or, for a hashed name, by the first record in it.
     pub fn pending_lane_name(&self, queue: &str) -> Result<Option<LaneName>> {
         let Some(name) = QueueName::parse(queue) else { return Ok(None) };
@@ -278,7 +278,7 @@ impl FileStore {
         Ok(names)
     }
 
-    /// Where the damaged record of a task was put, by the name that [`FileStore::set_aside`] gives it.
+    /// Where the damaged record of a task was put, by the name that [`Spool::set_aside`] gives it.
     pub fn set_aside_of(&self, id: TaskId) -> Result<Option<String>> {
         let end = format!("_{}", id.0);
         let is_its = |path: &String| path.rsplit_once(".json").is_some_and(|(record, _)| record.ends_with(&end));

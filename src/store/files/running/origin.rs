@@ -1,9 +1,9 @@
 //! Where a task was started, and the command of a `luzia lock`.
 
 use crate::model::{Grant, LockRecord, Origin, Probe, Task, TaskId};
-use crate::store::{FileStore, Result, layout};
+use crate::store::{Result, Spool, layout};
 
-impl FileStore {
+impl Spool {
     /// The place where a task was started last: by its recorded start, or where that says nothing of
     /// namespaces, by its locks.
     pub fn origin_of(&self, id: TaskId, task: Option<&Task>) -> Result<Origin> {

@@ -4,7 +4,7 @@
 
 use crate::model::control::TaskHold;
 use crate::model::{TaskId, Timestamp};
-use crate::store::{FileStore, Result, StoreError, json_object, layout};
+use crate::store::{Result, Spool, StoreError, json_object, layout};
 
 const PAUSE: &str = "pause.json";
 /// The bits of the file while the task stands still for exactly what it says.
@@ -38,7 +38,7 @@ pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
     json_object::read(bytes).unwrap_or(unread)
 }
 
-impl FileStore {
+impl Spool {
     /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on. Commit point is
     /// the sync of `run/<id>/`. False when the task has no such folder any more.
     pub fn request_pause(&self, id: TaskId, asked: &TaskHold) -> Result<bool> {

@@ -2,7 +2,7 @@
 
 use crate::model::TaskId;
 use crate::model::time::MAX_DURATION_MS;
-use crate::store::{FileStore, Result, StoreError, json_object, layout};
+use crate::store::{Result, Spool, StoreError, json_object, layout};
 use serde::{Deserialize, Serialize};
 
 const CANCEL: &str = "cancel.json";
@@ -30,7 +30,7 @@ pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
     CancelRequest { grace_ms: request.grace_ms.map(|ms| ms.min(MAX_DURATION_MS)), ..request }
 }
 
-impl FileStore {
+impl Spool {
     /// Writes a request to cancel durably. False when the task has no `run/<id>/` any more.
     pub fn request_cancel(&self, id: TaskId, request: &CancelRequest) -> Result<bool> {
         let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(CANCEL, error.to_string()))?;

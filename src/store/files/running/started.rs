@@ -3,7 +3,7 @@
 use crate::model::namespace::OTHER_ROOT;
 use crate::model::{Group, Identity, Origin, RootId, Task, TaskId, Timestamp};
 use crate::os::Open;
-use crate::store::{FORMAT_VERSION, FileStore, Hold, Result, StoreError, encode_task, json_object, layout};
+use crate::store::{FORMAT_VERSION, Hold, Result, Spool, StoreError, encode_task, json_object, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ impl Started {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of
     /// `running`; the file's existence alone already means "started". That sync also covers the name of the other file, and
     /// the record's move to there: a file system that journals folders apart could bring the record back to its old place,

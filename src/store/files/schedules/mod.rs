@@ -12,16 +12,16 @@ use crate::model::calendar::Schedule;
 use crate::model::{ScheduleKey, Task, TaskId, Timer};
 use crate::os::Handle;
 use crate::store::files::queue::accept::withdrawn;
-use crate::store::{FileStore, Result, StoreError, Told, decode_task, encode_task, file_name, layout};
+use crate::store::{Result, Spool, StoreError, Told, decode_task, encode_task, file_name, layout};
 use record::{decode_schedule, encode_schedule};
 
 /// The right to change schedules: the lock of `spool/schedules`. Dropping it gives it back.
 pub struct ScheduleBook<'a> {
-    store: &'a FileStore,
+    store: &'a Spool,
     lock: Box<dyn Handle>,
 }
 
-impl FileStore {
+impl Spool {
     /// Every schedule, by name; an error in the place of one that does not read.
     pub fn schedules(&self) -> Result<Vec<Result<Schedule>>> {
         let mut stems: Vec<String> = self

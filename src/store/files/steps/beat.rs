@@ -3,7 +3,7 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::store::files::steps::{decode, encode};
-use crate::store::{FileStore, Result, layout};
+use crate::store::{Result, Spool, layout};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "beat.json";
@@ -17,7 +17,7 @@ pub struct Beat {
     pub note: Option<String>,
 }
 
-impl FileStore {
+impl Spool {
     /// Notes that a task makes progress.
     pub fn note_beat(&self, id: TaskId, note: Option<String>) -> Result<Beat> {
         let _locked = self.lock_steps(id)?;

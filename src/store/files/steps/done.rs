@@ -6,7 +6,7 @@ use crate::model::name::{from_hex, hex};
 use crate::os::{Handle, Open};
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::steps::encode;
-use crate::store::{FileStore, Hold, Result, StoreError, layout};
+use crate::store::{Hold, Result, Spool, StoreError, layout};
 use serde::{Deserialize, Serialize};
 
 /// A step that has ended.
@@ -61,7 +61,7 @@ fn path_of(id: TaskId, kind: &str, name: &str) -> String {
     layout::step_file(id, &format!("{kind}{name}.json"))
 }
 
-impl FileStore {
+impl Spool {
     /// A finished step of a task.
     pub fn step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>> {
         self.read_memory(id, &path_of(id, DONE, name))

@@ -2,7 +2,7 @@
 
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
-use crate::store::{FileStore, Result, StoreError, layout};
+use crate::store::{Result, Spool, StoreError, layout};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "finish.json";
@@ -25,7 +25,7 @@ impl FinishFile {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Records durably how a task ends in one of its starts; what was said before, if anything was, and then nothing
     /// changes. `check` is called under the lock. Commit point: the rename of the document.
     pub fn record_finish<E: From<StoreError>>(

@@ -2,12 +2,12 @@
 
 use crate::model::{LockKind, Sidecar, TaskId};
 use crate::os::Open;
-use crate::store::{Break, FileStore, FreedBy, Result, layout};
+use crate::store::{Break, FreedBy, Result, Spool, layout};
 
 /// The file that is the mark.
 const MARK: &str = "leases";
 
-impl FileStore {
+impl Spool {
     /// Marks that a task takes leases. The mark stands before the first of them.
     pub fn mark_leases(&self, id: TaskId) -> Result<()> {
         let _locked = self.lock_steps(id)?;

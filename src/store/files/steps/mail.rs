@@ -3,7 +3,7 @@
 use crate::model::TaskId;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::steps::encode;
-use crate::store::{FileStore, Result, layout};
+use crate::store::{Result, Spool, layout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub struct Mail {
     pub at: String,
 }
 
-impl FileStore {
+impl Spool {
     /// Puts an event into the mailbox of a task, durably; gives its number. `check` is called under the lock.
     pub fn deliver<E: From<crate::store::StoreError>>(
         &self,

@@ -16,7 +16,7 @@ use crate::model::TaskId;
 use crate::model::record::Version;
 use crate::os::{Handle, Open};
 use crate::store::files::disk::task_record::encode_line;
-use crate::store::{Event, FORMAT_VERSION, FileStore, Result, StoreError, json_object, layout};
+use crate::store::{Event, FORMAT_VERSION, Result, Spool, StoreError, json_object, layout};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -64,7 +64,7 @@ fn before(path: &str) -> String {
     format!("{path}.before")
 }
 
-impl FileStore {
+impl Spool {
     /// Takes the lock of a task's folder, which is made where it is missing. As long as it lasts nobody begins or closes a wait.
     pub(crate) fn lock_steps(&self, id: TaskId) -> Result<Locked> {
         let path = layout::step_file(id, "lock");

@@ -2,7 +2,7 @@
 
 use crate::model::TaskId;
 use crate::store::files::steps::Locked;
-use crate::store::{FileStore, Result};
+use crate::store::{Result, Spool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub struct VarsRead {
     pub damage: Option<String>,
 }
 
-impl FileStore {
+impl Spool {
     /// The variables of a task. A task without any costs one open.
     pub fn vars(&self, id: TaskId) -> Result<VarsRead> {
         let found = self.read_document::<VarsFile>(id, NAME)?;

@@ -3,7 +3,7 @@
 use crate::model::TaskId;
 use crate::os::Open;
 use crate::store::files::steps::Locked;
-use crate::store::{Changes, FileStore, Hold, Result, StoreError, layout};
+use crate::store::{Changes, Hold, Result, Spool, StoreError, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -180,7 +180,7 @@ impl Waiter {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Takes the lock of the process that waits for a task; an error where another one of its processes waits.
     pub fn begin_wait(&self, id: TaskId) -> Result<Waiter> {
         self.begin_wait_within(id, u64::MAX)

@@ -3,9 +3,9 @@
 //! recovery gives back what a dead claim has taken.
 
 use crate::model::{Grant, Judge, Task, TaskId, Timer};
-use crate::store::{Break, Claim, Claimed, FileStore, Hold, Place, Request, Result, StoreError, layout};
+use crate::store::{Break, Claim, Claimed, Hold, Place, Request, Result, Spool, StoreError, layout};
 
-impl FileStore {
+impl Spool {
     /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,
     /// moves its record. It stands in no line: it goes ahead of new work, and never over a limit.
     pub fn claim_waiting(

@@ -5,9 +5,9 @@ use crate::model::task::TaskWait;
 use crate::model::{Fence, Grant, LaneName, LockKind, LockRecord, Sidecar, Task, TaskId};
 use crate::os::Open;
 use crate::store::files::locks::release::Held;
-use crate::store::{Break, FileStore, FreedBy, Result, StoreError, layout};
+use crate::store::{Break, FreedBy, Result, Spool, StoreError, layout};
 
-impl FileStore {
+impl Spool {
     /// The locks that a task holds in some lanes, in the order of these. The caller holds its `supervisor.lock`, or is one of its
     /// processes.
     pub fn locks_of(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {

@@ -4,9 +4,9 @@
 use crate::model::task::TaskWait;
 use crate::model::{Task, TaskId};
 use crate::os::Open;
-use crate::store::{FileStore, Place, Result, StoreError, layout};
+use crate::store::{Place, Result, Spool, StoreError, layout};
 
-impl FileStore {
+impl Spool {
     /// Names a parent that is about to stand in `waiting` in the files of the loans of its children that are queued.
     pub(crate) fn mark_lent(&self, parent: &Task, wait: &TaskWait) -> Result<()> {
         if !wait.lends {

@@ -1,9 +1,9 @@
 //! How a task comes to `waiting`, and leaves it without a start.
 
 use crate::model::{Task, TaskId, Timer, Timestamp};
-use crate::store::{FileStore, Hold, Place, Removed, Result, layout};
+use crate::store::{Hold, Place, Removed, Result, Spool, layout};
 
-impl FileStore {
+impl Spool {
     /// Moves the result of a run that ended with a wait to `waiting`, after its lanes were kept or released. What looks at it
     /// again stands before the record does: a timer of now, for an event that came meanwhile, and one of the end of its time.
     /// Idempotent; the lock goes last.

@@ -6,7 +6,7 @@ use crate::model::lock::standing::{Claimant, Met, Standing};
 use crate::model::{Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
 use crate::os::Entry;
 use crate::store::files::locks::acquire::broken;
-use crate::store::{Break, FileStore, LaneNeed, Limits, LockView, NotNow, Request, Result, layout, slots_in};
+use crate::store::{Break, LaneNeed, Limits, LockView, NotNow, Request, Result, Spool, layout, slots_in};
 use std::collections::BTreeSet;
 
 /// One slot that is to be taken.
@@ -45,7 +45,7 @@ struct Seen {
     fence: u64,
 }
 
-impl FileStore {
+impl Spool {
     /// Decides what to do in one lane.
     pub(crate) fn choose_slots(
         &self,

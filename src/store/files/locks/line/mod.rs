@@ -19,7 +19,7 @@ use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::line::turns::{TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
-use crate::store::{FileStore, FreedBy, LockView, Result, StoreError, layout};
+use crate::store::{FreedBy, LockView, Result, Spool, StoreError, layout};
 use std::time::Duration;
 
 /// How long a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.
@@ -105,7 +105,7 @@ pub(crate) fn patience_ms(in_line: &InLine<'_>) -> u64 {
     if may_join { IN_PASSING_MS } else { FILE_WAIT_MS }
 }
 
-impl FileStore {
+impl Spool {
     /// Whether it is the asker's turn in a lane that is free; for a task that must give way this is noted in the line. The
     /// caller is in the guard. `locks` is a listing of all locks, by which most lanes are known to have no line.
     pub(crate) fn has_turn(&self, stem: &str, locks: &[Entry], in_line: &InLine<'_>) -> Result<bool> {

@@ -5,7 +5,7 @@ use crate::model::LaneName;
 use crate::model::lock::loan::is_loan;
 use crate::os::Open;
 use crate::store::files::locks::line::Line;
-use crate::store::{FileStore, Guards, Result, StoreError, layout};
+use crate::store::{Guards, Result, Spool, StoreError, layout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -43,7 +43,7 @@ pub(crate) enum FreedBy {
     Other,
 }
 
-impl FileStore {
+impl Spool {
     pub(crate) fn mark(&self, path: &str) -> Result<()> {
         let mut file = self.vfs.open(path, Open::Truncate(0o600)).map_err(StoreError::io("create", path))?;
         // The write sets the time of the last change also where the file was there and empty.

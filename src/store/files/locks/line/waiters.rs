@@ -5,7 +5,7 @@ use crate::model::name::{from_hex, hex};
 use crate::model::who::clean;
 use crate::model::{LaneName, Timestamp};
 use crate::os::FileKind;
-use crate::store::{FileStore, Result, layout};
+use crate::store::{Result, Spool, layout};
 
 /// How much of an agent's name and of a label is shown, in bytes: a file's name has 255.
 const MOST_AGENT_BYTES: usize = 16;
@@ -47,7 +47,7 @@ fn waiter_of(name: &str, boot_ms: u64, now: Timestamp) -> Option<LineWaiter> {
     Some(LineWaiter { position: 0, pid, since: now.plus_ms(-waited), agent: unhex(agent), label: unhex(label) })
 }
 
-impl FileStore {
+impl Spool {
     /// Those who wait in the line of a lane and live, in their order.
     pub fn waiters(&self, lane: &LaneName) -> Result<Vec<LineWaiter>> {
         let line = self.read_line(&layout::line(&lane.stem()))?;

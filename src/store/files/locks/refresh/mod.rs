@@ -6,7 +6,7 @@ use crate::model::{
     Fence, Grant, Identity, LaneName, LockId, LockKind, LockRecord, Origin, Reason, Sidecar, TaskId, Timestamp, Verdict,
 };
 use crate::os::Open;
-use crate::store::{FileStore, LockView, Result, layout};
+use crate::store::{LockView, Result, Spool, layout};
 
 /// What came of a refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ pub enum Kept {
     NotOurs,
 }
 
-impl FileStore {
+impl Spool {
     /// Refreshes one lock of a living holder, which is this process. It never waits for the guard: a holder that is late
     /// is overdue for a moment, and one that waits would not watch its command.
     pub fn keep_lock(&self, kind: LockKind, holder: &str, grant: &Grant, timeout_ms: u64) -> Result<Kept> {

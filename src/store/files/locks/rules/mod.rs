@@ -8,9 +8,9 @@ pub(crate) use rate::parse as parse_grants;
 
 use crate::model::{LaneName, Timestamp, loan};
 use crate::os::Entry;
-use crate::store::{Acquired, FileStore, LaneNeed, LockIndex, Result, layout, slots_in};
+use crate::store::{Acquired, LaneNeed, LockIndex, Result, Spool, layout, slots_in};
 
-impl FileStore {
+impl Spool {
     /// What keeps a lane from a request that would get a slot of it by the lane's limit. `used` holders stay beside it, and it
     /// takes `wanted` slots. The caller is in the guard.
     pub(crate) fn beyond_limit(

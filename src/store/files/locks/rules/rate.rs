@@ -7,7 +7,7 @@ use crate::model::config::Rate;
 use crate::model::{Grant, LaneName, Timestamp};
 use crate::os::FileKind;
 use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
-use crate::store::{FileStore, LaneNeed, Result, layout};
+use crate::store::{LaneNeed, Result, Spool, layout};
 use std::fmt::Write as _;
 
 const HEADER: &str = "luzia-rate 1";
@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str, written: Timestamp) -> Option<Vec<Timestamp>> {
     Some(moments.lines().map(|line| line.parse().map_or(written, Timestamp)).collect())
 }
 
-impl FileStore {
+impl Spool {
     /// The moments at which a lane was granted lately, oldest first. A file that is damaged throughout counts as so many grants
     /// at the time of its last change as the rate allows, so that the lane goes on after one window.
     pub fn granted_lately(&self, lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>> {

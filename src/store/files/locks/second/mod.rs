@@ -8,7 +8,7 @@ use crate::model::lane::split_slot_stem;
 use crate::model::{Grant, LaneName, LockKind, LockRecord, Sidecar};
 use crate::os::{Handle, Meta, Open};
 use crate::store::files::locks::refresh::is_of;
-use crate::store::{Event, FileStore, Hold, Result, StoreError, layout};
+use crate::store::{Event, Hold, Result, Spool, StoreError, layout};
 
 /// How old a lock file gets before a refresh makes it young again, in milliseconds: cleaners go by age.
 const OLD_MS: i64 = 3_600_000;
@@ -19,7 +19,7 @@ pub(crate) fn slot_of_name(name: &str) -> Option<(&str, u32)> {
     split_slot_stem(name.strip_suffix(".lock").or_else(second)?)
 }
 
-impl FileStore {
+impl Spool {
     /// Gives a new lock file its second name. Where the file system has no room or no second names, the lock goes without. The
     /// caller is in the guard; an error says that the lock file was removed meanwhile.
     pub(crate) fn name_twice(&self, lock_path: &str) -> Result<()> {
@@ -39,7 +39,7 @@ impl FileStore {
         }
     }
 
-    /// Opens a lock file, as [`FileStore::lock_meta`] looks at it.
+    /// Opens a lock file, as [`Spool::lock_meta`] looks at it.
     pub(crate) fn open_lock(&self, lock_path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
         match self.open(lock_path, how)? {
             None => self.put_back(lock_path)?.map_or(Ok(None), |second| self.open(&second, how)),

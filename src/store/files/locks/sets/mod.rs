@@ -5,7 +5,7 @@
 
 use crate::model::LockKind;
 use crate::model::name::encode;
-use crate::store::{FileStore, Request, Result, layout};
+use crate::store::{Request, Result, Spool, layout};
 
 const SETS: &str = "locks/.sets";
 /// How old the mark of a dead acquirer must be to be removed, in milliseconds.
@@ -15,7 +15,7 @@ fn mark(set: &str) -> String {
     format!("{SETS}/{}", encode(set))
 }
 
-impl FileStore {
+impl Spool {
     /// Begins to take several leases, and names them; `None` for a single lane, and for locks that a process proves.
     pub(crate) fn begin_set(&self, request: &Request, lock_id: &str, lanes: usize) -> Result<Option<String>> {
         if request.kind != LockKind::Lease || lanes < 2 {

@@ -3,7 +3,7 @@
 use crate::model::lock::line::LineJudge;
 use crate::model::{Grant, Judge, LaneName, Task, TaskId, Timestamp};
 use crate::store::{
-    Acquired, Break, FileStore, Head, Hold, InLine, LockView, NotNow, Request, Result, StoreError, encode_task, layout,
+    Acquired, Break, Head, Hold, InLine, LockView, NotNow, Request, Result, Spool, StoreError, encode_task, layout,
 };
 
 /// A task that this process may start.
@@ -73,7 +73,7 @@ impl Claim {
     }
 }
 
-impl FileStore {
+impl Spool {
     /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
     /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
     /// old place and every holder is dead.

@@ -114,7 +114,7 @@ fn lock(view: &LockView) -> Option<Finding> {
 fn debris(app: &App) -> Found {
     let timeout = |lane: &LaneName| config(app).lock_timeout_ms(lane);
     let mut seen = Cleanup::default();
-    app.store.clean_locks_into(&timeout, None, true, judge, &mut seen)?;
+    app.store.clean_locks(&timeout, None, true, judge, &mut seen)?;
     let tell = |name: &String| Finding::warn(format!("\"locks/{name}\" has no lock"), FIX);
     Ok(seen.debris.iter().map(tell).collect())
 }

@@ -106,7 +106,7 @@ fn clean(app: &App, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleane
     }
     (cleaned.closed, cleaned.failed) = close_outward(app, dry_run)?;
     let timeout = |lane: &crate::model::LaneName| config(app).lock_timeout_ms(lane);
-    let locks = app.store.clean_locks_into(&timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
+    let locks = app.store.clean_locks(&timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
     if !dry_run {
         for lock in &cleaned.locks.broken {
             app.store.note(&broken_event(lock));

@@ -6,7 +6,7 @@ use super::{Env, Limits, Sim, seeds};
 use luzia::model::{LaneName, LockKind, SandboxId};
 use luzia::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, InLine, LaneNeed, Request};
+use luzia::store::{Acquired, Cleanup, InLine, LaneNeed, Request};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,7 +63,7 @@ fn nothing_left(env: &Env, lanes: &[&str]) {
     if !matches!(answer, Ok(Acquired::Granted { .. })) {
         env.violation("the lane is not to be had in the end");
     }
-    let _ = store.clean_locks(&|_| 60_000, None, false, judge);
+    let _ = store.clean_locks(&|_| 60_000, None, false, judge, &mut Cleanup::default());
     let left = env.vfs("/s").list("locks").ok().flatten().unwrap_or_default();
     if left.iter().any(|entry| entry.name.ends_with(".line")) {
         env.violation("the line of the dead is still there");

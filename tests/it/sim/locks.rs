@@ -7,7 +7,7 @@ use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
-use luzia::store::{Acquired, By, Hold, LaneNeed, Release, Request, Spool};
+use luzia::store::{Acquired, By, Cleanup, Hold, LaneNeed, Release, Request, Spool};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -186,7 +186,7 @@ fn honour_leases(env: &Env, holder: &str, oracle: &Shared) {
 }
 
 fn cleaner(env: &Env) {
-    let _ = store(env).clean_locks(&|_| TIMEOUT_MS, None, false, judge);
+    let _ = store(env).clean_locks(&|_| TIMEOUT_MS, None, false, judge, &mut Cleanup::default());
 }
 
 /// Another program that removes the lock file of any holder.

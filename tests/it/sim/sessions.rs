@@ -5,7 +5,7 @@ use super::locks::{LANE, TIMEOUT_MS, described, lane, prepared, request, store};
 use super::{Env, Journal, Limits, Sim, seeds};
 use luzia::model::{LockKind, Who};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, KeeperAnswer};
+use luzia::store::{Acquired, Cleanup, KeeperAnswer};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn not_wedged(env: &Env, seen: &Seen) {
         Err(error) => env.violation(&format!("wedged: {error}")),
     }
     env.clock().sleep(Duration::from_secs(3600));
-    let _ = store.clean_locks(&|_| TIMEOUT_MS, None, false, judge);
+    let _ = store.clean_locks(&|_| TIMEOUT_MS, None, false, judge, &mut Cleanup::default());
 }
 
 fn scenario(sim: &mut Sim) -> Arc<Seen> {
@@ -97,7 +97,7 @@ fn scenario(sim: &mut Sim) -> Arc<Seen> {
         sim.spawn(&format!("keeper-{key}"), move |env| keeper(&env, key, &ours));
     }
     sim.spawn("cleaner", |env| {
-        let _ = store(&env).clean_locks(&|_| TIMEOUT_MS, None, false, judge);
+        let _ = store(&env).clean_locks(&|_| TIMEOUT_MS, None, false, judge, &mut Cleanup::default());
     });
     let ours = seen.clone();
     sim.at_end("last", move |env| not_wedged(&env, &ours));

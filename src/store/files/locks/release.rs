@@ -290,21 +290,9 @@ impl Spool {
         Ok(is_held.then_some(Held { slot, lock_id, record: Some(record) }))
     }
 
-    /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.
+    /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells. What was done
+    /// before an error is in `done`.
     pub fn clean_locks(
-        &self,
-        timeout_ms: &dyn Fn(&LaneName) -> u64,
-        max_age_ms: Option<u64>,
-        dry_run: bool,
-        judge: Judge,
-    ) -> Result<Cleanup> {
-        let mut done = Cleanup::default();
-        self.clean_locks_into(timeout_ms, max_age_ms, dry_run, judge, &mut done)?;
-        Ok(done)
-    }
-
-    /// Like `clean_locks`; what was done before an error stands in `done`.
-    pub fn clean_locks_into(
         &self,
         timeout_ms: &dyn Fn(&LaneName) -> u64,
         max_age_ms: Option<u64>,

@@ -68,13 +68,7 @@ impl Spool {
     /// The living processes that have a file open.
     pub(crate) fn users_of(&self, path: &str) -> Result<Vec<Identity>> {
         let Some(meta) = self.lock_meta(path)? else { return Ok(Vec::new()) };
-        let mark = TreeMark {
-            state_dir: String::new(),
-            task_id: String::new(),
-            tree_lock: Some(meta.ident),
-            since: None,
-            is_own: false,
-        };
+        let mark = TreeMark { tree_lock: Some(meta.ident), ..TreeMark::default() };
         self.host.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", path))
     }
 

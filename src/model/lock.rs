@@ -166,7 +166,7 @@ impl LockRecord {
         self.task_id.as_deref().filter(|_| is_of_task).and_then(TaskId::parse)
     }
 
-    /// Whether it describes the grant of this id.
+    /// Tells if it describes the grant of this id.
     pub fn is_of(&self, lock_id: &LockId) -> bool {
         self.lock_id.as_ref() == Some(&lock_id.0)
     }

@@ -91,7 +91,7 @@ fn unchanged(place: &Path, was: Option<&[u8]>) -> io::Result<Option<Metadata>> {
     Ok(meta)
 }
 
-/// Replaces what stands at a place, with the owner and the permissions of another file.
+/// Replaces a file by one with the owner and the permissions of `like`.
 fn write_over(place: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
     let file = Published::prepare(place)?;
     like.map_or(Ok(()), |like| file.be_like(like))?;

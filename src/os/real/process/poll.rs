@@ -30,7 +30,7 @@ pub(crate) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::
     }
 }
 
-/// Reads what is there of a descriptor that does not block, and forgets it.
+/// Empties a descriptor that does not block.
 pub(crate) fn drain(fd: impl AsFd) -> io::Result<()> {
     let mut buffer = [0_u8; 4096];
     loop {

@@ -1,4 +1,4 @@
-//! Runs short programs: asks them something, or tells them something.
+//! Short programs that run to their end within a limited time.
 
 use crate::os::real::process::launch::{fork_and_exec, leave_the_task};
 use crate::os::{Called, Exit, Output};
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 const LONGEST: u64 = 1 << 20;
 /// How long one that is killed may take to end.
 const LAST: Duration = Duration::from_secs(1);
-/// How much of what a called one says is read.
+/// The most bytes that are read of the standard error of a called program.
 const LONGEST_SAID: u64 = 4096;
-/// How long a called one that is asked to end, and then one that is killed, may take to end.
+/// The time that a called program has to end after SIGTERM, and again after SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a program and gives what it wrote. One that is not over at `until` is killed with its group, and the error is

@@ -61,7 +61,7 @@ impl Spool {
         Ok(Some(wanted))
     }
 
-    /// What the sidecar of a grant says, where it describes that grant still.
+    /// The sidecar of a grant; `None` when it describes another grant, or does not read.
     pub(crate) fn record_of_grant(&self, grant: &Grant) -> Result<Option<LockRecord>> {
         let sidecar = self.read_sidecar(&layout::sidecar(&grant.lane.stem(), grant.slot))?;
         let Sidecar::Whole(record) = sidecar else { return Ok(None) };

@@ -12,7 +12,7 @@ use crate::os::Open;
 use crate::store::{LaneNeed, NotNow, Spool, layout};
 
 impl Spool {
-    /// Whether the gate of a lane was shut at the last look.
+    /// Tells if the gate of a lane was shut at the last look.
     pub fn was_shut(&self, lane: &LaneName) -> bool {
         self.vfs.meta(&layout::gate(&lane.stem())).is_ok_and(|mark| mark.is_some())
     }

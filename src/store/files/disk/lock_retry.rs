@@ -70,7 +70,7 @@ impl Disk {
         Ok(handle)
     }
 
-    /// Like `locked`, of a file that its last holder removes: a lock on a removed file tells nobody.
+    /// Like `locked`, of a file that its last holder removes: the lock of a removed file excludes no process.
     pub(crate) fn locked_by_name(&self, path: &str, shared: bool) -> Result<Box<dyn Handle>> {
         loop {
             let handle = self.locked(path, shared)?;
@@ -90,7 +90,7 @@ impl Disk {
         }
     }
 
-    /// Opens a file, makes it where it is missing, and locks it without waiting; `None` while somebody else has it.
+    /// Opens a file, makes it where it is missing, and locks it without waiting; `None` while another process has the lock.
     pub(crate) fn try_locked(&self, path: &str) -> Result<Option<Box<dyn Handle>>> {
         let mut handle = self.open_or_make(path)?;
         Ok(handle.try_lock(false).map_err(StoreError::io("lock", path))?.then_some(handle))
@@ -106,7 +106,7 @@ impl Disk {
         }
     }
 
-    /// Takes over the kernel lock that this process was started with; `None` where that is the one of another file.
+    /// Takes over the kernel lock with which this process was started; `None` when it is the lock of another file.
     pub(crate) fn inherit(&self, path: &str, become_it: &'static str) -> Result<Option<Hold>> {
         self.host.procs.become_supervisor().map_err(StoreError::io(become_it, path))?;
         let mut lock = self.host.procs.inherited_lock().map_err(StoreError::io("take over", path))?;
@@ -115,8 +115,8 @@ impl Disk {
         Ok((is_it && lock.try_lock(false).map_err(StoreError::io("lock", path))?).then(|| Hold::of(lock)))
     }
 
-    /// Whether somebody holds the kernel lock of a file. It is taken for an instant: shared, so that two lookers do not disturb
-    /// each other, or exclusive, where its holders share it.
+    /// Tells if a process holds the kernel lock of a file. The lock is taken for an instant: shared, so that two lookers do not
+    /// disturb each other, or exclusive, where its holders share it.
     pub(crate) fn is_held(&self, path: &str, shared: bool) -> Result<bool> {
         // For reading only, because on a read-only file system there is still something to show.
         let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
@@ -134,7 +134,7 @@ impl Disk {
     }
 }
 
-/// Whether somebody else holds the kernel lock of an open file, which is taken for an instant.
+/// Tells if another process holds the kernel lock of an open file. The lock is taken for an instant.
 pub(crate) fn is_held_by_others(handle: &mut dyn Handle, path: &str, shared: bool) -> Result<bool> {
     let is_free = handle.try_lock(shared).map_err(StoreError::io("lock", path))?;
     if is_free {

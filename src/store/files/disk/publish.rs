@@ -143,7 +143,7 @@ impl Disk {
         Ok(numbered(&self.list(path)?))
     }
 
-    /// The tasks that the bare names in a folder name.
+    /// The tasks in a folder whose entries are bare task numbers.
     pub(crate) fn tasks_in(&self, path: &str) -> Result<Vec<TaskId>> {
         Ok(self.list(path)?.iter().filter_map(|entry| file_name::task(&entry.name)).collect())
     }
@@ -268,7 +268,7 @@ impl Disk {
         Ok(mine.links == 1)
     }
 
-    /// Replaces a file by a complete new one, whose content is synced. Its name is not.
+    /// Replaces a file by a new one with synced content. The name is not synced.
     pub(crate) fn put(&self, tmp: &str, to: &str, bytes: &[u8]) -> Result<()> {
         self.stage(tmp, bytes)?;
         self.replace_by(tmp, to)

@@ -87,7 +87,7 @@ impl Spool {
         self.has_waiter_at(&layout::followed(id))
     }
 
-    /// Whether a waiter holds the lock of a file. What killed waiters left is removed where that can be.
+    /// Tells if a waiter holds the lock of a file. A file that a killed waiter left is removed where that is possible.
     fn has_waiter_at(&self, path: &str) -> Result<bool> {
         let Some(mut file) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
         let is_free = file.try_lock(false).map_err(StoreError::io("lock", path))?;

@@ -321,7 +321,7 @@ impl Spool {
         record
     }
 
-    /// The record of a holder, which is a process.
+    /// Begins the record of a lock that a process holds.
     pub(crate) fn record_of(&self, kind: LockKind, holder: String, process: &Identity, origin: Origin) -> LockRecord {
         let host = Some(self.host.procs.host());
         let mut record = LockRecord { kind, task_id: Some(holder), host, ..LockRecord::default() };
@@ -329,7 +329,7 @@ impl Spool {
         record
     }
 
-    /// Notes in a record that its holder was there at `now`, and that the lock counts for so long from then on.
+    /// Notes in a record that its holder lived at `now`, and that the lock expires `life_ms` later.
     pub(crate) fn renew(&self, record: &mut LockRecord, now: Timestamp, life_ms: u64) {
         record.refreshed_at = Some(now);
         record.refreshed_boot_ms = Some(self.host.clock.boot_ms());

@@ -1,14 +1,15 @@
-//! Hints for people, a line each. The users of whom luzia has queued a task or held the lane, for those who mistype a name: a name
-//! a line, in the encoding of file names. Where the things are whose lanes have a name of digits, e.g. the repository of
-//! `git:0123456789abcdef`, for those who read a list of locks: the lane, a tab, and the path as JSON. No promise rests on a hint,
-//! so nothing is synced, and a torn line is passed over.
+//! Hints for people, one line each; a torn line is passed over. No promise rests on a hint, so nothing is synced.
+//!
+//! `spool/users` has the users for whom luzia has queued a task or held the lane, in the encoding of file names: luzia proposes
+//! them for a mistyped name. `spool/places` has the directories behind lanes with a name of digits, e.g. the repository of
+//! `git:0123456789abcdef`, which lists of locks show: the lane, a tab, and the path as JSON.
 
 use crate::model::{LaneName, Name};
 use crate::os::Open;
 use crate::store::{Result, Spool, StoreError, layout};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most bytes that are kept: some ten thousand names, some thousand places.
+/// The largest file of hints, in bytes: some ten thousand names, or some thousand places.
 const MOST_BYTES: u64 = 256 * 1024;
 /// The longest name that is kept; nobody mistypes a longer one by hand.
 const LONGEST_NAME: usize = 100;
@@ -48,7 +49,7 @@ impl Spool {
         Ok(String::from_utf8_lossy(&self.read(path)?.unwrap_or_default()).into_owned())
     }
 
-    /// One call writes all lines, so that two writers do not mix theirs.
+    /// Appends lines in one call, so that two writers do not mix theirs.
     fn append_hints(&self, path: &str, lines: &str) -> Result<()> {
         if lines.is_empty() {
             return Ok(());

@@ -398,7 +398,7 @@ impl Spool {
             let segment = layout::segment_of_lane(&folder, segment);
             let records = self.records(&segment)?;
             if records.is_empty() {
-                // Debris again, which is in nobody's way.
+                // Debris of the same kind; an error changes nothing for the caller.
                 let _ = self.vfs.remove_dir(&segment);
             }
             ids.extend(records);

@@ -171,7 +171,7 @@ impl Spool {
         Ok(depth)
     }
 
-    /// How many records some folders have.
+    /// Counts the records in some folders.
     fn count_in(&self, folders: &[String]) -> Result<u64> {
         let mut total = 0;
         self.list_each(folders, &mut |_, entries| {
@@ -254,7 +254,7 @@ impl Spool {
         Ok(!has_work && self.folders(layout::PARKED)?.is_empty())
     }
 
-    /// Whether luzia has used the state directory, and it has not been removed; it may have been moved.
+    /// Tells if the state directory has been used and has not been removed. It may have been moved.
     pub fn is_still_there(&self) -> Result<bool> {
         Ok(self.meta(layout::FORMAT)?.is_some())
     }

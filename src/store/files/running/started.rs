@@ -44,7 +44,8 @@ struct Written<'a> {
     started: &'a Started,
 }
 
-/// The members of a record. A flattened member would read those of others, too, and refuse a number that it cannot hold.
+/// The members of a record. They are not flattened: serde keeps unknown members for a flattened one, and refuses the record when
+/// a number among them is out of range.
 #[derive(Deserialize)]
 struct Read {
     #[serde(rename = "v")]

@@ -62,7 +62,7 @@ impl Spool {
         Ok(Claim::Claimed(Box::new(Claimed { task, lock, grants: all, broken })))
     }
 
-    /// Takes the lanes that a task did not keep, or gives the claim that is refused.
+    /// Takes the lanes that a task did not keep; gives the refusal as a claim.
     fn take_missing(
         &self,
         task: &Task,

@@ -233,8 +233,8 @@ impl Spool {
         Ok(Place { pipe, folder: folder.to_owned(), number, name, path, ahead: 0, holder: None })
     }
 
-    /// Makes a named pipe in a folder, which a process that leaves it removes when it is empty; its name is asked for again at each
-    /// try. A pipe of that name whose maker is dead gives way; `None` where the maker lives.
+    /// Makes a named pipe in a folder. Other processes remove an empty folder at any time, so several tries are made, each with
+    /// the name that `name` gives for it. A pipe of that name whose maker is dead is removed; `None` when the maker lives.
     pub(crate) fn pipe_in(
         &self,
         folder: &str,
@@ -258,8 +258,8 @@ impl Spool {
         Err(StoreError::io("make", folder)(crate::os::absent()))
     }
 
-    /// Watches the last of some pipes whose maker lives; those of the dead behind it are removed. Gives its place, from 1; 0 where
-    /// nobody lives.
+    /// Watches the last one of `paths` whose maker lives, and removes the pipes of dead makers behind it. Gives its place, from
+    /// 1; 0 when no maker lives.
     pub(crate) fn watch_last(&self, pipe: &mut dyn Pipe, mut paths: Vec<String>) -> Result<usize> {
         while let Some(path) = paths.last() {
             if pipe.watch(path).map_err(StoreError::io("watch", path))? {
@@ -271,7 +271,7 @@ impl Spool {
         Ok(paths.len())
     }
 
-    /// Waits for a call, or the end of what a pipe watches; false when so much time has passed.
+    /// Waits for a call, or for the end of the watched maker; false when `longest` has passed.
     pub(crate) fn wait_for_call(&self, pipe: &mut dyn Pipe, longest: Duration) -> bool {
         let woken = pipe.wait(longest);
         if woken.is_err() {

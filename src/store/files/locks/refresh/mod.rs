@@ -103,7 +103,7 @@ impl Spool {
         Ok(Some(Grant { lane, slot, lock_id, fence: Fence(fence), value: None, has_share: false }))
     }
 
-    /// What a sidecar that was lost said of a lock of this process, as far as the grant tells.
+    /// Makes the record of a lost sidecar again, for a lock of this process, from the grant.
     pub(crate) fn lost_record(&self, kind: LockKind, holder: &str, grant: &Grant) -> LockRecord {
         self.lost_record_of(kind, holder, grant, &self.host.me, self.host.own_origin())
     }

@@ -57,7 +57,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// The lanes that an answer grants to a task, or the claim that it refuses.
+    /// The lanes that an answer grants to a task; a refusal is the claim as an error.
     pub(crate) fn by(answer: Acquired, task: &Task) -> std::result::Result<(Vec<Grant>, Vec<Break>), Self> {
         Err(match answer {
             Acquired::Granted { grants, broken, .. } => return Ok((grants, broken)),

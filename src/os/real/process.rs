@@ -13,7 +13,6 @@ pub(crate) mod program;
 pub(crate) mod pty;
 pub(crate) mod run_capture;
 pub(crate) mod signals;
-pub(crate) mod subreaper;
 pub(crate) mod tree;
 pub(crate) mod upgrade;
 
@@ -27,8 +26,8 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{
-    Pid, PidfdFlags, Signal as Number, WaitOptions, geteuid, getpid, pidfd_open, pidfd_send_signal, test_kill_process,
-    waitpid,
+    Pid, PidfdFlags, Signal as Number, WaitOptions, geteuid, getpid, pidfd_open, pidfd_send_signal,
+    set_child_subreaper, setsid, test_kill_process, waitpid,
 };
 use std::fs::File;
 use std::io;
@@ -143,7 +142,19 @@ impl Processes for RealProcesses {
     }
 
     fn become_supervisor(&self) -> io::Result<()> {
-        subreaper::become_supervisor()
+        // The handlers come first, because the empty mask lets through what waited behind the old one.
+        signals::catch_child_deaths()?;
+        signals::catch_always(signals::Caught::Terminate)?;
+        signals::catch_always(signals::Caught::Pass)?;
+        signals::start_clean()?;
+        match setsid() {
+            // A leader of a group has no session to make: it was started by hand, from a shell with job control.
+            Ok(_) | Err(Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
+        }
+        set_child_subreaper(Some(getpid()))?;
+        close_fds::set_fds_cloexec(3, &[]);
+        Ok(())
     }
 
     fn start(&self, command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {

@@ -93,11 +93,7 @@ impl<'a> World<'a> {
             now,
             used: vec![0; load.lanes.len()],
             by_tasks: vec![0; load.lanes.len()],
-            granted: load
-                .lanes
-                .iter()
-                .map(|lane| lane.rate.as_ref().map_or_else(Vec::new, |(_, at)| at.clone()))
-                .collect(),
+            granted: load.lanes.iter().map(|lane| lane.rate.clone().map(|(_, at)| at).unwrap_or_default()).collect(),
             again: Cell::new(None),
             key_lanes: load.lanes.iter().map(|lane| lane.name.is_key_lane() && !lane.name.is_user()).collect(),
             lines: Vec::new(),
@@ -243,10 +239,21 @@ impl<'a> World<'a> {
 
     fn heads(&self) -> Vec<LaneHead> {
         let (mut heads, mut queues) = (Vec::new(), 0);
-        for (at, line) in self.lines.iter().enumerate() {
-            let of_line = Tier::ALL.into_iter().filter_map(|tier| self.head_of(at, tier));
+        for line in &self.lines {
             let before = heads.len();
-            heads.extend(of_line);
+            for (tier, waiting) in Tier::ALL.into_iter().zip(&line.waiting) {
+                // A group takes its turn at the place of its first task.
+                let Some((priority, (place, _), _)) = waiting.first() else { continue };
+                heads.push(LaneHead {
+                    user: self.names[line.user].clone(),
+                    queue: Arc::clone(&line.name),
+                    takes_user_lane: line.user_lane.is_some(),
+                    tier,
+                    priority: *priority,
+                    sequence: Some(place.0),
+                    turn: place.0,
+                });
+            }
             // Those that wait for the lane of their user count among the queues, and are not tried.
             queues += heads.len() - before;
             if line.user_lane.is_some_and(|lane| self.used[lane] >= self.load.lanes[lane].limit) {
@@ -257,21 +264,6 @@ impl<'a> World<'a> {
             heads.iter_mut().for_each(|head| head.sequence = None);
         }
         heads
-    }
-
-    fn head_of(&self, line: usize, tier: Tier) -> Option<LaneHead> {
-        let it = &self.lines[line];
-        // A group takes its turn at the place of its first task.
-        let (priority, (place, _), _) = it.waiting[tier.index()].first()?;
-        Some(LaneHead {
-            user: self.names[it.user].clone(),
-            queue: Arc::clone(&it.name),
-            takes_user_lane: it.user_lane.is_some(),
-            tier,
-            priority: *priority,
-            sequence: Some(place.0),
-            turn: place.0,
-        })
     }
 
     /// The task of a queue that starts now: the first one, or one of the user's that may pass it (`policy::beyond`).

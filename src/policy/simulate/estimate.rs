@@ -30,12 +30,6 @@ pub struct Estimate {
     pub position: u64,
 }
 
-/// One run: how long it waited, and how many others started before it.
-struct Seen {
-    wait_ms: u64,
-    before: u64,
-}
-
 /// The estimate for a job of a load, as of a moment. `None` if a length matters of which too little is known, if it never
 /// starts, or if fewer than 20 runs can be made with so many looks at heads. The same seed gives the same answer.
 pub fn estimate(
@@ -48,7 +42,8 @@ pub fn estimate(
 ) -> Option<Estimate> {
     let mut random = Random::new(seed);
     let ledger = ledger.of_users(load.users.iter().map(|user| &user.name));
-    let (mut seen, mut samples, mut left, mut horizon) = (Vec::new(), usize::MAX, looks, now);
+    let (mut waits, mut places) = (Vec::new(), Vec::new());
+    let (mut samples, mut left, mut horizon) = (usize::MAX, looks, now);
     // What comes later may start before it, so the first runs tell how far to look ahead. They count where nobody comes.
     let is_alone = load.coming.is_empty();
     for run in 0..RUNS + ROUGH_RUNS {
@@ -72,28 +67,25 @@ pub fn estimate(
             let started = world.times.iter().zip(&load.jobs).enumerate();
             let before =
                 started.filter(|(at, (times, job))| *at != target && job.since.is_none() && times.start.is_some());
-            seen.push(Seen { wait_ms: u64::try_from(wait).unwrap_or(0), before: before.count() as u64 });
+            places.push(before.count() as u64);
+            waits.push(u64::try_from(wait).unwrap_or(0));
         }
         if left == 0 {
             break;
         }
     }
-    if seen.len() < LEAST_RUNS {
+    if waits.len() < LEAST_RUNS {
         return None;
     }
-    let rank_of = |member: fn(&Seen) -> u64, percent: usize| {
-        let mut sorted: Vec<u64> = seen.iter().map(member).collect();
-        sorted.sort_unstable();
-        rank(&sorted, percent)
-    };
-    let p90_ms = rank_of(|one| one.wait_ms, 90)?;
+    waits.sort_unstable();
+    places.sort_unstable();
+    let p90_ms = rank(&waits, 90)?;
     let samples = if samples == usize::MAX { 0 } else { samples };
     // It waits for what has no length that was seen, e.g. the end of a lease.
     if samples == 0 && p90_ms > 0 {
         return None;
     }
-    let (p50_ms, position) = (rank_of(|one| one.wait_ms, 50)?, rank_of(|one| one.before, 50)?);
-    Some(Estimate { p50_ms, p90_ms, samples, position })
+    Some(Estimate { p50_ms: rank(&waits, 50)?, p90_ms, samples, position: rank(&places, 50)? })
 }
 
 /// Who holds a lane.

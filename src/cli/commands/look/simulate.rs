@@ -123,17 +123,7 @@ fn change(text: &str) -> Result<Change, AppError> {
     })
 }
 
-const COLUMNS: [Column; 9] = [
-    Column::new("USER"),
-    Column::new("WEIGHT"),
-    Column::new("TASKS"),
-    Column::new("WAIT P50"),
-    Column::new("P95"),
-    Column::new("MAX"),
-    Column::new("GOT"),
-    Column::new("PART"),
-    Column::new("BEHIND"),
-];
+const COLUMNS: [&str; 9] = ["USER", "WEIGHT", "TASKS", "WAIT P50", "P95", "MAX", "GOT", "PART", "BEHIND"];
 
 fn tell(outcome: &Outcome, changes: &[String], console: &mut Console) -> anyhow::Result<()> {
     console.table(&table(&outcome.now))?;
@@ -152,7 +142,7 @@ fn tell(outcome: &Outcome, changes: &[String], console: &mut Console) -> anyhow:
 }
 
 fn table(report: &Report) -> Table {
-    let mut table = Table::new(&COLUMNS);
+    let mut table = Table::new(&COLUMNS.map(Column::new));
     for user in &report.users {
         let UserReport { name, weight, tasks, waits, got_ms, part, overtaken } = user;
         let part = part.map_or_else(String::new, |part| format!("{part:.2}"));

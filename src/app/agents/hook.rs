@@ -45,11 +45,8 @@ impl Hook<'_> {
             (HookEvent::Start, app) => self.start(app, call),
             (HookEvent::Edit(paths), Some(app)) => answer_edit(app, call, paths),
             (HookEvent::Shell(line), Some(app)) => self.shell(app, call, line),
-            (HookEvent::End, Some(app)) => {
-                answer_end(app, self.agent, call)?;
-                Ok(HookAnswer::Nothing)
-            }
-            (HookEvent::Edit(_) | HookEvent::Shell(_) | HookEvent::End | HookEvent::Other, _) => {
+            (HookEvent::End, Some(app)) => answer_end(app, self.agent, call),
+            (HookEvent::Edit(_) | HookEvent::Shell(_) | HookEvent::End, None) | (HookEvent::Other, _) => {
                 Ok(HookAnswer::Nothing)
             }
         }
@@ -92,22 +89,28 @@ impl Hook<'_> {
             let holders = app.holders(lane)?;
             let barred = bars(app, lane, &holders)?.texts(lane, app.host.now()).into_iter().next();
             let decision = match decide_on(app, Asked::Shell { gate: self.gate }, lane, &holders, call) {
-                Decision::Nothing if barred.is_some() && self.gate => Decision::Deny,
-                Decision::Nothing if barred.is_some() => Decision::Note,
+                Decision::Nothing if barred.is_some() => {
+                    if self.gate {
+                        Decision::Deny
+                    } else {
+                        Decision::Note
+                    }
+                }
                 decided => decided,
             };
-            let text =
-                || barred.map_or_else(|| format!("{}.", busy_text(app, lane, &holders)), |text| format!("{text}."));
+            let text = || format!("{}.", barred.unwrap_or_else(|| busy_text(app, lane, &holders)));
             match decision {
                 Decision::Nothing => {}
                 Decision::Note => notes.push(text()),
-                Decision::Deny => {
-                    return Ok(HookAnswer::Deny(format!("{} {}", text(), way_on(lane, &holders))));
-                }
+                Decision::Deny => return Ok(HookAnswer::Deny(format!("{} {}", text(), way_on(lane, &holders)))),
             }
         }
-        Ok(if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) })
+        Ok(all_notes(&notes))
     }
+}
+
+fn all_notes(notes: &[String]) -> HookAnswer {
+    if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) }
 }
 
 fn decide_on(app: &App, asked: Asked, lane: &LaneName, holders: &[LockView], call: &HookCall) -> Decision {
@@ -141,11 +144,11 @@ fn answer_edit(app: &App, call: &HookCall, paths: &[String]) -> Result<HookAnswe
         }
         seen.push(tree.lane);
     }
-    Ok(if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) })
+    Ok(all_notes(&notes))
 }
 
 /// Gives the leases of the session back. Its keeper would do so when the agent's process ends.
-fn answer_end(app: &App, agent: AgentKind, call: &HookCall) -> Result<(), AppError> {
+fn answer_end(app: &App, agent: AgentKind, call: &HookCall) -> Result<HookAnswer, AppError> {
     let mut released = 0;
     for key in session_keys(app, call) {
         let (_, given) = release_session(app, Some(&key), None)?;
@@ -153,7 +156,7 @@ fn answer_end(app: &App, agent: AgentKind, call: &HookCall) -> Result<(), AppErr
     }
     let data = json!({ "agent": agent.word(), "session": call.session, "released": released });
     app.store.note(&Event::new("session_ended").with(data));
-    Ok(())
+    Ok(HookAnswer::Nothing)
 }
 
 /// Notes that a hook failed, where there is a state directory to note it in.

@@ -71,16 +71,12 @@ pub fn render(counts: &Counts, gauges: &Gauges, account: &str) -> String {
     let account = format!("account=\"{}\"", escaped(account));
     let mut text = String::new();
     for (name, kind, has_labels, help) in FAMILIES {
-        let word = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Summary => "summary",
+        let (word, members) = match kind {
+            Kind::Counter => ("counter", vec![name.to_owned()]),
+            Kind::Gauge => ("gauge", vec![name.to_owned()]),
+            Kind::Summary => ("summary", vec![format!("{name}_sum"), format!("{name}_count")]),
         };
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {word}");
-        let members = match kind {
-            Kind::Summary => vec![format!("{name}_sum"), format!("{name}_count")],
-            Kind::Counter | Kind::Gauge => vec![name.to_owned()],
-        };
         for member in members {
             let is_time = member.ends_with("_seconds_sum");
             let of_events = counts.range(member.clone()..).take_while(|(key, _)| key.starts_with(&member));

@@ -89,23 +89,18 @@ impl Tracer {
         if let Some(parent) = end.text("parent") {
             attributes.push(text("luzia.parent", parent));
         }
-        let whole = Part {
-            name: format!("RUN {id}"),
-            kind: SERVER,
-            from: begin.unwrap_or(end.at),
-            to: end.at,
-            attributes,
-            status,
-        };
-        let mut first = whole.json(&trace, &span, end.text("parent_span"));
+        let ids = (trace.as_str(), span.as_str(), end.text("parent_span"));
+        let mut first =
+            span_json(ids, format!("RUN {id}"), SERVER, (begin.unwrap_or(end.at), end.at), attributes, status);
         if let Some(state) = end.text("tracestate") {
             first["traceState"] = state.into();
         }
         let mut spans = vec![first];
         for (at, (from, to)) in open.waits.iter().enumerate() {
             let attributes = vec![text("cicd.pipeline.run.state", "pending")];
-            let part = Part { name: "wait".into(), kind: INTERNAL, from: *from, to: *to, attributes, status: "waited" };
-            spans.push(part.json(&trace, &inner_span(&trace, &format!("{id} wait {at}")), Some(&span)));
+            let own = inner_span(&trace, &format!("{id} wait {at}"));
+            let ids = (trace.as_str(), own.as_str(), Some(span.as_str()));
+            spans.push(span_json(ids, "wait".into(), INTERNAL, (*from, *to), attributes, "waited"));
         }
         for (at, run) in open.runs.iter().enumerate() {
             let mut attributes = vec![
@@ -116,10 +111,10 @@ impl Tracer {
             if let Some(code) = run.exit_code {
                 attributes.push(json!({ "key": "process.exit.code", "value": { "intValue": code.to_string() } }));
             }
-            let (from, to) = (run.from, run.to.unwrap_or(end.at));
-            let part =
-                Part { name: format!("run {}", at + 1), kind: INTERNAL, from, to, attributes, status: &run.status };
-            spans.push(part.json(&trace, &inner_span(&trace, &format!("{id} run {at}")), Some(&span)));
+            let own = inner_span(&trace, &format!("{id} run {at}"));
+            let ids = (trace.as_str(), own.as_str(), Some(span.as_str()));
+            let times = (run.from, run.to.unwrap_or(end.at));
+            spans.push(span_json(ids, format!("run {}", at + 1), INTERNAL, times, attributes, &run.status));
         }
         json!({ "resourceSpans": [{
             "resource": { "attributes": [text("service.name", "luzia"), text("host.name", &self.host)] },
@@ -131,39 +126,34 @@ impl Tracer {
     }
 }
 
-/// One span, but for its ids.
-struct Part<'a> {
+/// One span: its trace, its own id and that of its parent; its begin and its end.
+fn span_json(
+    (trace, span, parent): (&str, &str, Option<&str>),
     name: String,
     kind: u32,
-    from: Timestamp,
-    to: Timestamp,
-    attributes: Vec<Value>,
-    status: &'a str,
-}
-
-impl Part<'_> {
-    fn json(self, trace: &str, span: &str, parent: Option<&str>) -> Value {
-        let mut attributes = self.attributes;
-        let is_bad = matches!(self.status, "failed" | "timeout" | "interrupted");
-        if is_bad {
-            attributes.push(text("error.type", self.status));
-        }
-        let mut whole = json!({
-            "traceId": trace,
-            "spanId": span,
-            "name": self.name,
-            "kind": self.kind,
-            "startTimeUnixNano": nanoseconds(self.from),
-            // A clock that was set back makes no span that ends before it begins.
-            "endTimeUnixNano": nanoseconds(self.to.max(self.from)),
-            "attributes": attributes,
-            "status": if is_bad { json!({ "code": ERROR, "message": self.status }) } else { json!({}) },
-        });
-        if let Some(parent) = parent {
-            whole["parentSpanId"] = parent.into();
-        }
-        whole
+    (from, to): (Timestamp, Timestamp),
+    mut attributes: Vec<Value>,
+    status: &str,
+) -> Value {
+    let is_bad = matches!(status, "failed" | "timeout" | "interrupted");
+    if is_bad {
+        attributes.push(text("error.type", status));
     }
+    let mut whole = json!({
+        "traceId": trace,
+        "spanId": span,
+        "name": name,
+        "kind": kind,
+        "startTimeUnixNano": nanoseconds(from),
+        // A clock that was set back makes no span that ends before it begins.
+        "endTimeUnixNano": nanoseconds(to.max(from)),
+        "attributes": attributes,
+        "status": if is_bad { json!({ "code": ERROR, "message": status }) } else { json!({}) },
+    });
+    if let Some(parent) = parent {
+        whole["parentSpanId"] = parent.into();
+    }
+    whole
 }
 
 /// The word of the conventions for how a run ended.

@@ -71,6 +71,12 @@ impl Record {
             || self.listed_lanes().iter().any(|one| one == lane)
     }
 
+    /// Whether it tells of a user's task, or of the user's lane.
+    pub fn is_of_user(&self, user: &str) -> bool {
+        let own = self.lane.as_deref().and_then(|lane| lane.strip_prefix("user:"));
+        self.user.as_deref() == Some(user) || self.task.is_none() && own == Some(user)
+    }
+
     /// The event as JSON for people and programs.
     pub fn json(&self) -> Value {
         let mut members = Map::new();
@@ -117,14 +123,6 @@ impl Filter {
         let is_lane = self.lane.as_ref().is_none_or(|lane| record.is_of_lane(lane));
         let is_kind = self.kinds.is_empty() || self.kinds.contains(&record.kind);
         is_task && is_lane && is_kind && self.user.as_ref().is_none_or(|user| record.is_of_user(user))
-    }
-}
-
-impl Record {
-    /// Whether it tells of a user's task, or of the user's lane.
-    pub fn is_of_user(&self, user: &str) -> bool {
-        let own = self.lane.as_deref().and_then(|lane| lane.strip_prefix("user:"));
-        self.user.as_deref() == Some(user) || self.task.is_none() && own == Some(user)
     }
 }
 

@@ -1,11 +1,11 @@
 //! What may stand at the end of a half-written command line: the answer to `luzia __complete line LINE`. Pure.
 
-use clap::builder::PossibleValue;
 use crate::cli::verbs::{Does, Verb};
-use clap::{Arg, Command, ValueHint};
+use clap::builder::PossibleValue;
+use clap::{Arg, Command, ValueEnum, ValueHint};
 
-/// The names that are looked up when they are needed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The names that are looked up when they are needed, by the words of `luzia __complete`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Live {
     /// Tasks that are not over.
     Tasks,
@@ -22,26 +22,12 @@ pub enum Live {
     /// Schedules.
     Schedules,
     /// Schedules, as `pause` and `resume` take them.
+    #[value(skip)]
     PausableSchedules,
     /// Hooks.
     Hooks,
     /// Documents with a schema.
     Documents,
-}
-
-impl Live {
-    /// The words of `luzia __complete`.
-    pub const WORDS: [(&'static str, Self); 9] = [
-        ("tasks", Self::Tasks),
-        ("all-tasks", Self::AllTasks),
-        ("users", Self::Users),
-        ("lanes", Self::Lanes),
-        ("projects", Self::Projects),
-        ("keys", Self::Keys),
-        ("schedules", Self::Schedules),
-        ("hooks", Self::Hooks),
-        ("documents", Self::Documents),
-    ];
 }
 
 /// What may stand there.

@@ -10,6 +10,7 @@ use crate::cli::args::complete::{End, Live, Wanted, end_of};
 use crate::cli::docs::schemas::DOCUMENTS;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
+use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most tasks that are named.
@@ -27,8 +28,8 @@ pub fn run(args: &[String], apps: Apps, console: &mut Console) -> Answer {
         let mut root = command();
         root.build();
         line(&end_of(text, &root), apps, console)?;
-    } else if let Some((_, live)) = Live::WORDS.iter().find(|(word, _)| *word == kind) {
-        tell(names(*live, apps(&[]).as_ref(), text), "", text, console)?;
+    } else if let Ok(live) = Live::from_str(kind, false) {
+        tell(names(live, apps(&[]).as_ref(), text), "", text, console)?;
     }
     Ok(Exit::Done.code())
 }

@@ -31,7 +31,7 @@ const FIX: &str = "luzia doctor --fix";
 struct Read {
     records: u64,
     future: Vec<(TaskId, Timestamp)>,
-    bad: Vec<AppError>,
+    bad: Vec<Finding>,
 }
 
 pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
@@ -50,10 +50,9 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add("set-aside", "no damaged record was set aside", checks_aside::set_aside(app), findings);
     match read_all(app) {
         Ok(read) => {
-            let bad = read.bad.iter().map(bad_record).collect();
-            add("records", &format!("all {} read", read.records), Ok(bad), findings);
-            let moved = moved_ms(app, &views);
-            add("clock", "the clocks agree", Ok(clock(&read, &views, app.host.now(), moved)), findings);
+            let clocks = clock(&read, &views, app.host.now(), moved_ms(app, &views));
+            add("records", &format!("all {} read", read.records), Ok(read.bad), findings);
+            add("clock", "the clocks agree", Ok(clocks), findings);
         }
         Err(error) => tell("records", Err(error), findings),
     }
@@ -190,7 +189,7 @@ fn read_all(app: &App) -> Result<Read, AppError> {
                 let latest = ended.max(task.created_at);
                 read.future.extend((latest > limit).then_some((task.id, latest)));
             }
-            Err(error) => read.bad.push(error.into()),
+            Err(error) => read.bad.push(bad_record(&error.into())),
         }
     }
     Ok(read)

@@ -18,6 +18,9 @@ const MESSAGE: &str = "send_message";
 /// The longest name of a step, in bytes.
 const MOST_NAME: usize = 160;
 
+/// The error for a document of another form.
+const NO_STEPS: &str = "it is neither an array of steps, nor a step, nor an object with \"actions\"";
+
 /// A step as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Action {
@@ -36,9 +39,9 @@ pub fn actions_of(text: &str, quoted: &dyn Fn(&str) -> String) -> Result<Vec<Act
         Value::Object(members) => match members.get("actions").or_else(|| members.get("steps")) {
             Some(Value::Array(list)) => list,
             None if members.contains_key("actionType") || members.contains_key("command") => one,
-            _ => return Err("it is neither an array of steps, nor a step, nor an object with \"actions\"".to_owned()),
+            _ => return Err(NO_STEPS.to_owned()),
         },
-        _ => return Err("it is neither an array of steps, nor a step, nor an object with \"actions\"".to_owned()),
+        _ => return Err(NO_STEPS.to_owned()),
     };
     if list.is_empty() || list.len() > MOST_ACTIONS {
         return Err(format!("it has {} steps; 1 to {MOST_ACTIONS} can be taken", list.len()));
@@ -53,36 +56,26 @@ fn action(step: &Value, quoted: &dyn Fn(&str) -> String) -> Result<Action, Strin
         Value::Object(members) => members,
         _ => return Err("a step is an object, or an array of words".to_owned()),
     };
-    if let Some(other) =
-        members.keys().find(|key| !matches!(key.as_str(), "actionType" | "parameters" | "command" | "name"))
-    {
+    const MEMBERS: [&str; 4] = ["actionType", "parameters", "command", "name"];
+    if let Some(other) = members.keys().find(|key| !MEMBERS.contains(&key.as_str())) {
         return Err(format!("\"{other}\" is no member of a step"));
     }
+    let parameters = members.get("parameters").map(|given| given.as_object().ok_or("\"parameters\" is no object"));
+    let parameters = parameters.transpose()?;
+    let kind = members.get("actionType").map(|given| given.as_str().ok_or("\"actionType\" is no text")).transpose()?;
     let none = Map::new();
-    let parameters = match members.get("parameters") {
-        None => &none,
-        Some(Value::Object(parameters)) => parameters,
-        Some(_) => return Err("\"parameters\" is no object".to_owned()),
-    };
-    let kind = match members.get("actionType") {
-        None => None,
-        Some(Value::String(kind)) => Some(kind.as_str()),
-        Some(_) => return Err("\"actionType\" is no text".to_owned()),
-    };
-    let given = members.get("command");
-    let command = match kind {
-        None if members.contains_key("parameters") => return Err("it has parameters, and no actionType".to_owned()),
-        None => command(given.ok_or("it has neither a command nor an actionType")?)?,
-        Some("command") if given.is_some() && parameters.contains_key("command") => {
-            return Err("it has two commands".to_owned());
-        }
-        Some("command") => command(given.or_else(|| parameters.get("command")).ok_or("it has no command")?)?,
-        Some(kind) if given.is_some() => {
+    let inner = parameters.unwrap_or(&none);
+    let command = match (kind, members.get("command")) {
+        (None, _) if parameters.is_some() => return Err("it has parameters, and no actionType".to_owned()),
+        (None, given) => command(given.ok_or("it has neither a command nor an actionType")?)?,
+        (Some("command"), Some(_)) if inner.contains_key("command") => return Err("it has two commands".to_owned()),
+        (Some("command"), given) => command(given.or_else(|| inner.get("command")).ok_or("it has no command")?)?,
+        (Some(kind), Some(_)) => {
             return Err(format!("it has a command beside \"actionType\": \"{kind}\"; a step has one of them"));
         }
-        Some(MESSAGE) => message(parameters)?,
-        Some(kind) => match kind.strip_prefix(WAIT) {
-            Some(word) => wait(word, parameters, quoted)?,
+        (Some(MESSAGE), None) => message(inner)?,
+        (Some(kind), None) => match kind.strip_prefix(WAIT) {
+            Some(word) => wait(word, inner, quoted)?,
             None => {
                 return Err(format!(
                     "\"{kind}\" is no type of a step: command, {MESSAGE}, or {WAIT} and a kind of `luzia await`"
@@ -167,34 +160,29 @@ fn wait(word: &str, parameters: &Map<String, Value>, quoted: &dyn Fn(&str) -> St
             _ => return Err(format!("\"{key}\" is neither a text nor a number")),
         };
         check_value(kind, key, &text).map_err(|why| format!("\"{key}\": {why}"))?;
-        let option = match key.as_str() {
+        let word_of = |option: &str| Ok(format!("{option}={text}"));
+        let word = match key.as_str() {
             "event" => continue,
-            "task" if kind == WaitKind::Output => "--task".to_owned(),
-            "pattern" if kind == WaitKind::Output => "--match".to_owned(),
-            "idle" if kind == WaitKind::Output => "--idle".to_owned(),
-            "timeout" if kind != WaitKind::Delay => "--timeout".to_owned(),
-            "timeout" | "duration" if kind == WaitKind::Delay => "--for".to_owned(),
-            "onTimeout" if ["continue", "fail", "retry"].contains(&text.as_str()) => "--on-timeout".to_owned(),
-            "onTimeout" => return Err(format!("\"onTimeout\" is \"{text}\", and not continue, fail or retry")),
-            "maxRetries" => "--retry-waits".to_owned(),
-            "expect" => "--expect".to_owned(),
-            "expectedFrom" if kind != WaitKind::Output => {
-                words.push(format!("--match=from={text}"));
-                continue;
-            }
-            "threadId" if kind != WaitKind::Output => {
-                words.push(format!("--match=thread={text}"));
-                continue;
-            }
-            other => return Err(format!("\"{other}\" is no parameter of {WAIT}{word}")),
+            "task" if kind == WaitKind::Output => word_of("--task"),
+            "pattern" if kind == WaitKind::Output => word_of("--match"),
+            "idle" if kind == WaitKind::Output => word_of("--idle"),
+            "timeout" if kind != WaitKind::Delay => word_of("--timeout"),
+            "timeout" | "duration" if kind == WaitKind::Delay => word_of("--for"),
+            "onTimeout" if ["continue", "fail", "retry"].contains(&text.as_str()) => word_of("--on-timeout"),
+            "onTimeout" => Err(format!("\"onTimeout\" is \"{text}\", and not continue, fail or retry")),
+            "maxRetries" => word_of("--retry-waits"),
+            "expect" => word_of("--expect"),
+            "expectedFrom" if kind != WaitKind::Output => word_of("--match=from"),
+            "threadId" if kind != WaitKind::Output => word_of("--match=thread"),
+            other => Err(format!("\"{other}\" is no parameter of {WAIT}{word}")),
         };
-        words.push(format!("{option}={text}"));
+        words.push(word?);
     }
     let has = |option: &str| words.iter().any(|word| word.starts_with(option));
     if kind == WaitKind::Output && !(has("--task=") && (has("--match=") || has("--idle="))) {
         return Err("a wait for output needs \"task\", and \"pattern\" or \"idle\"".to_owned());
     }
-    if kind == WaitKind::Delay && !words.iter().any(|word| word.starts_with("--for=")) {
+    if kind == WaitKind::Delay && !has("--for=") {
         return Err("a delay needs its \"duration\"".to_owned());
     }
     Ok(words)

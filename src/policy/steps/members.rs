@@ -71,37 +71,27 @@ pub fn row(kind: WaitKind) -> &'static Row {
 /// The table for the help and the pages.
 pub fn table() -> String {
     let mut text = String::new();
-    for (kind, event, members, variables) in lines() {
+    let mut line = |kind: &str, event: &str, members: &str, variables: &str| {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {}", format!("{kind:<11}{event:<21}{members:<29}{variables}").trim_end());
-    }
-    text
-}
-
-fn lines() -> Vec<(String, String, String, String)> {
-    let mut lines =
-        vec![("kind".to_owned(), "event".to_owned(), "members of --data".to_owned(), "variables".to_owned())];
+    };
+    line("kind", "event", "members of --data", "variables");
     for row in ROWS {
-        let kind = row.kind.word().to_owned();
-        let (event, members) = match row.kind {
-            WaitKind::Agent => ("the end of a child".to_owned(), "-".to_owned()),
-            WaitKind::Delay => ("its time".to_owned(), "-".to_owned()),
-            WaitKind::Output => ("a line of a log".to_owned(), "-".to_owned()),
-            WaitKind::Event => (row.kind.event().to_owned(), "all".to_owned()),
-            WaitKind::Response => (row.kind.event().to_owned(), "text, message, lastResponse".to_owned()),
-            _ => (row.kind.event().to_owned(), row.members.join(", ")),
+        let (own, all) = (row.members.join(", "), row.variables.join(", "));
+        let (event, members, variables) = match row.kind {
+            WaitKind::Agent => ("the end of a child", "-", "see Children below"),
+            WaitKind::Delay => ("its time", "-", "-"),
+            WaitKind::Output => ("a line of a log", "-", all.as_str()),
+            WaitKind::Event => (row.kind.event(), "all", all.as_str()),
+            WaitKind::Response => (row.kind.event(), "text, message, lastResponse", all.as_str()),
+            WaitKind::Document | WaitKind::Signature | WaitKind::Test => (row.kind.event(), own.as_str(), all.as_str()),
         };
-        let variables = match row.kind {
-            WaitKind::Agent => "see Children below".to_owned(),
-            WaitKind::Delay => "-".to_owned(),
-            _ => row.variables.join(", "),
-        };
-        lines.push((kind, event, members, variables.clone()));
+        line(row.kind.word(), event, members, variables);
         if row.kind == WaitKind::Event {
-            lines.push(("event:NAME".to_owned(), "NAME".to_owned(), "all".to_owned(), variables));
+            line("event:NAME", "NAME", members, variables);
         }
     }
-    lines
+    text
 }
 
 /// The members of some data that a kind does not take, each with the one that is probably meant.

@@ -38,10 +38,8 @@ pub fn remove_server(
     };
     let is_ours = servers.get(name).and_then(Item::as_table_like).is_some_and(|server| {
         let words = server.get("args").and_then(Item::as_array);
-        let is_same = words.is_some_and(|words| {
-            words.len() == arguments.len()
-                && words.iter().zip(arguments).all(|(word, argument)| word.as_str() == Some(argument))
-        });
+        let is_same =
+            words.is_some_and(|words| words.iter().map(Value::as_str).eq(arguments.iter().copied().map(Some)));
         let command = server.get("command").and_then(Item::as_str);
         command.is_some_and(|command| is_luzia(command) && is_meant(command)) && is_same && server.len() == 2
     });

@@ -22,21 +22,21 @@ const FOLDER: &str = "luzia/shims";
 
 /// The folder of the shims of this account.
 pub(super) fn folder() -> Result<Folder, AppError> {
-    let dir = home_shims(HOME).map_err(of_state_dir)?.ok_or_else(|| {
-        AppError::new(Kind::Config, Code::NoHome, "this account has no home, so there is no place for shims")
-            .hint("HOME or XDG_DATA_HOME in the environment says where")
-    })?;
-    Ok(Folder::new(Box::new(RealShims), dir))
+    let dir = home_shims(HOME).map_err(of_state_dir)?;
+    Ok(Folder::new(Box::new(RealShims), dir.ok_or_else(|| no_home("shims", ""))?))
 }
 
 /// The folder of data of this account, below which documents are installed.
 pub(super) fn share() -> Result<String, AppError> {
     let dir = home_shims(HOME).map_err(of_state_dir)?;
     let share = dir.as_deref().and_then(|dir| dir.strip_suffix(FOLDER)).map(|dir| dir.trim_end_matches('/').to_owned());
-    share.ok_or_else(|| {
-        AppError::new(Kind::Config, Code::NoHome, "this account has no home, so there is no place for documents")
-            .hint("HOME or XDG_DATA_HOME in the environment says where, or --prefix")
-    })
+    share.ok_or_else(|| no_home("documents", ", or --prefix"))
+}
+
+fn no_home(things: &str, way: &str) -> AppError {
+    let message = format!("this account has no home, so there is no place for {things}");
+    AppError::new(Kind::Config, Code::NoHome, message)
+        .hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
 }
 
 /// Plays the shim, where this process was called by the name of one; its exit code.

@@ -12,7 +12,7 @@ use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use crate::model::process::Ancestor;
 use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
 use crate::model::{Identity, LaneName, LockKind, Name, Who};
-use crate::policy::agent::{agent_above, agent_process, is_passer, may_be_agent, process_key};
+use crate::policy::agent::{agent_above, is_passer, may_be_agent, process_key};
 use crate::policy::staleness::judge;
 use crate::policy::staleness::standing::standing;
 use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
@@ -71,7 +71,7 @@ fn session_key(
 pub(crate) fn key_of_process(app: &App, pid: u32) -> Option<String> {
     let namespace = app.host.own_origin().pid_namespace;
     let above = app.host.ancestors(pid, &may_be_agent);
-    let agent = agent_process(&above, namespace == Some(INITIAL_PID_NAMESPACE))?;
+    let agent = &agent_above(&above, namespace == Some(INITIAL_PID_NAMESPACE))?.process;
     Some(process_key(agent, namespace.unwrap_or(0)))
 }
 

@@ -106,11 +106,6 @@ const PASSERS: [&str; 32] = [
 /// The agent among the processes above this one, the nearest first: the nearest that is neither a shell nor luzia. The first
 /// process of the initial pid namespace is nobody's agent. That of another namespace is one where nothing else is to be seen:
 /// the sandbox ends with it.
-pub fn agent_process(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Identity> {
-    agent_above(above, is_initial_namespace).map(|ancestor| &ancestor.process)
-}
-
-/// As [`agent_process`], with its program.
 pub fn agent_above(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Ancestor> {
     let agent = above.iter().find(|ancestor| may_be_agent(ancestor));
     let sandbox = || above.last().filter(|last| last.process.pid == 1 && !is_initial_namespace);

@@ -109,6 +109,6 @@ fn the_agent_is_the_nearest_process_that_is_neither_a_shell_nor_luzia() {
         (&[(9, "bash"), (8, "")], false, None),
         (&[], true, None),
     ] {
-        assert_eq!(agent_process(&above(processes), is_initial).map(|it| it.pid), agent, "{processes:?}");
+        assert_eq!(agent_above(&above(processes), is_initial).map(|it| it.process.pid), agent, "{processes:?}");
     }
 }

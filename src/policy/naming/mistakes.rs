@@ -2,24 +2,8 @@
 //! option behind the command. Pure: it is given words, and gives what is probably meant (issue rows of `enqueue`).
 
 /// The options of `enqueue` and `run` that few commands have, so that one behind the command is probably misplaced.
-const TELLING_OPTIONS: [&str; 16] = [
-    "--priority",
-    "--after",
-    "--on-conflict",
-    "--start-within",
-    "--retries",
-    "--user",
-    "--lane",
-    "--thread",
-    "--repo",
-    "--tree",
-    "--cwd",
-    "--grace",
-    "--no-check",
-    "--yield-after",
-    "--result-file",
-    "--group-output",
-];
+const TELLING_OPTIONS: &str = "--priority --after --on-conflict --start-within --retries --user --lane --thread --repo --tree --cwd \
+    --grace --no-check --yield-after --result-file --group-output";
 
 /// What a shell gives a meaning to, and a program's name almost never holds.
 const SHELL_SIGNS: [&str; 7] = ["&&", "||", "|", ";", ">", "<", "$("];
@@ -69,7 +53,7 @@ pub fn is_shell_line(command: &[String]) -> bool {
 pub fn misplaced_option(command: &[String]) -> Option<&str> {
     let arguments = command.iter().skip(1).take_while(|word| *word != "--");
     let name = |word: &'_ String| word.split_once('=').map_or(word.len(), |(name, _)| name.len());
-    arguments.map(|word| &word[..name(word)]).find(|name| TELLING_OPTIONS.contains(name))
+    arguments.map(|word| &word[..name(word)]).find(|name| TELLING_OPTIONS.split(' ').any(|option| option == *name))
 }
 
 /// Whether a command that is not found looks like the rest of an option's value, as in `--timeout 10 minutes -- make`.

@@ -32,7 +32,7 @@ pub fn named_programs(
         let Some(text) = text else { continue };
         let mut programs = match target.content {
             Content::Json(_) | Content::Hooks(_) => programs_in(&text),
-            Content::Toml { .. } => toml_text::server_program(&text, SERVER).into_iter().collect(),
+            Content::Toml { .. } => toml_text::server_program(&text).into_iter().collect(),
             Content::Block | Content::Whole(_) => Vec::new(),
         };
         programs.sort();

@@ -26,10 +26,9 @@ pub fn check(text: &str) -> Result<(), Broken> {
     root(text, |_| ())
 }
 
-/// Puts a member into the object at a path, and makes the objects on the way. A member of that name stays as it is.
-pub fn set_member(text: &str, path: &[&str], key: &str, value: &Value) -> Result<String, Broken> {
-    let whole: Vec<&str> = path.iter().copied().chain([key]).collect();
-    insert(text, &whole, value, false)
+/// Sets the member at a path, and makes the objects on the way. A member that is there stays as it is.
+pub fn set_member(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
+    insert(text, path, value, false)
 }
 
 /// Puts an element into the list at a path, and makes the list and the objects on the way. An equal element stays alone.
@@ -37,15 +36,11 @@ pub fn add_element(text: &str, path: &[&str], value: &Value) -> Result<String, B
     insert(text, path, value, true)
 }
 
-/// Takes the member of a name out of the object at a path, where it is meant; objects that are left empty go, too.
-pub fn remove_member(
-    text: &str,
-    path: &[&str],
-    key: &str,
-    is_meant: &dyn Fn(&Value) -> bool,
-) -> Result<String, Broken> {
-    match cut(text, path, &|name, node| name == Some(key) && is_meant(&plain(node)))? {
-        Some(rest) => prune(rest, path),
+/// Takes the member at a path out, where it is meant; objects that are left empty go, too.
+pub fn remove_member(text: &str, path: &[&str], is_meant: &dyn Fn(&Value) -> bool) -> Result<String, Broken> {
+    let Some((key, above)) = path.split_last() else { return Ok(text.to_owned()) };
+    match cut(text, above, &|name, node| name == Some(*key) && is_meant(&plain(node)))? {
+        Some(rest) => prune(rest, above),
         None => Ok(text.to_owned()),
     }
 }

@@ -1,8 +1,8 @@
 //! `agent setup`: works all changes out first, and writes only when every file can be read.
 
-use super::plan::{Content, Folders, Piece, SERVER, SERVER_ARGUMENTS, Target, is_our_hook, is_our_server, targets};
+use super::plan::{Content, Folders, Piece, SERVER, Target, is_our_hook, is_our_server, targets};
 use super::text::{Broken, with_block, without_block};
-use super::{json_text, texts, toml_text};
+use super::{json_text, toml_text};
 use crate::app::{AppError, Code, Kind};
 use crate::model::AgentKind;
 use crate::os::user_files::UserFiles;
@@ -145,10 +145,10 @@ impl Content {
     pub(crate) fn put_into(&self, text: &str) -> Result<String, Broken> {
         match self {
             Self::Whole(whole) | Self::Hooks(whole) => Ok(whole.clone()),
-            Self::Block => Ok(with_block(text, &texts::block(), texts::BEGIN, texts::END)),
+            Self::Block => Ok(with_block(text)),
             Self::Toml { program, root } => {
-                let bare = toml_text::remove_server(text, SERVER, &|found| found != program, &SERVER_ARGUMENTS)?;
-                let text = toml_text::add_server(&bare, SERVER, program, &SERVER_ARGUMENTS)?;
+                let bare = toml_text::remove_server(text, &|found| found != program)?;
+                let text = toml_text::add_server(&bare, program)?;
                 root.as_ref().map_or(Ok(text.clone()), |root| toml_text::add_root(&text, root))
             }
             Self::Json(pieces) => {
@@ -167,13 +167,13 @@ impl Content {
     pub(crate) fn take_out_of(&self, text: &str) -> Result<Option<String>, Broken> {
         Ok(match self {
             Self::Whole(whole) => (text != whole).then(|| text.to_owned()),
-            Self::Block => Some(without_block(text, texts::BEGIN, texts::END)),
+            Self::Block => Some(without_block(text)),
             Self::Hooks(whole) => {
                 let is_ours = |text: &str| serde_json::from_str(text).is_ok_and(|value| is_our_hook(&value));
                 (text != whole && !is_ours(text)).then(|| text.to_owned())
             }
             Self::Toml { root, .. } => {
-                let mut rest = toml_text::remove_server(text, SERVER, &|_| true, &SERVER_ARGUMENTS)?;
+                let mut rest = toml_text::remove_server(text, &|_| true)?;
                 if let Some(root) = root {
                     rest = toml_text::remove_root(&rest, root)?;
                 }
@@ -197,15 +197,11 @@ impl Content {
 impl Piece {
     fn put_into(&self, text: &str) -> Result<String, Broken> {
         match self {
-            Self::Default(name, value) => json_text::set_member(text, &[], name, value),
+            Self::Default(name, value) => json_text::set_member(text, &[name], value),
             Self::Server(name, value) => {
                 let is_old = |found: &serde_json::Value| is_our_server(found, value) && found != value;
-                json_text::set_member(
-                    &json_text::remove_member(text, &[name], SERVER, &is_old)?,
-                    &[name],
-                    SERVER,
-                    value,
-                )
+                let bare = json_text::remove_member(text, &[name, SERVER], &is_old)?;
+                json_text::set_member(&bare, &[name, SERVER], value)
             }
             Self::Text(path, value) => json_text::add_element(text, path, &value.as_str().into()),
             Self::Hook(event, value) => {
@@ -221,7 +217,7 @@ impl Piece {
         match self {
             Self::Default(..) => Ok(text.to_owned()),
             Self::Server(name, value) => {
-                json_text::remove_member(text, &[name], SERVER, &|found| is_our_server(found, value))
+                json_text::remove_member(text, &[name, SERVER], &|found| is_our_server(found, value))
             }
             Self::Text(path, value) => json_text::remove_elements(text, path, &|found| found == value.as_str()),
             Self::Hook(event, _) => json_text::remove_elements(text, &["hooks", event], &is_our_hook),

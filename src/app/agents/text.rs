@@ -1,4 +1,6 @@
-//! Places in texts, and a block of lines between two marks.
+//! Places in texts, and the lines for agents between two marks.
+
+use super::texts::{BEGIN, END, block};
 
 /// Why a text cannot be read, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,9 +28,10 @@ pub fn at(text: &str, offset: usize, message: &str) -> Broken {
     }
 }
 
-/// The text with a block of lines at its end, or in the place of an older block between the same marks.
-pub fn with_block(text: &str, block: &str, begin: &str, end: &str) -> String {
-    if let Some((from, to)) = block_in(text, begin, end) {
+/// The text with the lines for agents at its end, or in the place of older ones between the same marks.
+pub fn with_block(text: &str) -> String {
+    let block = block();
+    if let Some((from, to)) = block_in(text) {
         return format!("{}{block}{}", &text[..from], &text[to..]);
     }
     let gap = match text {
@@ -40,18 +43,17 @@ pub fn with_block(text: &str, block: &str, begin: &str, end: &str) -> String {
     format!("{text}{gap}{block}\n")
 }
 
-/// The text without the block, and without the blank line before it.
-pub fn without_block(text: &str, begin: &str, end: &str) -> String {
-    let Some((from, to)) = block_in(text, begin, end) else { return text.to_owned() };
+/// The text without these lines, and without the blank line before them.
+pub fn without_block(text: &str) -> String {
+    let Some((from, to)) = block_in(text) else { return text.to_owned() };
     let rest = text[to..].strip_prefix('\n').unwrap_or(&text[to..]);
     let before = &text[..from];
     let before = if before.ends_with("\n\n") && rest.is_empty() { &before[..before.len() - 1] } else { before };
     format!("{before}{rest}")
 }
 
-/// Where a block stands: from its first mark to the end of its last one.
-fn block_in(text: &str, begin: &str, end: &str) -> Option<(usize, usize)> {
-    let from = text.find(begin)?;
-    let to = from + text[from..].find(end)? + end.len();
-    Some((from, to))
+/// The place of these lines: from their first mark to the end of their last one.
+fn block_in(text: &str) -> Option<(usize, usize)> {
+    let from = text.find(BEGIN)?;
+    Some((from, from + text[from..].find(END)? + END.len()))
 }

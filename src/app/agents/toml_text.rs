@@ -1,52 +1,47 @@
 //! Changes in a text of TOML. Comments, order and everything else of the user stay.
 
-use super::plan::is_luzia;
+use super::plan::{SERVER, SERVER_ARGUMENTS, is_luzia};
 use super::text::{Broken, at};
-use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{Document, DocumentMut, Item, Table, TableLike, Value};
 
-/// Puts a server into `mcp_servers`, unless there is one of that name.
-pub fn add_server(text: &str, name: &str, command: &str, arguments: &[&str]) -> Result<String, Broken> {
+/// Puts the server of luzia into `mcp_servers`, unless there is one of that name.
+pub fn add_server(text: &str, program: &str) -> Result<String, Broken> {
     let mut document = parse(text)?;
     let servers = table(text, document.as_table_mut(), "mcp_servers", true)?;
-    if servers.contains_key(name) {
+    if servers.contains_key(SERVER) {
         return Ok(text.to_owned());
     }
     let mut server = Table::new();
-    server.insert("command", Item::Value(command.into()));
-    server.insert("args", Item::Value(Value::Array(arguments.iter().copied().collect::<Array>())));
-    servers.insert(name, Item::Table(server));
+    server.insert("command", Item::Value(program.into()));
+    server.insert("args", Item::Value(Value::Array(SERVER_ARGUMENTS.into_iter().collect())));
+    servers.insert(SERVER, Item::Table(server));
     Ok(document.to_string())
 }
 
-/// The program of a server in `mcp_servers`.
-pub fn server_program(text: &str, name: &str) -> Option<String> {
+/// The program of the server of luzia in `mcp_servers`.
+pub fn server_program(text: &str) -> Option<String> {
     let document = parse(text).ok()?;
-    let server = document.get("mcp_servers")?.as_table_like()?.get(name)?.as_table_like()?;
+    let server = document.get("mcp_servers")?.as_table_like()?.get(SERVER)?.as_table_like()?;
     Some(server.get("command")?.as_str()?.to_owned())
 }
 
-/// Takes the server out of `mcp_servers`, where it is as [`add_server`] makes it with a program that is meant.
-pub fn remove_server(
-    text: &str,
-    name: &str,
-    is_meant: &dyn Fn(&str) -> bool,
-    arguments: &[&str],
-) -> Result<String, Broken> {
+/// Takes the server of luzia out of `mcp_servers`, where it is as [`add_server`] makes it with a program that is meant.
+pub fn remove_server(text: &str, is_meant: &dyn Fn(&str) -> bool) -> Result<String, Broken> {
     let mut document = parse(text)?;
     let Some(servers) = document.get_mut("mcp_servers").and_then(Item::as_table_like_mut) else {
         return Ok(text.to_owned());
     };
-    let is_ours = servers.get(name).and_then(Item::as_table_like).is_some_and(|server| {
+    let is_ours = servers.get(SERVER).and_then(Item::as_table_like).is_some_and(|server| {
         let words = server.get("args").and_then(Item::as_array);
         let is_same =
-            words.is_some_and(|words| words.iter().map(Value::as_str).eq(arguments.iter().copied().map(Some)));
+            words.is_some_and(|words| words.iter().map(Value::as_str).eq(SERVER_ARGUMENTS.into_iter().map(Some)));
         let command = server.get("command").and_then(Item::as_str);
         command.is_some_and(|command| is_luzia(command) && is_meant(command)) && is_same && server.len() == 2
     });
     if !is_ours {
         return Ok(text.to_owned());
     }
-    servers.remove(name);
+    servers.remove(SERVER);
     if servers.is_empty() {
         document.remove("mcp_servers");
     }

@@ -3,7 +3,6 @@
 
 use super::record::Record;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// Counters by name and labels, as `luzia_steps_total{step="build"}`.
 pub type Counts = BTreeMap<String, u64>;
@@ -92,30 +91,18 @@ fn bump(counts: &mut Counts, name: &str, label: Option<(&str, &str)>, by: u64) {
 
 /// A name with labels, as the text format writes it.
 pub fn series(name: &str, labels: &[(&str, &str)]) -> String {
-    let mut text = name.to_owned();
-    for (at, (label, value)) in labels.iter().enumerate() {
-        let lead = if at == 0 { '{' } else { ',' };
-        let _ = write!(text, "{lead}{label}=\"{}\"", escaped(value));
+    if labels.is_empty() {
+        return name.to_owned();
     }
-    if !labels.is_empty() {
-        text.push('}');
-    }
-    text
+    let labels = labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value)));
+    format!("{name}{{{}}}", labels.collect::<Vec<String>>().join(","))
 }
 
 /// The value of a label: backslash, quotation mark and line feed are escaped, and no other character needs it. A long one
 /// is cut.
 pub fn escaped(value: &str) -> String {
-    let mut text = String::with_capacity(value.len());
-    for c in value.chars().take(MOST_LABEL) {
-        match c {
-            '\\' => text.push_str("\\\\"),
-            '"' => text.push_str("\\\""),
-            '\n' => text.push_str("\\n"),
-            c => text.push(c),
-        }
-    }
-    text
+    let short: String = value.chars().take(MOST_LABEL).collect();
+    short.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]

@@ -227,18 +227,14 @@ pub fn svg(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
 /// Text for XML 1.0, which knows no control characters. What nobody would see, or what would turn text around, is shown as its
 /// number.
 fn xml(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
+    let mut seen = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            c if is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.extend(c.escape_unicode()),
-            c => safe.push(c),
+        match is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') {
+            true => seen.extend(c.escape_unicode()),
+            false => seen.push(c),
         }
     }
-    safe
+    seen.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

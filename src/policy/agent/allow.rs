@@ -14,12 +14,11 @@ pub fn admits_name(patterns: &[String], name: &str) -> bool {
 }
 
 fn admits_one(pattern: &str, argv: &[String]) -> bool {
-    let mut words: Vec<&str> = pattern.split_whitespace().collect();
-    let is_open = words.len() > 1 && words.last() == Some(&"*");
-    if is_open {
-        words.pop();
-    }
-    let fits = if is_open { argv.len() >= words.len() } else { argv.len() == words.len() };
+    let words: Vec<&str> = pattern.split_whitespace().collect();
+    let (words, fits) = match &words[..] {
+        [words @ .., "*"] if !words.is_empty() => (words, argv.len() >= words.len()),
+        words => (words, argv.len() == words.len()),
+    };
     !words.is_empty() && fits && words.iter().zip(argv).all(|(word, given)| is_like(word, given))
 }
 

@@ -68,20 +68,17 @@ pub enum Remote {
 /// Reads the address of a remote: scheme, account, `.git` and a slash at the end do not count, so
 /// `git@example.org:a/b.git` and `https://example.org/a/b` are one remote.
 pub fn remote(url: &str) -> Remote {
-    let address = match url.split_once("://") {
+    let (host, path) = match url.split_once("://") {
         Some(("file", path)) => return Remote::Path(path.to_owned()),
-        Some((_, rest)) => {
-            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-            (host, path)
-        }
+        Some((_, rest)) => rest.split_once('/').unwrap_or((rest, "")),
         // `host:path` of scp(1): the colon comes before any slash.
         None => match url.split_once(':') {
             Some((host, path)) if !host.contains('/') => (host, path),
             _ => return Remote::Path(url.to_owned()),
         },
     };
-    let host = address.0.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-    let path = address.1.trim_matches('/');
+    let host = host.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
     Remote::Host(format!("{host}/{path}"))
 }

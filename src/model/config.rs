@@ -187,11 +187,11 @@ impl Config {
         })
     }
 
-    /// The first value set for a lane: its own name first, then patterns ending in `*`, longest first.
-    pub(super) fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
+    /// The rules that mean a lane: that of its own name first, then those of patterns that end in `*`, longest first.
+    pub(super) fn rules_of<'a>(&'a self, lane: &LaneName) -> impl Iterator<Item = &'a LaneRule> {
         let name = lane.to_string();
-        let exact = self.lanes.get(&name).and_then(&member);
-        exact.or_else(|| {
+        let exact = self.lanes.get(&name);
+        let patterns = std::iter::once_with(move || {
             let mut patterns: Vec<(&str, &LaneRule)> = self
                 .lanes
                 .iter()
@@ -199,8 +199,14 @@ impl Config {
                 .filter(|(prefix, _)| name.starts_with(prefix))
                 .collect();
             patterns.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
-            patterns.into_iter().find_map(|(_, rule)| member(rule))
-        })
+            patterns.into_iter().map(|(_, rule)| rule)
+        });
+        exact.into_iter().chain(patterns.flatten())
+    }
+
+    /// The first value that the rules of a lane set.
+    pub(super) fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
+        self.rules_of(lane).find_map(member)
     }
 }
 

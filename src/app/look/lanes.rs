@@ -8,7 +8,6 @@ use crate::app::cron::refuse_schedule;
 use crate::app::look::list;
 use crate::app::names::lane_option;
 use crate::app::{App, AppError, config_reload};
-use crate::model::capacity::SlotValues;
 use crate::model::config::LaneRule;
 use crate::model::control::{Control, Held, Hold};
 use crate::model::lane::BUILT_IN;
@@ -192,22 +191,7 @@ fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
     LaneRow {
         name: name.to_owned(),
         max: config.limit(&lane),
-        rule: LaneRule {
-            max: Some(config.limit(&lane)).filter(|max| *max < u32::MAX),
-            weight: lane.is_user().then(|| config.weight(lane.key())),
-            hold: Some(config.keeps(&lane)),
-            lock_timeout_ms: Some(config.lock_timeout_ms(&lane)),
-            warn_after_ms: Some(config.warn_after_ms(&lane)),
-            on_wait: config.on_wait(&lane),
-            rate: config.rate(&lane),
-            reserve: Some(config.reserve(&lane)).filter(|reserve| *reserve > 0),
-            on_overdue: Some(config.on_overdue(&lane)),
-            values: config.values(&lane).filter(|values| matches!(values, SlotValues::List(_))),
-            range: config.values(&lane).filter(|values| matches!(values, SlotValues::Ports(..))),
-            hold_while: config.hold_while(&lane),
-            cpu_budget: config.cpu_rule(&lane).map(|rule| rule.budget),
-            affinity: config.cpu_rule(&lane).map(|rule| rule.is_bound),
-        },
+        rule: config.rule_in_force(&lane),
         shut: gates::shut(app, [&lane].into_iter().filter(|_| !is_pattern), false).pop().map(|shut| shut.busy),
         active,
         queue,

@@ -165,6 +165,22 @@ impl LaneRule {
 }
 
 impl Config {
+    /// The rule in force for `lane`, with the defaults; members without a value or a default are `None`.
+    pub fn rule_in_force(&self, lane: &LaneName) -> LaneRule {
+        let set = self.rules_of(lane).fold(LaneRule::default(), LaneRule::or);
+        LaneRule {
+            max: Some(self.limit(lane)).filter(|max| *max < u32::MAX),
+            weight: lane.is_user().then(|| self.lane_weight(lane)),
+            hold: Some(self.keeps(lane)),
+            lock_timeout_ms: Some(self.lock_timeout_ms(lane)),
+            warn_after_ms: Some(self.warn_after_ms(lane)),
+            on_overdue: Some(self.on_overdue(lane)),
+            reserve: set.reserve.filter(|reserve| *reserve > 0),
+            affinity: set.affinity.filter(|_| set.cpu_budget.is_some()),
+            ..set
+        }
+    }
+
     /// Whether a task keeps `lane` while it waits: users, threads and sessions are kept unless configured (contract, section
     /// 7).
     pub fn keeps(&self, lane: &LaneName) -> Keeps {

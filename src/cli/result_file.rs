@@ -25,7 +25,7 @@ impl ResultFile {
     /// Writes the document.
     pub fn write(self, document: &Value) -> Result<(), AppError> {
         let Some((file, path)) = self.0 else { return Ok(()) };
-        file.publish(&json::line(document)).map_err(|error| {
+        file.publish(json::line(document)).map_err(|error| {
             let message = format!("cannot write the result file \"{}\": {error}", path.escape_debug());
             AppError::new(Kind::Io, Code::ResultFile, message).hint("the task is over, and its record has the result")
         })

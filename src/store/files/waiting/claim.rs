@@ -3,7 +3,8 @@
 //! recovery gives back what a dead claim has taken.
 
 use crate::model::{Grant, Judge, Task, TaskId, Timer};
-use crate::store::{Break, Claim, Claimed, Hold, Place, Request, Result, Spool, StoreError, layout};
+use crate::store::files::queue::claim::Taken;
+use crate::store::{Claim, Claimed, Hold, Place, Request, Result, Spool, StoreError, layout};
 
 impl Spool {
     /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,
@@ -69,7 +70,7 @@ impl Spool {
         kept: &[Grant],
         mut request: Request,
         judge: Judge,
-    ) -> Result<std::result::Result<(Vec<Grant>, Vec<Break>), Claim>> {
+    ) -> Result<std::result::Result<Taken, Claim>> {
         for need in &mut request.needs {
             let own = kept.iter().filter(|grant| grant.lane == need.lane).count();
             need.count = need.count.saturating_sub(u32::try_from(own).unwrap_or(u32::MAX));

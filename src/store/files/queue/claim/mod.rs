@@ -56,9 +56,12 @@ pub enum Claim {
     Newer(StoreError),
 }
 
+/// The lanes that a claim has taken, and the stale locks that were broken on the way.
+pub(crate) type Taken = (Vec<Grant>, Vec<Break>);
+
 impl Claim {
     /// The lanes that an answer grants to a task; a refusal is the claim as an error.
-    pub(crate) fn by(answer: Acquired, task: &Task) -> std::result::Result<(Vec<Grant>, Vec<Break>), Self> {
+    pub(crate) fn by(answer: Acquired, task: &Task) -> std::result::Result<Taken, Self> {
         Err(match answer {
             Acquired::Granted { grants, broken, .. } => return Ok((grants, broken)),
             Acquired::Held(view) => Self::Held(Box::new(task.clone()), view),

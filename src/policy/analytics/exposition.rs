@@ -79,21 +79,14 @@ pub fn render(counts: &Counts, gauges: &Gauges, account: &str) -> String {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {word}");
         for member in members {
             let is_time = member.ends_with("_seconds_sum");
-            let of_events = counts.range(member.clone()..).take_while(|(key, _)| key.starts_with(&member));
-            let of_events = of_events.filter(|(key, _)| is_member(key, &member));
-            let mut samples: Vec<(&str, String)> =
-                of_events.map(|(key, count)| (key.as_str(), number(*count, is_time))).collect();
-            let of_now = gauges.range(member.clone()..).take_while(|(key, _)| key.starts_with(&member));
-            let of_now = of_now.filter(|(key, _)| is_member(key, &member));
-            samples.extend(of_now.map(|(key, value)| (key.as_str(), value.to_string())));
+            let of_events = members_of(counts, &member).map(|(labels, count)| (labels, number(*count, is_time)));
+            let of_now = members_of(gauges, &member).map(|(labels, value)| (labels, value.to_string()));
+            let mut samples: Vec<(String, String)> = of_events.chain(of_now).collect();
             if samples.is_empty() && !has_labels && kind != Kind::Gauge {
-                samples.push((&member, "0".to_owned()));
+                samples.push((String::new(), "0".to_owned()));
             }
-            for (key, value) in samples {
-                let labels = key.strip_prefix(member.as_str()).unwrap_or_default();
-                let inner = labels.strip_prefix('{').and_then(|labels| labels.strip_suffix('}'));
-                let inner = inner.map_or_else(String::new, |inner| format!(",{inner}"));
-                let _ = writeln!(text, "{member}{{{account}{inner}}} {value}");
+            for (labels, value) in samples {
+                let _ = writeln!(text, "{member}{{{account}{labels}}} {value}");
             }
         }
     }
@@ -136,8 +129,16 @@ fn labels_of(text: &str) -> Vec<(String, String)> {
     labels
 }
 
-fn is_member(key: &str, name: &str) -> bool {
-    key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('{'))
+/// The members of a family: their labels behind a comma, and their values.
+fn members_of<'a, V>(all: &'a BTreeMap<String, V>, name: &'a str) -> impl Iterator<Item = (String, &'a V)> {
+    let near = all.range(name.to_owned()..).take_while(move |(key, _)| key.starts_with(name));
+    near.filter_map(move |(key, value)| match key.strip_prefix(name)? {
+        "" => Some((String::new(), value)),
+        rest => {
+            let inner = rest.strip_prefix('{')?.strip_suffix('}');
+            Some((inner.map_or_else(String::new, |inner| format!(",{inner}")), value))
+        }
+    })
 }
 
 fn number(count: u64, is_time: bool) -> String {

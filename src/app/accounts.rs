@@ -2,7 +2,7 @@
 
 use super::config_reload::config;
 use crate::app::queue::enqueue::name;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::Name;
 use crate::request::TaskRequest;
 use std::cell::{LazyCell, RefCell};
@@ -87,7 +87,7 @@ pub(super) fn inside_project<'a>(app: &'a App, new: &TaskRequest) -> Option<&'a 
 /// The account of a project must exist, and may be root only where the configuration says so.
 pub(super) fn check_account(app: &App, run_as: Option<&str>, accounts: &Accounts) -> Result<(), AppError> {
     let Some(name) = run_as else { return Ok(()) };
-    let wrong = |why: String| AppError::new(Kind::Config, Code::RunAs, why);
+    let wrong = |why: String| AppError::new(Code::RunAs, why);
     match accounts.numbers.get(name, || account_id(app, name))? {
         None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
         Some(0) if !config(app).allow_root => {

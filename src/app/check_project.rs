@@ -110,7 +110,7 @@ fn no_project(app: &App, project: &str) -> AppError {
         [] => "no project is configured, and no task was ever started for this one".to_owned(),
         known => format!("configured: {}", known.join(", ")),
     };
-    AppError::not_found(Code::ProjectNotFound, format!("there is no project \"{project}\"")).hint(hint)
+    AppError::new(Code::ProjectNotFound, format!("there is no project \"{project}\"")).hint(hint)
 }
 
 /// The lock that a claim names, when every condition holds; `Ok(None)` when it is gone already.

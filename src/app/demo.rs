@@ -11,7 +11,7 @@ pub use runs::{Closed, Run, Verdict, verdict};
 #[cfg(test)]
 pub(crate) use runs::tests::runs_of_lines;
 
-use super::{App, AppError, Code, Kind, Started};
+use super::{App, AppError, Code, Started};
 use crate::model::{Status, TaskId, Timestamp};
 use crate::os::{Exit, Signal};
 use std::io;
@@ -182,7 +182,7 @@ impl Play<'_> {
     }
 
     fn tell(&mut self, step: Step) -> Result<(), AppError> {
-        if (self.tell)(step) { Ok(()) } else { Err(AppError::new(Kind::No, Code::DemoLeft, "the demo was left")) }
+        if (self.tell)(step) { Ok(()) } else { Err(AppError::new(Code::DemoLeft, "the demo was left")) }
     }
 
     /// Ends what still runs, without a word.
@@ -206,5 +206,5 @@ fn accepted(output: &Output) -> Result<TaskId, AppError> {
 }
 
 fn failed(message: String) -> AppError {
-    AppError::new(Kind::Unavailable, Code::DemoFailed, message).hint("luzia doctor looks for what may be wrong")
+    AppError::new(Code::DemoFailed, message).hint("luzia doctor looks for what may be wrong")
 }

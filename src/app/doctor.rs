@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_looked_at_is_a_problem_and_not_the_end() {
-        let error = AppError::new(crate::app::Kind::Io, crate::app::Code::Io, "cannot read").hint("look at the disk");
+        let error = AppError::new(crate::app::Code::Io, "cannot read").hint("look at the disk");
         let mut findings = Vec::new();
         add("records", "all read", Err(error), &mut findings);
         assert_eq!((findings[0].level, findings[0].hint.as_deref()), (Level::Problem, Some("look at the disk")));

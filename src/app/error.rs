@@ -46,10 +46,10 @@ pub struct Refusal {
 pub struct AppError(Box<Refusal>);
 
 impl AppError {
-    /// A refusal of a class.
-    pub fn new(kind: Kind, code: Code, message: impl Into<String>) -> Self {
+    /// A refusal of the class that its code has.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self(Box::new(Refusal {
-            kind,
+            kind: code.kind(),
             code,
             message: message.into(),
             hint: None,
@@ -62,17 +62,12 @@ impl AppError {
 
     /// Something of an account that the host does not tell now. An absent account is another error.
     pub fn not_looked_up(what: &str, error: &dyn std::fmt::Display) -> Self {
-        Self::new(Kind::Io, Code::Account, format!("{what} cannot be looked up: {error}"))
+        Self::new(Code::Account, format!("{what} cannot be looked up: {error}"))
     }
 
     /// Bad input; nothing was changed.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, Code::Usage, message)
-    }
-
-    /// Something that was named does not exist.
-    pub fn not_found(code: Code, message: impl Into<String>) -> Self {
-        Self::new(Kind::NotFound, code, message)
+        Self::new(Code::Usage, message)
     }
 
     /// Everything that the error says.
@@ -173,7 +168,7 @@ impl AppError {
 
 /// A record that does not read. What a task remembers is not set aside, because the task could take it that nothing was done.
 fn of_damage(remembered_by: Option<TaskId>, message: String) -> AppError {
-    let error = AppError::new(Kind::Corrupt, Code::RecordCorrupt, message);
+    let error = AppError::new(Code::RecordCorrupt, message);
     match remembered_by {
         Some(id) => error
             .hint(format!("once the task is over, `luzia retry {id} --from-start` begins it anew; nothing was changed"))
@@ -190,8 +185,9 @@ impl From<StoreError> for AppError {
         match error {
             StoreError::Io { action, source, .. } => of_io(action, &source, message),
             StoreError::Corrupt { thing, .. } => of_damage(thing.remembered_by(), message),
-            StoreError::Newer { .. } => Self::new(Kind::Corrupt, Code::RecordNewer, message)
-                .hint("use the luzia that wrote it; nothing was rewritten"),
+            StoreError::Newer { .. } => {
+                Self::new(Code::RecordNewer, message).hint("use the luzia that wrote it; nothing was rewritten")
+            }
             StoreError::Unsure(inner) => {
                 let error = Self::from(*inner).reworded(|_| message);
                 error.hint("only a power cut can undo it; after a look whether it is still needed it can be done again")
@@ -203,7 +199,7 @@ impl From<StoreError> for AppError {
                     }
                     None => "a process of luzia is in it; try again".to_owned(),
                 };
-                Self::new(Kind::Busy, Code::GuardBusy, message).hint(hint)
+                Self::new(Code::GuardBusy, message).hint(hint)
             }
             StoreError::FileBusy { holder, .. } => {
                 let hint = match holder {
@@ -212,14 +208,14 @@ impl From<StoreError> for AppError {
                     }
                     None => "try again".to_owned(),
                 };
-                Self::new(Kind::Busy, Code::FileBusy, message).hint(hint)
+                Self::new(Code::FileBusy, message).hint(hint)
             }
-            StoreError::Unsafe { .. } => Self::new(Kind::NoPermission, Code::StateDirUnsafe, message)
+            StoreError::Unsafe { .. } => Self::new(Code::StateDirUnsafe, message)
                 .hint("it must belong to this account, with mode 0700, on a local file system")
                 .next("luzia doctor"),
-            StoreError::Foreign { .. } => Self::new(Kind::Config, Code::NotAStateDir, message)
+            StoreError::Foreign { .. } => Self::new(Code::NotAStateDir, message)
                 .hint("nothing was made there; a state directory is new, empty, or made by luzia"),
-            StoreError::Absent { .. } => Self::new(Kind::CannotCreate, Code::StateDirAbsent, message),
+            StoreError::Absent { .. } => Self::new(Code::StateDirAbsent, message),
             StoreError::TooLarge { .. } => Self::usage(message).hint("pass large input by a file"),
         }
     }
@@ -230,19 +226,19 @@ pub(crate) const GRANT: &str = "ask for write access to it; `lock`, `acquire`, `
 
 fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => AppError::new(Kind::NoPermission, Code::NoPermission, message)
+        io::ErrorKind::PermissionDenied => AppError::new(Code::NoPermission, message)
             .hint(format!("the state directory belongs to one account, or a sandbox keeps you out; {GRANT}")),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            AppError::new(Kind::Io, Code::DiskFull, message).hint("free some space; what was accepted before is intact")
+            AppError::new(Code::DiskFull, message).hint("free some space; what was accepted before is intact")
         }
-        io::ErrorKind::ReadOnlyFilesystem => AppError::new(Kind::Io, Code::ReadOnly, message)
+        io::ErrorKind::ReadOnlyFilesystem => AppError::new(Code::ReadOnly, message)
             .hint(format!("the file system is read-only for this process; {GRANT}")),
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists if action.contains("folder") => {
-            AppError::new(Kind::CannotCreate, Code::CannotCreate, message)
+            AppError::new(Code::CannotCreate, message)
         }
-        io::ErrorKind::NotFound => AppError::new(Kind::Io, Code::Io, message)
+        io::ErrorKind::NotFound => AppError::new(Code::Io, message)
             .hint("the old state is intact; `luzia doctor` tells whether a folder of the state directory is missing")
             .next("luzia doctor"),
-        _ => AppError::new(Kind::Io, Code::Io, message).hint("the old state is intact"),
+        _ => AppError::new(Code::Io, message).hint("the old state is intact"),
     }
 }

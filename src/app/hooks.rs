@@ -4,7 +4,7 @@
 
 mod added;
 
-use super::{App, AppError, Code, Kind};
+use super::{App, AppError, Code};
 use crate::app::config_reload::follow_control;
 use crate::app::wait_warnings::{WAIT_WARNING, wait_command};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
@@ -132,10 +132,7 @@ pub fn run_hooks(app: &App, say: &mut dyn FnMut(&str)) {
 pub(crate) fn hand_hooks_over_telling(app: &App, tell: &mut dyn FnMut(&AppError)) {
     hand_hooks_over(app, &mut |text| {
         let text = text.strip_prefix("warning: ").unwrap_or(text);
-        tell(
-            &AppError::new(Kind::Unavailable, Code::HookFailed, text)
-                .hint("it is not tried again; no task depends on it"),
-        );
+        tell(&AppError::new(Code::HookFailed, text).hint("it is not tried again; no task depends on it"));
     });
 }
 

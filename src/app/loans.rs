@@ -6,7 +6,7 @@ use super::steps::wait::unused_mail;
 use crate::app::look::list::{Filter, list};
 use crate::app::processes::wake_supervisor;
 use crate::app::steps::came::is_meant;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::lock::loan::{is_loan, root};
 use crate::model::process::Probe;
 use crate::model::{Identity, Task, TaskId};
@@ -134,7 +134,7 @@ pub(crate) fn is_ending(app: &App) -> Result<bool, AppError> {
 
 pub(crate) fn die_of(app: &App, signal: i32) -> AppError {
     app.host.procs.die_of(signal);
-    AppError::new(Kind::Busy, Code::WaitTimedOut, format!("signal {signal} ended the wait"))
+    AppError::new(Code::WaitTimedOut, format!("signal {signal} ended the wait"))
 }
 
 /// Asks a borrower to end; false when it is to be asked again.

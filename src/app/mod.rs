@@ -185,7 +185,7 @@ impl App {
         }
         if text == "last" {
             return last_task(self)?
-                .ok_or_else(|| AppError::not_found(Code::TaskNotFound, "there is no task yet".to_owned()));
+                .ok_or_else(|| AppError::new(Code::TaskNotFound, "there is no task yet".to_owned()));
         }
         TaskId::parse(text).ok_or_else(|| {
             AppError::usage(format!("\"{}\" is not a task", text.chars().take(80).collect::<String>()))
@@ -212,11 +212,9 @@ impl App {
         Ok(match set_aside {
             Some(path) => {
                 let message = format!("the record of {id} was damaged and is set aside: \"{path}\"");
-                AppError::new(Kind::Corrupt, Code::RecordSetAside, message)
-                    .hint(doctor::aside_hint(self, &path)?)
-                    .next("luzia doctor")
+                AppError::new(Code::RecordSetAside, message).hint(doctor::aside_hint(self, &path)?).next("luzia doctor")
             }
-            None => AppError::not_found(Code::TaskNotFound, format!("there is no {id}"))
+            None => AppError::new(Code::TaskNotFound, format!("there is no {id}"))
                 .hint("`luzia list -a` shows every task")
                 .next("luzia list -a"),
         })

@@ -5,7 +5,7 @@ use super::config_reload::config;
 use super::queue::pause::change_waiting;
 use super::queue::wait::has_dispatcher;
 use crate::app::admission::reach::{context_differences, is_near, own_context};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::config::Contexts;
 use crate::model::{NamedSandbox, QueueName, SandboxId, Status, Surroundings, Task, TaskId};
 use crate::policy::context::life::{Life, is_private, life};
@@ -103,7 +103,7 @@ pub fn take_here(app: &App, id: TaskId) -> Result<Option<Task>, AppError> {
         Status::Pending => {}
         Status::Waiting => {
             let message = format!("{id} waits for an event, and goes on in the sandbox in which it was queued");
-            return Err(AppError::new(Kind::No, Code::SandboxLives, message)
+            return Err(AppError::new(Code::SandboxLives, message)
                 .hint("only a task that is pending can be taken into another context; nothing was changed")
                 .next(format!("luzia explain {id}")));
         }
@@ -112,7 +112,7 @@ pub fn take_here(app: &App, id: TaskId) -> Result<Option<Task>, AppError> {
     if Sandboxes::default().life(app, theirs)? == Life::Lives {
         let what: Vec<String> = differences.iter().map(crate::app::Difference::text).collect();
         let message = format!("the sandbox of {id} lives, and a pass there starts it (different: {})", what.join(", "));
-        return Err(AppError::new(Kind::No, Code::SandboxLives, message)
+        return Err(AppError::new(Code::SandboxLives, message)
             .hint("run `luzia dispatch` or a daemon in that sandbox; nothing was changed")
             .next(format!("luzia wait {id}")));
     }

@@ -2,7 +2,7 @@
 
 use super::args::Globals;
 use super::context::{HOME, of_state_dir, variable};
-use crate::app::{AppError, Code, Kind, Round, Settings, shell_word};
+use crate::app::{AppError, Code, Round, Settings, shell_word};
 use crate::model::config::SlotsFrom;
 use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, online_processors, term};
@@ -60,7 +60,7 @@ fn load(globals: &Globals) -> Result<Loaded, AppError> {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
                 let hint = "name another, or none: then the usual places are looked through";
-                return Err(AppError::new(Kind::Config, Code::ConfigAbsent, message).hint(hint));
+                return Err(AppError::new(Code::ConfigAbsent, message).hint(hint));
             }
             seen.push((place.path, None));
             continue;
@@ -68,7 +68,7 @@ fn load(globals: &Globals) -> Result<Loaded, AppError> {
         seen.push((place.path.clone(), Some(stamp)));
         let parsed = parse(&bytes).map_err(|error| {
             let message = format!("\"{}\" line {} column {}: {}", place.path, error.line, error.column, error.message);
-            AppError::new(Kind::Config, Code::Config, message).hint("nothing was done").next(check_of(&place))
+            AppError::new(Code::Config, message).hint("nothing was done").next(check_of(&place))
         })?;
         let warnings = parsed.warnings.iter().map(|warning| format!("\"{}\": {warning}", place.path)).collect();
         return Ok(Loaded { config: parsed.config, path: Some(place.path), rule: place.rule, warnings, seen });
@@ -119,7 +119,7 @@ impl InForce {
         {
             // An editor may have moved the old file aside while it saves. Other rules hold only when it stays away.
             let message = format!("the configuration \"{path}\" is gone");
-            return Err(AppError::new(Kind::Config, Code::ConfigAbsent, message)
+            return Err(AppError::new(Code::ConfigAbsent, message)
                 .hint("without it the next of the usual places counts, or the built-in defaults"));
         }
         *self = Self { path: loaded.path, seen: Some(loaded.seen) };
@@ -150,12 +150,8 @@ fn is_unchanged((path, seen): &(String, Option<Stamp>)) -> bool {
 
 fn read_config(path: &str) -> Result<Option<(Vec<u8>, Stamp)>, AppError> {
     let failed = |error: std::io::Error| {
-        AppError::new(
-            Kind::Config,
-            Code::ConfigUnreadable,
-            format!("cannot read the configuration \"{path}\": {error}"),
-        )
-        .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
+        AppError::new(Code::ConfigUnreadable, format!("cannot read the configuration \"{path}\": {error}"))
+            .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
     };
     let (folder, name) = split(path);
     let Some(files) = RealFiles::reach(folder).map_err(failed)? else { return Ok(None) };
@@ -164,7 +160,7 @@ fn read_config(path: &str) -> Result<Option<(Vec<u8>, Stamp)>, AppError> {
     let (uid, _) = term::account();
     if !meta.is_safe_for(uid) {
         let message = format!("the configuration \"{path}\" can be changed by other accounts");
-        return Err(AppError::new(Kind::Config, Code::ConfigUnsafe, message).hint(format!("chmod go-w {path}")));
+        return Err(AppError::new(Code::ConfigUnsafe, message).hint(format!("chmod go-w {path}")));
     }
     Ok(Some((file.read_all(MAX_CONFIG_BYTES).map_err(failed)?, Stamp::of(&meta))))
 }

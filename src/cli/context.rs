@@ -28,10 +28,8 @@ pub(super) fn variable(name: &str) -> Result<Option<String>, AppError> {
     match term::env(name).map(OsString::into_string) {
         None => Ok(None),
         Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
-        Some(Err(_)) => {
-            Err(AppError::new(Kind::Config, Code::BadVariable, format!("the variable {name} is not UTF-8"))
-                .hint("unset it, or give the option in its stead"))
-        }
+        Some(Err(_)) => Err(AppError::new(Code::BadVariable, format!("the variable {name} is not UTF-8"))
+            .hint("unset it, or give the option in its stead")),
     }
 }
 
@@ -61,18 +59,19 @@ const OVERFLOW_UID: u32 = 65_534;
 pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
     use state_dir::StateDirError;
     match error {
-        StateDirError::Nowhere => AppError::new(Kind::Config, Code::NoStateDir, error.to_string())
+        StateDirError::Nowhere => AppError::new(Code::NoStateDir, error.to_string())
             .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
-        StateDirError::OfAnother(_) => AppError::new(Kind::NoPermission, Code::StateDir, error.to_string())
+        StateDirError::OfAnother(_) => AppError::new(Code::StateDir, error.to_string())
+            .with_kind(Kind::NoPermission)
             .hint("HOME in the environment gives this account a queue of its own"),
-        StateDirError::HomeUnknown(_) => AppError::new(Kind::Io, Code::Account, error.to_string())
-            .hint("HOME in the environment makes the look unnecessary"),
-        StateDirError::Empty(_) => AppError::usage(error.to_string()),
-        StateDirError::Relative("LUZIA_STATE_DIR", ref path) => {
-            AppError::new(Kind::Config, Code::BadVariable, error.to_string()).hint(format!(
-                "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
-            ))
+        StateDirError::HomeUnknown(_) => {
+            AppError::new(Code::Account, error.to_string()).hint("HOME in the environment makes the look unnecessary")
         }
+        StateDirError::Empty(_) => AppError::usage(error.to_string()),
+        StateDirError::Relative("LUZIA_STATE_DIR", ref path) => AppError::new(Code::BadVariable, error.to_string())
+            .hint(format!(
+                "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
+            )),
         // What stands on the command line is usage; what stands in the environment is configuration.
         StateDirError::Control(what, _)
         | StateDirError::Relative(what, _)
@@ -80,7 +79,7 @@ pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
             if what.starts_with("--") {
                 AppError::usage(error.to_string())
             } else {
-                AppError::new(Kind::Config, Code::BadVariable, error.to_string())
+                AppError::new(Code::BadVariable, error.to_string())
                     .hint(format!("correct the variable {what}; every caller must use one directory"))
             }
         }
@@ -164,7 +163,8 @@ pub(super) fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, Ap
             std::io::ErrorKind::NotADirectory => Kind::CannotCreate,
             _ => Kind::Io,
         };
-        AppError::new(kind, Code::StateDir, message)
+        AppError::new(Code::StateDir, message)
+            .with_kind(kind)
             .hint("luzia needs to read and write there; another directory is another queue, and excludes nobody here")
     };
     let files = RealFiles::open_at(&found.path, create).map_err(failed)?;

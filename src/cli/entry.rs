@@ -21,7 +21,7 @@ use crate::app::locks::keeper::keep_session;
 use crate::app::look::logs::Stream;
 use crate::app::pass::supervise::supervise;
 use crate::app::pass::timers::fire_timers;
-use crate::app::{App, AppError, Code, Kind, Settings, doctor, shell_word};
+use crate::app::{App, AppError, Code, Settings, doctor, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, StartError};
@@ -305,7 +305,7 @@ pub(super) fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer
 pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
     let failed = |error: std::io::Error| {
         let message = format!("cannot make a temporary directory: {error}");
-        AppError::new(Kind::CannotCreate, Code::NoTemporaryDirectory, message).hint("TMPDIR says where; /tmp otherwise")
+        AppError::new(Code::NoTemporaryDirectory, message).hint("TMPDIR says where; /tmp otherwise")
     };
     let dir = real::TemporaryDirectory::new("luzia-demo-").map_err(failed)?;
     let files = open_state(&Found { path: dir.path().to_owned(), rule: state_dir::Rule::Variable }, false)?;

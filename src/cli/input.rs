@@ -2,7 +2,7 @@
 
 use super::args::Globals;
 use crate::app::locks::consent::Question;
-use crate::app::{AppError, Code, Kind};
+use crate::app::{AppError, Code};
 use crate::os::real::term;
 
 /// Asks a person; false for a no. Where nobody can be asked it is an error, unless `--yes` answers.
@@ -32,7 +32,7 @@ pub(super) fn consent(ask: Ask, question: Option<Question>, next: &str) -> Resul
         Ok(false) => Err(AppError::usage("nothing was changed").next(next)),
         Err(_) => {
             let message = format!("{}; nothing was changed", question.fact);
-            Err(AppError::new(Kind::Usage, Code::NotYours, message).hint(question.hint).next(next))
+            Err(AppError::new(Code::NotYours, message).hint(question.hint).next(next))
         }
     }
 }
@@ -43,7 +43,7 @@ pub(super) const MAX_INPUT_BYTES: u64 = 256 * 1024 * 1024;
 /// Reads a file of task lines, or standard input for `-`.
 pub(super) fn read_input(path: &str) -> Result<String, AppError> {
     let failed = |error: std::io::Error| {
-        AppError::new(Kind::Io, Code::Io, format!("cannot read \"{path}\": {error}")).hint("nothing was queued")
+        AppError::new(Code::Io, format!("cannot read \"{path}\": {error}")).hint("nothing was queued")
     };
     let Some(bytes) = term::read_whole(path, MAX_INPUT_BYTES).map_err(failed)? else {
         let message = format!("\"{path}\" is longer than {} MiB", MAX_INPUT_BYTES >> 20);
@@ -59,7 +59,7 @@ pub(super) fn read_input(path: &str) -> Result<String, AppError> {
 /// Reads the data of an event, or standard input for `-`.
 pub(super) fn read_data(path: &str) -> Result<String, AppError> {
     let failed = |error: std::io::Error| {
-        AppError::new(Kind::Io, Code::Io, format!("cannot read \"{path}\": {error}")).hint("nothing was sent")
+        AppError::new(Code::Io, format!("cannot read \"{path}\": {error}")).hint("nothing was sent")
     };
     let bytes = term::read_whole(path, MAX_INPUT_BYTES).map_err(failed)?.unwrap_or_default();
     String::from_utf8(bytes).map_err(|_| AppError::usage(format!("\"{path}\" is not UTF-8; nothing was sent")))
@@ -77,7 +77,7 @@ pub(super) fn confirm(globals: &Globals, question: &str) -> Result<bool, AppErro
         return Err(AppError::usage(message).hint("-y answers yes"));
     }
     let _ = term::write_all(term::Stream::Err, format!("{question} [y/N] ").as_bytes());
-    let failed = |error| AppError::new(Kind::Io, Code::Io, format!("cannot read the answer: {error}"));
+    let failed = |error| AppError::new(Code::Io, format!("cannot read the answer: {error}"));
     let answer = term::read_line().map_err(failed)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -6,7 +6,7 @@ use super::configuration::{config_of, followed};
 use super::context::{app_of, state_dir};
 use super::exit::Exit;
 use super::mcp::{Answered, Helper, Host, LONGEST_LINE, Relay, Server, Work};
-use crate::app::{AppError, Code, Kind};
+use crate::app::{AppError, Code};
 use crate::os::real::{self, Line, OneRequest, RealClock, RealProcesses, term};
 use crate::os::{Clock, Processes};
 use serde_json::Value;
@@ -74,7 +74,7 @@ pub(super) fn serve(
 ) -> Result<u8, AppError> {
     let Some(holder) = holder else {
         let failed = real::begin_anew(RELAY);
-        return Err(AppError::new(Kind::Unavailable, Code::Server, format!("the server cannot be started: {failed}")));
+        return Err(AppError::new(Code::Server, format!("the server cannot be started: {failed}")));
     };
     let output = Mutex::new(());
     let write = |message: &Value| write_alone(&output, format!("{message}\n").as_bytes());

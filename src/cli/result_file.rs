@@ -17,7 +17,7 @@ impl ResultFile {
         }
         let failed = |error: std::io::Error| {
             let message = format!("cannot make the result file \"{}\": {error}", path.escape_debug());
-            AppError::new(Kind::CannotCreate, Code::ResultFile, message).hint("nothing was queued")
+            AppError::new(Code::ResultFile, message).with_kind(Kind::CannotCreate).hint("nothing was queued")
         };
         Ok(Self(Some((Published::prepare(path).map_err(failed)?, path.to_owned()))))
     }
@@ -27,7 +27,7 @@ impl ResultFile {
         let Some((file, path)) = self.0 else { return Ok(()) };
         file.publish(json::line(document)).map_err(|error| {
             let message = format!("cannot write the result file \"{}\": {error}", path.escape_debug());
-            AppError::new(Kind::Io, Code::ResultFile, message).hint("the task is over, and its record has the result")
+            AppError::new(Code::ResultFile, message).hint("the task is over, and its record has the result")
         })
     }
 }
@@ -39,7 +39,7 @@ pub fn write_text(option: &str, path: &str, text: &str) -> Result<(), AppError> 
     }
     let failed = |error: std::io::Error| {
         let message = format!("cannot write \"{}\": {error}", path.escape_debug());
-        AppError::new(Kind::CannotCreate, Code::OutputFile, message).hint("its folder must be there, and be writable")
+        AppError::new(Code::OutputFile, message).hint("its folder must be there, and be writable")
     };
     let file = Published::prepare(path).map_err(failed)?;
     file.readable_by_all().and_then(|file| file.publish(text)).map_err(failed)

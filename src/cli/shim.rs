@@ -35,7 +35,7 @@ pub(super) fn share() -> Result<String, AppError> {
 
 fn no_home(things: &str, way: &str) -> AppError {
     let message = format!("this account has no home, so there is no place for {things}");
-    AppError::new(Kind::Config, Code::NoHome, message)
+    AppError::new(Code::NoHome, message)
         .hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
 }
 

@@ -238,13 +238,14 @@ fn read(files: &dyn UserFiles, path: &str) -> Result<Option<String>, AppError> {
 
 fn broken_error(path: &str, broken: &Broken) -> AppError {
     let message = format!("\"{path}\" line {} column {}: {}", broken.line, broken.column, broken.message);
-    AppError::new(Kind::Corrupt, Code::SettingsBroken, message)
-        .hint("nothing was changed; mend the file, then try again")
+    AppError::new(Code::SettingsBroken, message).hint("nothing was changed; mend the file, then try again")
 }
 
 fn unread(path: &str, error: &io::Error) -> AppError {
     let kind = if error.kind() == io::ErrorKind::PermissionDenied { Kind::NoPermission } else { Kind::Io };
-    AppError::new(kind, Code::Settings, format!("cannot read \"{path}\": {error}")).hint("nothing was changed")
+    AppError::new(Code::Settings, format!("cannot read \"{path}\": {error}"))
+        .with_kind(kind)
+        .hint("nothing was changed")
 }
 
 fn unwritten(path: &str, error: &io::Error) -> AppError {
@@ -254,6 +255,7 @@ fn unwritten(path: &str, error: &io::Error) -> AppError {
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Kind::CannotCreate,
         _ => Kind::Io,
     };
-    AppError::new(kind, Code::Settings, format!("cannot write \"{path}\": {error}"))
+    AppError::new(Code::Settings, format!("cannot write \"{path}\": {error}"))
+        .with_kind(kind)
         .hint("this file is as it was; the same command goes on with the rest")
 }

@@ -311,7 +311,7 @@ fn unknown_schedule(app: &App, text: &str) -> Result<AppError, AppError> {
     };
     let shown: String = text.chars().take(80).collect();
     let message = format!("there is no schedule \"{}\"", shown.escape_debug());
-    Ok(AppError::not_found(Code::ScheduleNotFound, message).hint(hint).next("luzia cron list"))
+    Ok(AppError::new(Code::ScheduleNotFound, message).hint(hint).next("luzia cron list"))
 }
 
 /// The zone of `--tz`, or that of this host.
@@ -400,7 +400,7 @@ fn check_fill(pattern: &Pattern, fill_ms: Option<u64>, now: Timestamp) -> Result
 }
 
 fn name_taken(name: &Name) -> AppError {
-    AppError::new(crate::app::Kind::Usage, Code::NameTaken, format!("there is a schedule \"{name}\" already"))
+    AppError::new(Code::NameTaken, format!("there is a schedule \"{name}\" already"))
         .hint("--replace puts the new one in its place, `luzia cron rm` takes it away; nothing was changed")
         .next(format!("luzia cron next {}", shell_word(name)))
 }

@@ -1,7 +1,7 @@
 //! The hooks that people have added: which there are, and what can be one.
 
 use crate::app::queue::doors::{as_usage, check_program};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};
 use crate::policy::hooks::{AFTER, BEFORE, EVENTS, event_name};
 
@@ -61,12 +61,12 @@ pub fn add_hook(app: &App, new: NewHook) -> Result<Hook, AppError> {
     let added_at = app.host.now();
     app.store.change_hooks::<_, AppError>(|hooks| {
         if hooks.len() >= MOST_HOOKS {
-            return Err(AppError::new(Kind::No, Code::TooManyHooks, format!("there are {MOST_HOOKS} hooks already"))
+            return Err(AppError::new(Code::TooManyHooks, format!("there are {MOST_HOOKS} hooks already"))
                 .next("luzia hook list"));
         }
         let name = new.name.clone().unwrap_or_else(|| free_name(event, hooks));
         if hooks.iter().any(|hook| hook.name == name) {
-            return Err(AppError::new(Kind::No, Code::HookExists, format!("there is a hook \"{name}\" already"))
+            return Err(AppError::new(Code::HookExists, format!("there is a hook \"{name}\" already"))
                 .hint("nothing was changed; `luzia hook rm` removes it")
                 .next("luzia hook list"));
         }
@@ -89,7 +89,7 @@ pub fn hooks(app: &App) -> Result<Vec<Hook>, AppError> {
 pub fn remove_hooks(app: &App, names: &[String]) -> Result<Vec<Hook>, AppError> {
     let absent = |name: &String| {
         let shown: String = name.chars().take(80).collect();
-        AppError::not_found(Code::HookNotFound, format!("there is no hook \"{shown}\""))
+        AppError::new(Code::HookNotFound, format!("there is no hook \"{shown}\""))
             .hint("nothing was removed")
             .next("luzia hook list")
     };

@@ -7,7 +7,7 @@ use crate::app::locks::consent;
 use crate::app::locks::release::{execution, held_error};
 use crate::app::locks::waiting::{Bar, Full, acquire_waiting, barred_error, behind_error};
 use crate::app::look::list;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Status, Task, TaskId, Timestamp, Who};
@@ -228,7 +228,7 @@ pub fn renew_all(app: &App, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Gr
         named = lanes_to_take(lanes_where(app, |view| view.lock_id() == Some(lock_id))?)?;
     }
     if named.is_empty() {
-        let error = AppError::new(Kind::No, Code::LockLost, format!("no lane is held by \"{lock_id}\""));
+        let error = AppError::new(Code::LockLost, format!("no lane is held by \"{lock_id}\""));
         return Err(error.hint("stop the work it protected, and acquire it again").next("luzia list-locks"));
     }
     let (mut grants, mut failed) = (Vec::new(), None);
@@ -251,11 +251,7 @@ fn renew(app: &App, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
         return Ok(grant);
     }
     let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {
-        return Err(AppError::new(
-            Kind::No,
-            Code::NotALease,
-            format!("\"{lock_id}\" is no lease, and needs no renewal"),
-        ));
+        return Err(AppError::new(Code::NotALease, format!("\"{lock_id}\" is no lease, and needs no renewal")));
     };
     if view.verdict.is_stale() {
         return Err(lost(Some(view)));
@@ -296,7 +292,7 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
         }
         None => (String::new(), Vec::new()),
     };
-    AppError::new(Kind::No, Code::LockLost, format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
+    AppError::new(Code::LockLost, format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
         .hint("stop the work it protected, and acquire it again")
         .with_next(next)
 }

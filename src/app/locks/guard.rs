@@ -4,7 +4,7 @@
 use super::acquire::{lanes_to_take, lanes_where};
 use crate::app::config_reload::lock_timeouts;
 use crate::app::locks::lock::{End, not_started};
-use crate::app::{App, AppError, Code, Kind, lane_word};
+use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::{Grant, loan};
 use crate::model::{LaneName, LockId, LockKind};
 use crate::os::{InPlace, Signal, Woken};
@@ -75,7 +75,7 @@ pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd,
         let time = keepers.iter().map(Keeper::time_left).min().unwrap_or(LOOK).min(LOOK);
         let woken = child
             .wait(Some(time))
-            .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
+            .map_err(|error| AppError::new(Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
         match woken {
             Woken::Exited(exit) => return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) }),
             Woken::Terminate => drop(child.signal(Signal::Term)),
@@ -211,5 +211,5 @@ fn is_lost(app: &App, grant: &Grant) -> Result<Option<String>, AppError> {
 }
 
 fn lost_error(message: String) -> AppError {
-    AppError::new(Kind::No, Code::FenceLost, message).hint("take the lane again before the work goes on")
+    AppError::new(Code::FenceLost, message).hint("take the lane again before the work goes on")
 }

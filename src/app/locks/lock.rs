@@ -9,7 +9,7 @@ use crate::app::locks::own::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
 use crate::model::time::format_duration;
@@ -189,7 +189,7 @@ fn take_for_command(
     lines.iter().for_each(|line| say(Line::Log(line)));
     note_granted_now(app, &granted, &request.holder, begun_ms);
     if granted.files.len() != granted.grants.len() {
-        return Err(AppError::new(Kind::Bug, Code::Bug, "a lock file was not kept open"));
+        return Err(AppError::new(Code::Bug, "a lock file was not kept open"));
     }
     Ok((request.holder, granted))
 }
@@ -303,7 +303,7 @@ pub(crate) fn run_here(app: &App, command: InPlace, mut care: Care, started: &dy
         let time = care.keep(child.as_mut());
         let woken = child
             .wait(time)
-            .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
+            .map_err(|error| AppError::new(Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
         match woken {
             Woken::Exited(exit) => return Ok(exit),
             Woken::Terminate => drop(child.signal(Signal::Term)),
@@ -319,16 +319,14 @@ pub(crate) const NAME_A_PROGRAM: &str = "name a program that is there";
 pub(crate) const NAME_AN_EXECUTABLE: &str = "name a file that this account can execute";
 
 pub(crate) fn not_started(name: &str, error: &StartError) -> AppError {
-    let (kind, code, hint, error) = match error {
-        StartError::NotFound(error) => (Kind::NoCommand, Code::NoCommand, NAME_A_PROGRAM, error),
-        StartError::NotExecutable(error) => (Kind::NotExecutable, Code::NotExecutable, NAME_AN_EXECUTABLE, error),
-        StartError::Short(error) => {
-            (Kind::NotStarted, Code::NotStarted, "the host is short of something; try again later", error)
-        }
-        StartError::Other(error) => (Kind::NotStarted, Code::NotStarted, "the command was not started", error),
+    let (code, hint, error) = match error {
+        StartError::NotFound(error) => (Code::NoCommand, NAME_A_PROGRAM, error),
+        StartError::NotExecutable(error) => (Code::NotExecutable, NAME_AN_EXECUTABLE, error),
+        StartError::Short(error) => (Code::NotStarted, "the host is short of something; try again later", error),
+        StartError::Other(error) => (Code::NotStarted, "the command was not started", error),
     };
     let text = error.to_string();
     // The error of a program begins with its name.
     let why = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text);
-    AppError::new(kind, code, format!("cannot run \"{name}\": {why}")).hint(hint)
+    AppError::new(code, format!("cannot run \"{name}\": {why}")).hint(hint)
 }

@@ -4,7 +4,7 @@
 use super::reentrancy::is_around;
 use crate::app::config_reload::config;
 use crate::app::locks::session::{agent_key, is_of};
-use crate::app::{App, AppError, Code, Kind, lane_word};
+use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind};
 use crate::store::LockView;
@@ -78,7 +78,7 @@ pub(crate) fn waits_for_own_session(app: &App, view: &LockView) -> Result<bool, 
 }
 
 pub(crate) fn deadlock(message: String) -> AppError {
-    AppError::new(Kind::No, Code::Deadlock, message)
+    AppError::new(Code::Deadlock, message)
 }
 
 /// A lane that the caller's own session has leased: a wait for it would last as long as the session.

@@ -104,7 +104,7 @@ fn give_back(
             }
         }
     }
-    Err(AppError::new(Kind::Busy, Code::HolderLives, format!("the holder of lane \"{lane}\" does not end"))
+    Err(AppError::new(Code::HolderLives, format!("the holder of lane \"{lane}\" does not end"))
         .next(format!("luzia explain {}", lane_word(lane))))
 }
 
@@ -122,7 +122,7 @@ fn released(app: &App, lock: Break) -> Given {
 /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.
 fn end_holder(app: &App, view: &LockView) -> Result<(), AppError> {
     let Some(record) = view.record() else {
-        return Err(AppError::new(Kind::No, Code::HolderUnknown, "the holder cannot be told, so it cannot be ended"));
+        return Err(AppError::new(Code::HolderUnknown, "the holder cannot be told, so it cannot be ended"));
     };
     if record.kind == LockKind::Session {
         return end_session_lease(app, view);
@@ -139,7 +139,7 @@ fn end_holder(app: &App, view: &LockView) -> Result<(), AppError> {
         return Ok(());
     }
     let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
-        return Err(AppError::new(Kind::No, Code::HolderUnknown, "the sidecar names no process to end"));
+        return Err(AppError::new(Code::HolderUnknown, "the sidecar names no process to end"));
     };
     let process = Identity { pid, start, boot_id };
     // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
@@ -206,7 +206,7 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
         Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
         None => String::new(),
     };
-    AppError::new(Kind::Busy, Code::LockHeld, message)
+    AppError::new(Code::LockHeld, message)
         .hint(format!("wait for it, or look closer with luzia explain {}{expiry}", lane_word(lane)))
         .next(format!("luzia explain {}", lane_word(lane)))
         .next(next_command(view.holder(), &view.verdict))

@@ -87,7 +87,7 @@ fn agent_of_caller(app: &App) -> Result<Identity, AppError> {
 fn agent_above_caller(app: &App) -> Result<Ancestor, AppError> {
     let is_initial = app.host.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
     agent_above(&app.host.ancestors(app.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
-            AppError::new(Kind::No, Code::NoAgent, "no agent's process is above this one, so a session has nothing to last with")
+            AppError::new(Code::NoAgent, "no agent's process is above this one, so a session has nothing to last with")
                 .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
         })
 }
@@ -152,7 +152,8 @@ fn give_all_back(app: &App, session: &Session, grants: &[&Grant], mut error: App
         let Err(failed) = give_back(app, session, grant) else { continue };
         // A keeper may have it already, and then it lasts.
         let message = format!("the lease \"{}\" is held by the session, although: {error}; {failed}", grant.lock_id);
-        error = AppError::new(error.kind(), error.code(), message)
+        error = AppError::new(error.code(), message)
+            .with_kind(error.kind())
             .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane)));
     }
     error
@@ -169,7 +170,8 @@ fn hand_to_keeper(app: &App, session: &Session, grant: &Grant) -> Result<(), App
             KeeperAnswer::Holds => return Ok(()),
             KeeperAnswer::Gone => {
                 let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
-                return Err(AppError::new(Kind::Busy, Code::LockLost, message)
+                return Err(AppError::new(Code::LockLost, message)
+                    .with_kind(Kind::Busy)
                     .hint("acquire it again")
                     .next(format!("luzia explain {}", lane_word(&grant.lane))));
             }
@@ -184,7 +186,7 @@ fn hand_to_keeper(app: &App, session: &Session, grant: &Grant) -> Result<(), App
         app.host.reap();
         if app.host.boot_ms().saturating_sub(begin) >= ANSWER_MS {
             let message = format!("the keeper of session \"{key}\" does not answer");
-            return Err(AppError::new(Kind::Unavailable, Code::NoKeeper, message)
+            return Err(AppError::new(Code::NoKeeper, message)
                 .hint("a keeper ends at once when the process of its session is dead; --pid names another process"));
         }
         changes.wait(LOOK);
@@ -260,7 +262,7 @@ pub(crate) fn is_of(view: &LockView, key: &str) -> bool {
 /// No agent is to be seen: it lives outside this sandbox, and the keeper of its session would end with the sandbox.
 fn ends_with_sandbox() -> AppError {
     let message = "no agent is to be seen in this sandbox, and a lease of its session would end with the sandbox";
-    AppError::new(Kind::No, Code::EndsWithSandbox, message).hint(
+    AppError::new(Code::EndsWithSandbox, message).hint(
         "--ttl DUR takes a lease with a time limit instead; --pid 1 one that ends with this sandbox; nothing was taken",
     )
 }

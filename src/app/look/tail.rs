@@ -1,6 +1,6 @@
 //! One log of a task, read as it grows and perhaps cut at its front meanwhile.
 
-use crate::app::{AppError, Code, Kind};
+use crate::app::{AppError, Code};
 use crate::model::{Task, Timestamp};
 use crate::os::Handle;
 use crate::store::{RunDir, STDERR_LOG, STDOUT_LOG};
@@ -173,5 +173,5 @@ impl Tail {
 
 pub(crate) fn unread(task: &Task) -> impl Fn(io::Error) -> AppError {
     let id = task.id;
-    move |error| AppError::new(Kind::Io, Code::Io, format!("cannot read the log of {id}: {error}"))
+    move |error| AppError::new(Code::Io, format!("cannot read the log of {id}: {error}"))
 }

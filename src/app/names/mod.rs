@@ -86,7 +86,7 @@ impl Surroundings {
             ThingKind::Tree => {
                 let found = self.repository(arg, base)?;
                 let path = found.work_tree.ok_or_else(|| {
-                    AppError::not_found(Code::NoWorkTree, format!("\"{}\" is a bare repository", found.common))
+                    AppError::new(Code::NoWorkTree, format!("\"{}\" is a bare repository", found.common))
                         .hint("git-dir names a repository without a work tree")
                 })?;
                 (naming::of_directory("tree", self.ident(&path)?), Some(path))
@@ -115,7 +115,7 @@ impl Surroundings {
     fn reference(&self, found: &Repository) -> Result<(String, String), AppError> {
         let head = self.read(&format!("{}/HEAD", found.git_dir))?.unwrap_or_default();
         let branch = naming::branch(&head).ok_or_else(|| {
-            AppError::not_found(Code::NoBranch, format!("no branch is checked out in \"{}\"", found.git_dir))
+            AppError::new(Code::NoBranch, format!("no branch is checked out in \"{}\"", found.git_dir))
                 .hint("git-dir and tree name the repository and the work tree")
         })?;
         let config = self.read(&format!("{}/config", found.common))?.unwrap_or_default();
@@ -165,7 +165,7 @@ impl Surroundings {
                 Some((above, _)) => dir = if above.is_empty() { "/" } else { above },
             }
         }
-        Err(AppError::not_found(Code::NoRepository, format!("\"{start}\" is not in a git repository"))
+        Err(AppError::new(Code::NoRepository, format!("\"{start}\" is not in a git repository"))
             .hint("outside a repository, `-l @dir` takes the lane of the directory, which `luzia name dir` names"))
     }
 
@@ -177,8 +177,7 @@ impl Surroundings {
             Some(Place { is_dir: false, .. }) => {
                 let broken = || {
                     let message = format!("\"{dot_git}\" names no directory of git");
-                    AppError::not_found(Code::NoRepository, message)
-                        .hint("`git worktree repair` mends a moved work tree")
+                    AppError::new(Code::NoRepository, message).hint("`git worktree repair` mends a moved work tree")
                 };
                 let text = self.read(&dot_git)?.unwrap_or_default();
                 let path = self.absolute(naming::gitdir(&text).ok_or_else(broken)?, Some(dir))?;
@@ -312,12 +311,12 @@ fn missing(kind: ThingKind, example: &str) -> AppError {
 }
 
 fn no_directory(path: &str) -> AppError {
-    AppError::not_found(Code::NoDirectory, format!("\"{}\" is not a directory", shown(path)))
+    AppError::new(Code::NoDirectory, format!("\"{}\" is not a directory", shown(path)))
 }
 
 fn unreadable(path: &str, error: &io::Error) -> AppError {
     let kind = if error.kind() == io::ErrorKind::PermissionDenied { Kind::NoPermission } else { Kind::Io };
-    AppError::new(kind, Code::Place, format!("cannot look at \"{}\": {error}", shown(path)))
+    AppError::new(Code::Place, format!("cannot look at \"{}\": {error}", shown(path))).with_kind(kind)
 }
 
 fn shown(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! Shims: links to luzia that stand before heavy tools on PATH.
 
 use crate::app::locks::reentrancy::reentrant;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::LaneName;
 use crate::model::lock::LockKind;
 use crate::os::shims::{OnPath, Shims};
@@ -61,7 +61,7 @@ impl Folder {
             }
             if tool == LANES || self.os.exists(&self.dir, tool) {
                 let message = format!("there is \"{}/{tool}\" already", self.dir);
-                return Err(AppError::new(Kind::CannotCreate, Code::ShimExists, message)
+                return Err(AppError::new(Code::ShimExists, message)
                     .hint("nothing was changed; `luzia shim list` shows the shims, `luzia shim rm` removes one"));
             }
         }
@@ -81,7 +81,7 @@ impl Folder {
         let names = self.names()?;
         if let Some(unknown) = tools.iter().find(|tool| !names.contains(tool)) {
             let message = format!("there is no shim \"{}\"", unknown.escape_debug());
-            return Err(AppError::not_found(Code::ShimNotFound, message).next("luzia shim list"));
+            return Err(AppError::new(Code::ShimNotFound, message).next("luzia shim list"));
         }
         let mut lanes = self.lanes()?;
         for tool in tools {
@@ -128,7 +128,7 @@ impl Folder {
             return Ok(Map::new());
         };
         let wrong = || {
-            AppError::new(Kind::Corrupt, Code::ShimsCorrupt, format!("\"{}/{LANES}\" cannot be read", self.dir))
+            AppError::new(Code::ShimsCorrupt, format!("\"{}/{LANES}\" cannot be read", self.dir))
                 .hint("it is a JSON object with the lane of each tool under \"lanes\"")
         };
         let value: Value = serde_json::from_str(&text).map_err(|_| wrong())?;
@@ -141,7 +141,7 @@ impl Folder {
     }
 
     fn failed(&self, name: &str, error: &io::Error) -> AppError {
-        AppError::new(Kind::CannotCreate, Code::Shims, format!("cannot use \"{}/{name}\": {error}", self.dir))
+        AppError::new(Code::Shims, format!("cannot use \"{}/{name}\": {error}", self.dir))
     }
 }
 

@@ -120,8 +120,7 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
 
 /// An error unless the state directory is there.
 fn must(is_there: bool) -> Result<(), AppError> {
-    let gone =
-        || AppError::new(crate::app::Kind::Unavailable, Code::StateDirGone, "the state directory was removed or moved");
+    let gone = || AppError::new(Code::StateDirGone, "the state directory was removed or moved");
     is_there.then_some(()).ok_or_else(gone)
 }
 
@@ -137,13 +136,9 @@ fn is_of_rules(error: &AppError) -> bool {
 
 /// What there is to say of supervisors that came to nothing. They have nobody to tell it to themselves.
 fn in_vain() -> AppError {
-    AppError::new(
-        crate::app::Kind::Unavailable,
-        Code::ClaimedInVain,
-        "a supervisor did not come up, or ended too early",
-    )
-    .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")
-    .next("luzia doctor")
+    AppError::new(Code::ClaimedInVain, "a supervisor did not come up, or ended too early")
+        .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")
+        .next("luzia doctor")
 }
 
 /// The pause until a moment, at most `longest`.

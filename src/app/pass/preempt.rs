@@ -12,7 +12,7 @@ use crate::app::locks::consent::{Question, foreign_question, question_of};
 use crate::app::processes::wake_supervisor;
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue, task_of};
-use crate::app::{App, AppError, Code, Kind, config_reload, lane_word};
+use crate::app::{App, AppError, Code, config_reload, lane_word};
 use crate::model::control::{How, Preempt};
 use crate::model::lock::loan;
 use crate::model::{LaneName, Priority, Status, Task, TaskId, Timestamp, Who};
@@ -291,7 +291,7 @@ fn refused(why: &Refusal) -> AppError {
             (lane, format!("{id} holds it, and the task would be inside it"), format!("luzia explain {id}"))
         }
     };
-    AppError::new(Kind::No, Code::NotPreempted, format!("no room can be made in lane \"{lane}\": {message}"))
+    AppError::new(Code::NotPreempted, format!("no room can be made in lane \"{lane}\": {message}"))
         .hint("nothing was queued; without --preempt the task would wait for its turn")
         .next(next)
 }

@@ -2,7 +2,7 @@
 
 use crate::app::locks::cleanup::{await_recovery, recover_now};
 use crate::app::pass::{Pass, recover_found};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
 use crate::policy::recovery::needs_witness;
 use crate::policy::witness::{Blind, witness};
@@ -71,7 +71,5 @@ pub(crate) fn unseen(task: &Unseen) -> AppError {
             "its lanes stay held, and its record stays, until somebody who sees its processes makes a pass"
         }
     };
-    AppError::new(Kind::Busy, Code::NotSeenFromHere, task.text())
-        .hint(hint)
-        .next(format!("luzia explain {}", task.task))
+    AppError::new(Code::NotSeenFromHere, task.text()).hint(hint).next(format!("luzia explain {}", task.task))
 }

@@ -5,7 +5,7 @@ use super::accepted::after_asking_to_end;
 use crate::app::locks::cleanup::recover_now;
 use crate::app::pass::wake::end_taken;
 use crate::app::processes::stopped_supervisor;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::os::Signal;
 use crate::policy::lifecycle;
@@ -71,13 +71,9 @@ fn cancel_and_wait(
             }
         }
         if app.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
-            return Err(AppError::new(
-                Kind::Busy,
-                Code::CancelPending,
-                format!("{id} does not end, although it was asked to"),
-            )
-            .hint("the request is durable; it ends as soon as its processes die")
-            .next(format!("luzia explain {id}")));
+            return Err(AppError::new(Code::CancelPending, format!("{id} does not end, although it was asked to"))
+                .hint("the request is durable; it ends as soon as its processes die")
+                .next(format!("luzia explain {id}")));
         }
     }
 }
@@ -173,13 +169,13 @@ fn wait_for_end(app: &App, id: TaskId, changes: &mut Option<Changes>) -> Result<
 /// The error of a request to a supervisor that does nothing.
 pub(super) fn stopped(id: TaskId, supervisor: u32, to: &str) -> AppError {
     let message = format!("{id} was asked to {to}, but its supervisor, process {supervisor}, is stopped");
-    AppError::new(Kind::Busy, Code::SupervisorStopped, message)
+    AppError::new(Code::SupervisorStopped, message)
         .hint("the request is durable; it is carried out when the supervisor is continued")
         .next(format!("kill -CONT {supervisor}"))
 }
 
 pub(super) fn over(task: &Task) -> AppError {
-    AppError::new(Kind::No, Code::TaskOver, format!("{} is over already: {}", task.id, task.status()))
+    AppError::new(Code::TaskOver, format!("{} is over already: {}", task.id, task.status()))
         .hint("nothing leaves this state but a retry")
         .next(format!("luzia show {}", task.id))
 }

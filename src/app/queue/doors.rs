@@ -74,7 +74,7 @@ pub(crate) fn check_project_name(app: &App, project: &Name) -> Result<(), AppErr
         Some(meant) => format!("did you mean {}? `luzia config show` lists the projects", shell_word(meant)),
         None => "`luzia config show` lists the projects; nothing was queued".to_owned(),
     };
-    Err(AppError::not_found(Code::UnknownProject, message).hint(hint).next("luzia config show"))
+    Err(AppError::new(Code::UnknownProject, message).hint(hint).next("luzia config show"))
 }
 
 /// Refuses the lane of a user that `users.known` does not list. Users of projects are known, too.
@@ -94,7 +94,7 @@ pub fn check_user_lane(app: &App, lane: &LaneName) -> Result<(), AppError> {
         Some(meant) => format!("did you mean {}? `users.known` in the configuration lists them", shell_word(meant)),
         None => "`users.known` in the configuration lists the users; nothing was done".to_owned(),
     };
-    Err(AppError::not_found(Code::UnknownUser, message).hint(hint).next("luzia config show"))
+    Err(AppError::new(Code::UnknownUser, message).hint(hint).next("luzia config show"))
 }
 
 /// Refuses a task that could not start as far as its lanes and its command tell, or that would let a value be run.
@@ -140,18 +140,18 @@ pub(crate) fn check_program(
                 format!("{NAME_A_PROGRAM}; {later}")
             };
             let message = format!("there is no such command: {}", without_code(&error.to_string()));
-            AppError::new(Kind::NoCommand, Code::NoCommand, message).hint(hint)
+            AppError::new(Code::NoCommand, message).hint(hint)
         }
         StartError::NotExecutable(error) => {
             let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
-            AppError::new(Kind::NotExecutable, Code::NotExecutable, message).hint(NAME_AN_EXECUTABLE)
+            AppError::new(Code::NotExecutable, message).hint(NAME_AN_EXECUTABLE)
         }
         StartError::Other(error) => {
             let hint = match error.kind() {
                 std::io::ErrorKind::NotFound => format!("name a directory that is there, with --cwd; {later}"),
                 _ => "name a directory that this account can enter, with --cwd".to_owned(),
             };
-            AppError::new(Kind::NotStarted, Code::NoDirectory, without_code(&error.to_string())).hint(hint)
+            AppError::new(Code::NoDirectory, without_code(&error.to_string())).with_kind(Kind::NotStarted).hint(hint)
         }
         // Such a shortage may be over when the task starts.
         StartError::Short(_) => return Ok(()),

@@ -17,7 +17,7 @@ use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, p
 use crate::app::queue::terms::ruled::with_ruled_lanes;
 use crate::app::queue::terms::{accept_alone, accept_new, default_retries, note_children, stands_alone, terms_of};
 use crate::app::steps::places::check_prompt;
-use crate::app::{App, AppError, Code, Kind, shell_word};
+use crate::app::{App, AppError, Code, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Task, TaskId};
 use crate::request::TaskRequest;
@@ -350,7 +350,7 @@ fn command_of(new: &TaskRequest, agent: Option<&[String]>) -> Result<(Vec<String
         return Err(match &new.prompt {
             Some(_) => AppError::usage("no agent is configured for this prompt")
                 .hint("give a command, or name a project whose configuration has an \"agent\""),
-            None => AppError::new(Kind::Usage, Code::CommandMissing, "there is no command")
+            None => AppError::new(Code::CommandMissing, "there is no command")
                 .hint("write it after the options: luzia enqueue -u alice make test"),
         });
     }

@@ -6,7 +6,7 @@ use crate::app::locks::consent::foreign_question;
 use crate::app::queue::enqueue::{Accepted, accept};
 use crate::app::queue::terms::moments::duration;
 use crate::app::steps::wait::as_seen;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::words::OnConflict;
@@ -46,7 +46,6 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Res
             (Some((_, other)), OnConflict::Reject) => {
                 let status = as_seen(app, other.clone()).status();
                 return Err(AppError::new(
-                    Kind::Busy,
                     Code::KeyTaken,
                     format!("{} has the key \"{key}\" and is {status}", other.id),
                 )
@@ -87,7 +86,7 @@ fn just_ended(app: &App, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task
 /// Refuses to end a task that runs for somebody else, or around this process.
 fn check_replaced(app: &App, other: &Task, key: &str, by: &str) -> Result<(), AppError> {
     let refuse = |why: &str, hint: &str| {
-        Err(AppError::new(Kind::No, Code::KeyRuns, format!("{} has the key \"{key}\" and {why}", other.id))
+        Err(AppError::new(Code::KeyRuns, format!("{} has the key \"{key}\" and {why}", other.id))
             .hint(hint)
             .next(format!("luzia wait {}", other.id)))
     };

@@ -2,7 +2,7 @@
 
 use crate::app::admission::turns::{has_other_sessions, turns_in_session};
 use crate::app::queue::pause::{change_waiting, not_waiting};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{Priority, Status, Task, TaskId};
 
 /// Before whom a task is to come.
@@ -85,7 +85,7 @@ fn place_before(task: &Task, other: &Task) -> Result<(Priority, TaskId), AppErro
         Status::Pending => "they have no lane in common".to_owned(),
         status => format!("{} is {status}", other.id),
     };
-    Err(AppError::new(Kind::No, Code::NotInLine, format!("{why}, so {} comes neither before nor after it", task.id))
+    Err(AppError::new(Code::NotInLine, format!("{why}, so {} comes neither before nor after it", task.id))
         .hint("nothing was changed")
         .next(format!("luzia list -u {}", crate::app::shell_word(&task.user))))
 }
@@ -101,7 +101,7 @@ fn takes_turns_with(task: &Task, other: &Task) -> Option<Others> {
 
 fn nothing_before(task: &Task, other: TaskId) -> AppError {
     let message = format!("{other} has priority 0, and is older than {}: nothing comes before it", task.id);
-    AppError::new(Kind::No, Code::NothingBefore, message)
+    AppError::new(Code::NothingBefore, message)
         .hint("`luzia edit` gives the other one a higher number; nothing was changed")
         .next(format!("luzia explain {other}"))
 }

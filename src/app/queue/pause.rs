@@ -6,7 +6,7 @@ mod running;
 
 use crate::app::cron::pausable_schedule;
 use crate::app::queue::accepted::although;
-use crate::app::{App, AppError, Code, Kind, config_reload};
+use crate::app::{App, AppError, Code, config_reload};
 use crate::model::control::{Held, Hold, TaskHold};
 use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};
 use crate::store::{Event, Removed};
@@ -147,7 +147,7 @@ pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
         return match held {
             Held::Pattern(_) => {
                 let message = format!("nothing that \"{}\" means is paused", held.text());
-                Err(AppError::not_found(Code::NotPaused, message)
+                Err(AppError::new(Code::NotPaused, message)
                     .hint("`luzia status` shows what is paused")
                     .next("luzia status"))
             }
@@ -227,7 +227,7 @@ pub(crate) fn change_waiting(
         Removed::NotPending => return Err(not_waiting(id, app.existing(id)?.status())),
         Removed::Busy => {
             let message = format!("{id} starts or ends right now");
-            return Err(AppError::new(Kind::Busy, Code::TaskBusy, message)
+            return Err(AppError::new(Code::TaskBusy, message)
                 .hint("nothing was changed; try again")
                 .next(format!("luzia show {id}")));
         }
@@ -287,5 +287,5 @@ pub(super) fn as_hold(task: &Task, hold: &TaskHold) -> Hold {
 
 pub(super) fn not_waiting(id: TaskId, status: Status) -> AppError {
     let message = format!("{id} is {status}, and only a task that has not started can be changed");
-    AppError::new(Kind::No, Code::TaskNotPending, message).hint("nothing was changed").next(format!("luzia show {id}"))
+    AppError::new(Code::TaskNotPending, message).hint("nothing was changed").next(format!("luzia show {id}"))
 }

@@ -4,7 +4,7 @@
 use crate::app::queue::accepted::{although, not_recorded};
 use crate::app::queue::idempotency::take_again;
 use crate::app::steps::places::check_places;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::task::{Outcome, TaskState, Terms};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle;
@@ -39,7 +39,6 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     let task = app.existing(id)?;
     if lifecycle::next(task.status(), Trigger::Retry).is_none() {
         return Err(AppError::new(
-            Kind::No,
             Code::TaskNotOver,
             format!("{id} is {}, so there is nothing to retry", task.status()),
         )
@@ -48,8 +47,7 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     check_places(&task)?;
     let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
     let after = still_before(app, &task, &comes_after)?;
-    let busy =
-        || AppError::new(Kind::Busy, Code::TaskBusy, format!("somebody acts for {id} right now")).hint("try again");
+    let busy = || AppError::new(Code::TaskBusy, format!("somebody acts for {id} right now")).hint("try again");
     let lock = app.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
     let Some((Place::Done, task)) = app.store.find(id)? else { return Err(busy()) };
     let again = Task {
@@ -144,5 +142,5 @@ fn show_outside(app: &App, task: &Task) {
 }
 
 fn out_of_order(id: TaskId, before: TaskId, how: &str) -> AppError {
-    AppError::new(Kind::No, Code::DependencyFailed, format!("{id} comes after {before}, which {how}"))
+    AppError::new(Code::DependencyFailed, format!("{id} comes after {before}, which {how}"))
 }

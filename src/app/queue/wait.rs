@@ -7,7 +7,7 @@ use crate::app::loans::{end_loans, heed_signals};
 use crate::app::pass::borrowers::{lend_to, remind_lenders};
 use crate::app::pass::timers::fire_timers;
 use crate::app::processes::{is_in_tree, wake_supervisor};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::config::Contexts;
 use crate::model::{Status, Task, TaskId};
 use crate::store::{Lending, Place};
@@ -75,7 +75,7 @@ pub fn wait(
             let has_lent = !lent.is_empty();
             end_loans(app, lent, false, None)?;
             let hint = if has_lent { "what ran in the lanes of this task was ended" } else { "the tasks go on" };
-            return Err(AppError::new(Kind::Busy, Code::WaitTimedOut, format!("not over yet: {}", open.join(", ")))
+            return Err(AppError::new(Code::WaitTimedOut, format!("not over yet: {}", open.join(", ")))
                 .hint(hint)
                 .next(format!("luzia explain {}", open.first().map_or("", String::as_str))));
         }

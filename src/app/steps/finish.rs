@@ -1,7 +1,7 @@
 //! `luzia finish`: a task says how it ends.
 
 use crate::app::steps::unfinished;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
 use crate::policy::steps::names::MOST_VALUE_BYTES;
@@ -33,7 +33,7 @@ pub fn finish_of(status: Status, summary: Option<&str>, data: Option<&str>) -> R
 pub fn finish(app: &App, id: TaskId, finish: &Finish) -> Result<(), AppError> {
     let task = unfinished(app, id)?;
     let not_running = || {
-        AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was changed"))
+        AppError::new(Code::TaskNotRunning, format!("{id} does not run; nothing was changed"))
             .next(format!("luzia show {id}"))
     };
     let start = app.store.started(id)?.flatten().map(|started| started.start);
@@ -52,7 +52,6 @@ pub fn finish(app: &App, id: TaskId, finish: &Finish) -> Result<(), AppError> {
         }
         Some(said) if said == *finish => Ok(()),
         Some(said) => Err(AppError::new(
-            Kind::No,
             Code::FinishSaid,
             format!("{id} has said already that it is {}; nothing was changed", said.status),
         )

@@ -6,7 +6,7 @@ use crate::app::look::list::{Filter, list};
 use crate::app::pass::resumed::resume_addressed;
 use crate::app::steps::came::is_meant;
 use crate::app::steps::unfinished;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, Name, TaskId};
 use crate::policy::naming::mistakes::nearest;
 use crate::policy::steps::members;
@@ -209,13 +209,9 @@ fn nobody(to: &Address) -> AppError {
     let thread = to.thread.as_ref().map(|id| format!("of thread \"{id}\""));
     let user = to.user.as_ref().map(|name| format!("of user \"{name}\""));
     let who: Vec<String> = [task, thread, user].into_iter().flatten().collect();
-    AppError::new(
-        Kind::No,
-        Code::NoAddressee,
-        format!("there is no unfinished task {}; nothing was sent", who.join(" ")),
-    )
-    .hint("an event is kept for tasks that are queued or run when it is sent")
-    .next("luzia list")
+    AppError::new(Code::NoAddressee, format!("there is no unfinished task {}; nothing was sent", who.join(" ")))
+        .hint("an event is kept for tasks that are queued or run when it is sent")
+        .next("luzia list")
 }
 
 fn partly(delivered: &Delivered, error: AppError) -> AppError {

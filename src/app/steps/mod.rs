@@ -15,7 +15,7 @@ pub mod wait;
 pub(crate) mod waiting;
 pub mod words;
 
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
 use crate::store::{Beat, Vars, Waits};
 use late::waits_shown;
@@ -62,7 +62,7 @@ pub fn step_named(app: &App, id: TaskId, name: &str) -> Result<(Step, bool), App
     let steps = memory(app, id)?.map(|memory| memory.steps).unwrap_or_default();
     steps.into_iter().find(|(step, _)| step.name == name).ok_or_else(|| {
         let shown: String = name.chars().take(80).collect();
-        AppError::not_found(Code::StepNotFound, format!("no step \"{shown}\" of {id} has ended"))
+        AppError::new(Code::StepNotFound, format!("no step \"{shown}\" of {id} has ended"))
             .next(format!("luzia show {id}"))
     })
 }
@@ -98,7 +98,7 @@ pub(crate) fn unfinished(app: &App, id: TaskId) -> Result<Task, AppError> {
     if !task.status().is_final() {
         return Ok(task);
     }
-    Err(AppError::new(Kind::No, Code::TaskOver, format!("{id} is {}; nothing was changed", task.status()))
+    Err(AppError::new(Code::TaskOver, format!("{id} is {}; nothing was changed", task.status()))
         .hint("a finished task changes by a retry only")
         .next(format!("luzia show {id}")))
 }

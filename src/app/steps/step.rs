@@ -2,7 +2,7 @@
 
 use crate::app::locks::lock::{End, not_started};
 use crate::app::steps::{own_task, unfinished};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::os::{Exit, Handle, InPlace, Signal, Woken};
 use crate::policy::outcome::backoff_ms;
@@ -68,7 +68,7 @@ pub fn step(app: &App, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, Ap
     let task = unfinished(app, id)?;
     let start = app.store.started(id)?.flatten().map(|started| started.start);
     let Some(start) = start.filter(|_| task.status() == Status::Running) else {
-        return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
+        return Err(AppError::new(Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
             .next(format!("luzia show {id}")));
     };
     let lock = app.store.lock_step(id, order.name)?.ok_or_else(|| runs_already(id, order))?;
@@ -84,14 +84,13 @@ fn runs_already(id: TaskId, order: &StepOrder) -> AppError {
         return AppError::usage(format!("step \"{name}\" of {id} is around this one; nothing was run"))
             .hint("give the inner step a name of its own");
     }
-    AppError::new(Kind::Busy, Code::StepRuns, format!("step \"{name}\" of {id} runs already; nothing was run"))
+    AppError::new(Code::StepRuns, format!("step \"{name}\" of {id} runs already; nothing was run"))
         .hint("its command, or a process that it left behind, has not ended")
 }
 
 fn done_step(app: &App, id: TaskId, name: &str) -> Result<Option<StepRecord>, AppError> {
     app.store.step(id, name).map_err(|error| match error {
         StoreError::Corrupt { thing, why } => AppError::new(
-            Kind::Corrupt,
             Code::StepCorrupt,
             format!("the record of step \"{name}\" of {id} does not read: \"{thing}\": {why}"),
         )
@@ -183,7 +182,7 @@ fn run_step(
     loop {
         let woken = child
             .wait(Some(LOOK))
-            .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{word}\": {error}")))?;
+            .map_err(|error| AppError::new(Code::Io, format!("cannot wait for \"{word}\": {error}")))?;
         if reader.is_ok() {
             // A reader that has gone does not end the command, which must come to be recorded.
             reader = pass_on(order.name, output, &mut told, tell);
@@ -260,7 +259,7 @@ fn code_of(end: End) -> u8 {
 }
 
 fn unread(name: &str, error: &std::io::Error) -> AppError {
-    AppError::new(Kind::Io, Code::Io, format!("cannot read the output of step \"{name}\": {error}"))
+    AppError::new(Code::Io, format!("cannot read the output of step \"{name}\": {error}"))
         .hint("its command was run, and is not recorded as done")
 }
 

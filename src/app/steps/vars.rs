@@ -2,7 +2,7 @@
 
 use crate::app::steps::came::take_in;
 use crate::app::steps::unfinished;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
 use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
 use crate::store::{Beat, Event, Vars, VarsRead, var_text};
@@ -95,7 +95,6 @@ pub fn vars_of(app: &App, id: TaskId) -> Result<VarsRead, AppError> {
 fn damaged(id: TaskId, error: crate::store::StoreError) -> AppError {
     match error {
         crate::store::StoreError::Corrupt { thing, why } => AppError::new(
-            Kind::Corrupt,
             Code::VarsCorrupt,
             format!("the variables of {id} do not read, nor do those before: \"{thing}\": {why}"),
         )
@@ -108,7 +107,7 @@ fn damaged(id: TaskId, error: crate::store::StoreError) -> AppError {
 pub fn var_of(app: &App, id: TaskId, name: &str) -> Result<(Value, Option<String>), AppError> {
     let VarsRead { mut vars, damage } = vars_of(app, id)?;
     let value = vars.remove(name).ok_or_else(|| {
-        AppError::new(Kind::No, Code::NoVariable, format!("{id} has no variable \"{name}\""))
+        AppError::new(Code::NoVariable, format!("{id} has no variable \"{name}\""))
             .next(format!("luzia get --task {id}"))
     })?;
     Ok((value, damage))

@@ -14,7 +14,7 @@ use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
 use crate::app::steps::known::Known;
 use crate::app::steps::output::{Looked, OutputOrder, OutputReader, check_output};
 use crate::app::steps::{own_task, unfinished};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::task::TaskState;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::os::{Exit, InPlace};
@@ -162,7 +162,7 @@ pub(super) fn await_within(
     let task = unfinished(app, id)?;
     let start = app.store.started(id)?.flatten().map(|started| u64::from(started.start));
     let Some(start) = start.filter(|_| task.status() == Status::Running) else {
-        return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing is waited for"))
+        return Err(AppError::new(Code::TaskNotRunning, format!("{id} does not run; nothing is waited for"))
             .next(format!("luzia show {id}")));
     };
     if let Some(output) = &order.output {
@@ -466,7 +466,7 @@ fn later(now: Timestamp, ms: u64) -> Timestamp {
 fn waits_already(id: TaskId, error: StoreError) -> AppError {
     match error {
         StoreError::FileBusy { .. } => {
-            AppError::new(Kind::Busy, Code::WaitsAlready, format!("another process of {id} waits already"))
+            AppError::new(Code::WaitsAlready, format!("another process of {id} waits already"))
                 .hint("a task waits for one thing at a time")
         }
         other => other.into(),

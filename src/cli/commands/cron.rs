@@ -290,7 +290,7 @@ fn print_task(task: &Task, app: &App, console: &mut Console) -> Result<(), AppEr
     } else {
         console.out(&format!("{}\n", task.id))
     };
-    printed.map_err(|stop| AppError::new(crate::app::Kind::Io, Code::Output, stop.to_string()))
+    printed.map_err(|stop| AppError::new(Code::Output, stop.to_string()))
 }
 
 fn json_of(row: &ScheduleRow) -> Value {

@@ -15,7 +15,7 @@ use crate::app::locks::cleanup::{broken_event, recover_now, stale_line};
 use crate::app::overdue::{end_overdue, until_overdue};
 use crate::app::pass::pass;
 use crate::app::queue::doors::remember_places;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
@@ -256,13 +256,9 @@ fn recover_for(app: &App, task: TaskId, wait: &mut Wait) -> Result<(), AppError>
         return recover_now(app, task);
     }
     if self::left(app, wait).is_zero() || wait.limit_ms == Some(0) {
-        return Err(AppError::new(
-            Kind::Busy,
-            Code::RecoveryPending,
-            format!("{task} is dead, but its processes do not end"),
-        )
-        .hint("a lane is not given again while a process of its former holder lives")
-        .next(format!("luzia explain {task}")));
+        return Err(AppError::new(Code::RecoveryPending, format!("{task} is dead, but its processes do not end"))
+            .hint("a lane is not given again while a process of its former holder lives")
+            .next(format!("luzia explain {task}")));
     }
     app.host.sleep(self::left(app, wait).min(LIFE_LOOK));
     recover_now(app, task)

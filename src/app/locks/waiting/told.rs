@@ -39,7 +39,7 @@ impl Full {
     pub fn error(&self, now: Timestamp) -> AppError {
         let mut holders = self.holders();
         let Some((lane, view)) = holders.next() else {
-            return AppError::new(Kind::Bug, Code::Bug, "a lane is held, and nobody holds it");
+            return AppError::new(Code::Bug, "a lane is held, and nobody holds it");
         };
         let error = held_error(lane, view, now);
         if holders.next().is_none() {
@@ -187,24 +187,21 @@ pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
         }
     };
     if code == Code::LanePaused {
-        return AppError::new(Kind::Busy, code, barred_text(bar, now))
+        return AppError::new(code, barred_text(bar, now))
             .hint("wait until the pause is over")
             .next(format!("luzia explain {}", lane_word(&lane)));
     }
-    AppError::new(Kind::Busy, code, barred_text(bar, now))
+    AppError::new(code, barred_text(bar, now))
+        .with_kind(Kind::Busy)
         .hint("wait for it, or look at its rule with luzia lanes show")
         .next(format!("luzia lanes show {}", shell_word(lane.to_string())))
 }
 
 /// A lane that nobody holds, and that others are about to take.
 pub(crate) fn behind_error(lane: &LaneName) -> AppError {
-    AppError::new(
-        Kind::Busy,
-        Code::LockHeld,
-        format!("lane \"{lane}\" is free, but others wait in its line and go first"),
-    )
-    .hint("wait in the line with -w, or try again")
-    .next(format!("luzia explain {}", lane_word(lane)))
+    AppError::new(Code::LockHeld, format!("lane \"{lane}\" is free, but others wait in its line and go first"))
+        .hint("wait in the line with -w, or try again")
+        .next(format!("luzia explain {}", lane_word(lane)))
 }
 
 #[cfg(test)]
@@ -224,6 +221,6 @@ mod tests {
         ];
         let errors = bars.iter().map(|bar| barred_error(bar, Timestamp(0))).chain([behind_error(&lane)]);
         errors.for_each(|error| assert!(error.is_of_busy_lane(), "{error:?}"));
-        assert!(!AppError::new(Kind::No, Code::LockLost, "a lease is over").is_of_busy_lane());
+        assert!(!AppError::new(Code::LockLost, "a lease is over").is_of_busy_lane());
     }
 }

@@ -89,7 +89,7 @@ fn ask_and_wait(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Opti
         }
         if app.host.boot_ms().saturating_sub(begin) > PATIENCE_MS {
             let message = format!("{} was asked to {}, and has not done so yet", asked.id, words(asked.stops));
-            return Err(AppError::new(Kind::Busy, Code::PausePending, message)
+            return Err(AppError::new(Code::PausePending, message)
                 .hint("the request is durable; its supervisor carries it out")
                 .next(format!("luzia explain {}", asked.id)));
         }
@@ -130,7 +130,7 @@ fn look_at_pause(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Com
 
 /// The error of a request to a task of which nothing runs.
 fn no_process(id: TaskId) -> AppError {
-    AppError::new(Kind::No, Code::TaskWaits, format!("{id} waits for an event without a process"))
+    AppError::new(Code::TaskWaits, format!("{id} waits for an event without a process"))
         .hint("nothing of it runs, so nothing was stopped; a pause of its user or of its lane holds it when the event comes")
         .next(format!("luzia explain {id}"))
 }

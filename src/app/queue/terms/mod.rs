@@ -13,7 +13,7 @@ use super::idempotency::enqueue_keyed;
 use crate::app::config_reload::config;
 use crate::app::queue::enqueue::{Accepted, accept, name};
 use crate::app::queue::terms::moments::positive;
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::task::Terms;
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use crate::model::{Config, Task, TaskId};
@@ -138,7 +138,7 @@ pub(crate) fn check_inherit(new: &TaskRequest, parent: Option<TaskId>, is_waited
         return Ok(());
     }
     let why = if parent.is_some() { "nobody waits for it (--wait)" } else { "it is no child (--parent)" };
-    Err(AppError::new(Kind::No, Code::NoLoan, format!("the task cannot borrow the lanes of a parent: {why}"))
+    Err(AppError::new(Code::NoLoan, format!("the task cannot borrow the lanes of a parent: {why}"))
         .hint("without --inherit it waits for its lanes in the queue; nothing was queued"))
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
     match asked {
         Some(count) if count == 0 || count > MOST_SLOTS => {
             let message = format!("--slots {count}: the range is 1 to {MOST_SLOTS}");
-            Err(AppError::new(Kind::Usage, Code::BadSlots, message).hint("without --slots a task takes one slot"))
+            Err(AppError::new(Code::BadSlots, message).hint("without --slots a task takes one slot"))
         }
         other => Ok(other.filter(|count| *count > 1)),
     }
@@ -22,14 +22,15 @@ pub(crate) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
 pub(crate) fn check_slots(app: &App, task: &Task) -> Result<(), AppError> {
     let Some(count) = task.terms.slot_count else { return Ok(()) };
     if !task.lanes.iter().any(LaneName::is_capacity_lane) {
-        return Err(AppError::new(Kind::No, Code::BadSlots, format!("--slots {count} names no lane that has slots"))
+        return Err(AppError::new(Code::BadSlots, format!("--slots {count} names no lane that has slots"))
+            .with_kind(Kind::No)
             .hint("name the lane as well, as in -l build --slots 2; a user, a thread or a session has one place"));
     }
     follow_control(app)?;
     if let Some(narrow) = narrow(task, |lane| config(app).limit(lane)).into_iter().next() {
         let lane = &narrow.lane;
         let message = format!("--slots {count}: lane \"{lane}\" has {}", narrow.max);
-        return Err(AppError::new(Kind::No, Code::TooFewSlots, message)
+        return Err(AppError::new(Code::TooFewSlots, message)
             .hint("ask for fewer slots, or set the limit of the lane first")
             .next(format!("luzia lanes show {}", lane_word(lane))));
     }
@@ -39,7 +40,7 @@ pub(crate) fn check_slots(app: &App, task: &Task) -> Result<(), AppError> {
         let lent = lenders.iter().filter(|lender| lender.lanes.contains(lane)).map(|lender| lender.slots_of(lane));
         if let Some(lent) = lent.max().filter(|lent| *lent < task.slots_of(lane)) {
             let message = format!("--slots {count}: the task borrows lane \"{lane}\", of which its parent has {lent}");
-            return Err(AppError::new(Kind::No, Code::TooFewSlots, message)
+            return Err(AppError::new(Code::TooFewSlots, message)
                 .hint("ask for so many slots for the parent, or for fewer here"));
         }
     }

@@ -48,7 +48,8 @@ impl Surroundings {
                 std::io::ErrorKind::InvalidData => Kind::Usage,
                 _ => Kind::Io,
             };
-            AppError::new(kind, Code::NoDigest, format!("the work tree \"{top}\" has no digest: {error}"))
+            AppError::new(Code::NoDigest, format!("the work tree \"{top}\" has no digest: {error}"))
+                .with_kind(kind)
                 .hint("a key of your own needs no git: --key NAME; nothing was queued")
         })
     }

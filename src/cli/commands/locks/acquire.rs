@@ -5,7 +5,7 @@ use crate::app::locks::session;
 use crate::app::locks::session::{Session, acquire_for_session, session_holder};
 use crate::app::names::named_place;
 use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
-use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
+use crate::app::{App, AppError, Code, lane_word, shell_word};
 use crate::cli::args::{Identity, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
@@ -191,7 +191,7 @@ fn tell(leased: &Leased, session: Option<&Session>, app: &App, console: &mut Con
             let commands: Vec<String> = leased.grants.iter().map(back).collect();
             let gives = if commands.len() > 1 { "give them back" } else { "gives it back" };
             let hint = format!("{} {gives}", commands.join(" and "));
-            Err(AppError::new(Kind::Io, Code::Output, message).hint(hint).into())
+            Err(AppError::new(Code::Output, message).hint(hint).into())
         }
         other => Ok(other.map(|()| Exit::Done.code())?),
     }

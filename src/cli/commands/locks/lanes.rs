@@ -243,7 +243,7 @@ fn options_of_set() -> String {
 }
 
 fn unknown(lane: &str) -> AppError {
-    AppError::not_found(Code::LaneNotFound, format!("nobody uses a lane \"{lane}\", and it has no rule"))
+    AppError::new(Code::LaneNotFound, format!("nobody uses a lane \"{lane}\", and it has no rule"))
         .hint("`luzia lanes` lists them; any other lane appears when it is used")
         .next("luzia lanes")
 }

@@ -1,7 +1,7 @@
 //! `luzia agent`: the hooks of agents, and the files by which agents come to know luzia.
 
 use crate::app::agents::setup::{Aim, Backup, Change};
-use crate::app::{AppError, Code, Kind};
+use crate::app::{AppError, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::diff;
@@ -195,12 +195,8 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
 
 /// There is no home in which an agent could keep files.
 pub fn no_home() -> AppError {
-    AppError::new(
-        Kind::Config,
-        Code::NoHome,
-        "this account has no home, so there is no place for the files of an agent",
-    )
-    .hint("HOME=DIR in the environment says where; --project writes into the work tree")
+    AppError::new(Code::NoHome, "this account has no home, so there is no place for the files of an agent")
+        .hint("HOME=DIR in the environment says where; --project writes into the work tree")
 }
 
 fn action(change: &Change) -> &'static str {

@@ -1,7 +1,7 @@
 //! `luzia install-docs`: writes the manual pages and the completions where man(1) and the shells look.
 
 use super::completions::{Shell, script};
-use crate::app::{AppError, Code, Kind};
+use crate::app::{AppError, Code};
 use crate::cli::docs;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -91,6 +91,6 @@ pub fn run(
 }
 
 fn failed(path: &str, error: &std::io::Error) -> AppError {
-    AppError::new(Kind::CannotCreate, Code::Docs, format!("cannot write \"{path}\": {error}"))
+    AppError::new(Code::Docs, format!("cannot write \"{path}\": {error}"))
         .hint("files before it are written; --prefix names another place")
 }

@@ -1,6 +1,6 @@
 //! `luzia schema`: prints the JSON Schema of a document.
 
-use crate::app::{AppError, Code, Kind};
+use crate::app::{AppError, Code};
 use crate::cli::docs::schemas;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -41,7 +41,7 @@ pub fn run(args: &SchemaArgs, console: &mut Console) -> Answer {
         return Ok(Exit::Done.code());
     }
     let schema = schemas::schema(&name).ok_or_else(|| {
-        AppError::new(Kind::NotFound, Code::NoSchema, format!("there is no document \"{name}\""))
+        AppError::new(Code::NoSchema, format!("there is no document \"{name}\""))
             .hint("a verb without a document of its own answers with errors only: luzia schema error")
             .next("luzia schema")
     })?;

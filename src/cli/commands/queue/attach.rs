@@ -4,7 +4,7 @@ use super::room::{Patience, Room, Terminal};
 use crate::app::locks::reentrancy::refuse_waiting_for;
 use crate::app::queue::run::see_through;
 use crate::app::sandboxes::take_here;
-use crate::app::{App, AppError, Code, Kind, shell_word};
+use crate::app::{App, AppError, Code, shell_word};
 use crate::cli::exit::{Exit, run_code};
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::model::task::EndState;
@@ -118,7 +118,7 @@ fn left(open: &[TaskId], room: &mut Room) -> Answer {
     if !room.is_out_of_time() {
         return Err(Stop::Closed.into());
     }
-    Err(AppError::new(Kind::Busy, Code::WaitTimedOut, format!("not over yet: {}", names.join(", ")))
+    Err(AppError::new(Code::WaitTimedOut, format!("not over yet: {}", names.join(", ")))
         .hint("the tasks go on")
         .next(format!("luzia wait {} --stream", names.join(" ")))
         .into())

@@ -72,7 +72,7 @@ pub fn chosen_of(
     })?;
     ids.sort_unstable();
     if ids.is_empty() {
-        return Err(AppError::not_found(Code::NoTaskChosen, "there is no such task; nothing was changed".to_owned())
+        return Err(AppError::new(Code::NoTaskChosen, "there is no such task; nothing was changed".to_owned())
             .hint("`luzia list -a` shows every task")
             .next("luzia list -a"));
     }

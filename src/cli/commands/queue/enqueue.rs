@@ -288,7 +288,7 @@ fn unprinted(stop: anyhow::Error, app: &App, accepted: &[Accepted]) -> anyhow::E
     };
     let which = are_queued(&accepted.iter().map(|one| one.task.id).collect::<Vec<_>>());
     let message = format!("{which}, but could not be printed: {error}");
-    AppError::new(Kind::Io, Code::Output, message).next(format!("luzia show {}", first.task.id)).into()
+    AppError::new(Code::Output, message).next(format!("luzia show {}", first.task.id)).into()
 }
 
 fn print_accepted(app: &App, accepted: &Accepted, is_joined: bool, console: &mut Console) -> anyhow::Result<()> {

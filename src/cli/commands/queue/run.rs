@@ -13,7 +13,7 @@ use crate::app::queue::run;
 use crate::app::queue::run::batch::see_all_through;
 use crate::app::queue::run::{Wish, event_messages, follow, is_followed, start_or_leave, start_or_take_back};
 use crate::app::sandboxes::starts_only_here;
-use crate::app::{App, AppError, Code, Kind, Obstacle};
+use crate::app::{App, AppError, Code, Obstacle};
 use crate::cli::args::{Identity, PreemptOptions};
 use crate::cli::exit::{Exit, end_code, run_code};
 use crate::cli::input::Consent;
@@ -267,7 +267,7 @@ fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<()
         let why = obstacle
             .map_or_else(String::new, |one| format!(": {}", messages::obstacle_text(&one, &task, console.now).0));
         let message = format!("{}, which has not started{why}", has_key(&task));
-        return Err(AppError::new(Kind::Busy, Code::CannotStart, message)
+        return Err(AppError::new(Code::CannotStart, message)
             .hint("it keeps its place; without --no-wait this command would wait for its end")
             .next(format!("luzia wait {id}")));
     }
@@ -277,7 +277,7 @@ fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<()
     let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
     // The task itself is out of the queue by now.
     let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));
-    Err(AppError::new(Kind::Busy, Code::CannotStart, format!("it cannot start at once: {text}"))
+    Err(AppError::new(Code::CannotStart, format!("it cannot start at once: {text}"))
         .hint("without --no-wait it would wait for its turn")
         .with_next(next)
         .with_log(messages::locked_line(&obstacle, &task).into_iter().collect()))
@@ -329,7 +329,7 @@ pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError>
         false => (format!("luzia wait {} --stream", task.id), "the task keeps its place"),
     };
     let message = format!("still queued as {}, position {position}; go on with: {go_on}", task.id);
-    let error = AppError::new(Kind::Busy, Code::StillQueued, message).hint(hint).next(go_on);
+    let error = AppError::new(Code::StillQueued, message).hint(hint).next(go_on);
     Ok(error.only_this_sandbox(is_only_here))
 }
 

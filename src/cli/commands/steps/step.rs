@@ -1,7 +1,7 @@
 //! `luzia step`: does a part of a task once.
 
 use crate::app::steps::step::{OnError, StepEnd, StepNews, StepOrder, step};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::cli::exit::end_code;
 use crate::cli::output::console::{Answer, Console, Stop};
 use clap::{Args, ValueEnum, ValueHint};
@@ -87,7 +87,7 @@ pub fn run(args: &StepArgs, app: &App, around: Option<&str>, console: &mut Conso
     let ended = step(app, &order, &mut |news| match news {
         StepNews::Output(bytes) => console.out_bytes(bytes).map_err(|why| {
             stop = Some(why);
-            AppError::new(Kind::Io, Code::Output, "standard output cannot be written")
+            AppError::new(Code::Output, "standard output cannot be written")
         }),
         StepNews::Says(text) => {
             console.say(&text);

@@ -21,7 +21,7 @@ use clap::Args;
 use order::Order;
 
 /// `luzia list`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(
     long_about = "List tasks: every unfinished one, and with --all, --since, --until, --last or a finished --state the \
                   finished ones too.",
@@ -107,25 +107,7 @@ pub struct ListArgs {
 impl ListArgs {
     /// The first tasks of those that are not over.
     pub fn first(limit: usize) -> Self {
-        Self {
-            all: false,
-            states: Vec::new(),
-            user: None,
-            lane: None,
-            project: None,
-            label: None,
-            key: None,
-            command: None,
-            since: None,
-            until: None,
-            last: None,
-            stuck: false,
-            sort: None,
-            reverse: false,
-            limit: Some(limit),
-            columns: Vec::new(),
-            no_header: false,
-        }
+        Self { limit: Some(limit), ..Self::default() }
     }
 }
 

@@ -58,16 +58,12 @@ pub fn chosen_of(
     };
     let user = selection.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?;
     let lane = selection.lane.as_deref().map(|lane| named_lanes(app, lane)).transpose()?;
-    let filter = Filter { all: true, states, user, lane, ..Filter::default() };
+    let (label, key) = (selection.label.clone(), selection.key.clone());
+    let filter = Filter { all: true, states, user, lane, label, key, ..Filter::default() };
     let mut ids = Vec::new();
     // A record that does not read is `doctor`'s to report.
     list(app, &filter, &mut |found| {
-        let is_meant = |task: &Task| {
-            selection.label.as_ref().is_none_or(|label| task.label.as_ref() == Some(label))
-                && selection.key.as_ref().is_none_or(|key| task.key.as_ref() == Some(key))
-                && wants(task)
-        };
-        ids.extend(found.ok().filter(is_meant).map(|task| task.id));
+        ids.extend(found.ok().filter(wants).map(|task| task.id));
         true
     })?;
     ids.sort_unstable();

@@ -1,4 +1,4 @@
-//! From options and `--from` lines to the request of a new task. Checks the form only.
+//! Reads durations of options, and the lines of `--from`. Checks the form only.
 
 use crate::app::AppError;
 use crate::app::queue::enqueue::line_error;

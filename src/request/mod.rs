@@ -6,9 +6,11 @@ mod edit;
 mod kinds;
 pub mod members;
 pub mod numbers;
+mod selection;
 pub mod shape;
 mod task;
 pub mod words;
 
 pub use edit::EditRequest;
+pub use selection::Selection;
 pub use task::TaskRequest;

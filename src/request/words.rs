@@ -1,5 +1,6 @@
 //! The words that options accept, each with its help.
 
+use crate::model::Status;
 use crate::model::task::OnInterrupt;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -24,6 +25,16 @@ macro_rules! words {
 }
 
 pub(crate) use words;
+
+words! { Status {
+    Pending => "Accepted, not started",
+    Running => "Its command runs",
+    Waiting => "Waits for an event",
+    Completed => "Its command ended with 0",
+    Failed => "Its command ended otherwise, or could not run",
+    Timeout => "A time limit ended it",
+    Cancelled => "Somebody ended it",
+}}
 
 words! { OnInterrupt {
     Retry => "A failure: another attempt follows where one is left (the default)",

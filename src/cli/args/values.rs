@@ -2,20 +2,10 @@
 
 use crate::model::calendar::Overlap;
 use crate::model::control::How;
-use crate::model::{AgentKind, Status, ThingKind};
+use crate::model::{AgentKind, ThingKind};
 use crate::request::words::words;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-
-words! { Status {
-    Pending => "Accepted, not started",
-    Running => "Its command runs",
-    Waiting => "Waits for an event",
-    Completed => "Its command ended with 0",
-    Failed => "Its command ended otherwise, or could not run",
-    Timeout => "A time limit ended it",
-    Cancelled => "Somebody ended it",
-}}
 
 words! { How {
     End => "They are cancelled",

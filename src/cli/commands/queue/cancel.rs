@@ -4,11 +4,11 @@ use super::each::{chosen, each};
 use crate::app::App;
 use crate::app::locks::consent::foreign_question;
 use crate::app::queue::cancel::cancel;
-use crate::cli::args::Selection;
 use crate::cli::context::Account;
 use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::task_request;
+use crate::request::Selection;
 use clap::Args;
 
 /// `luzia cancel`.

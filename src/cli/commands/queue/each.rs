@@ -4,11 +4,12 @@ use crate::app::locks::consent::Question;
 use crate::app::look::lanes::named_lanes;
 use crate::app::look::list::{Filter, list};
 use crate::app::{App, AppError, Code};
-use crate::cli::args::{OutputFormat, Selection};
+use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::{json, messages};
 use crate::model::{Status, Task, TaskId};
+use crate::request::Selection;
 
 pub fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
     let mut ids = Vec::with_capacity(texts.len());

@@ -5,13 +5,13 @@ use crate::app::App;
 use crate::app::cron::local_zone;
 use crate::app::queue::edit;
 use crate::app::queue::terms::moments::said;
-use crate::cli::args::{OutputFormat, Selection};
+use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::model::Status;
-use crate::request::EditRequest;
+use crate::request::{EditRequest, Selection};
 use clap::Args;
 
 /// Which tasks `edit` means beside the one it names. `--lane` and `--label` are what a task gets.

@@ -10,7 +10,7 @@ use crate::app::queue::pause::{Changed, What, Wish, check_wish, is_paused_itself
 use crate::app::queue::terms::moments;
 use crate::app::queue::terms::moments::moment;
 use crate::app::{App, AppError};
-use crate::cli::args::{OutputFormat, Selection};
+use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement, consent};
@@ -20,6 +20,7 @@ use crate::cli::task_request;
 use crate::model::calendar::spoken_duration;
 use crate::model::control::Held;
 use crate::model::{Status, Task, TaskId, Timestamp};
+use crate::request::Selection;
 use clap::Args;
 use serde_json::{Value, json};
 

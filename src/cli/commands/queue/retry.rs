@@ -4,10 +4,10 @@ use super::each::{chosen_of, each};
 use crate::app::App;
 use crate::app::queue::retry::{Order, Remembered, retry};
 use crate::app::queue::terms::moments::past_moment;
-use crate::cli::args::Selection;
 use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::model::{Status, Task};
+use crate::request::Selection;
 use clap::Args;
 
 /// `luzia retry`.

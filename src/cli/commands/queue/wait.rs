@@ -9,13 +9,14 @@ use crate::app::look::explain::first_obstacle;
 use crate::app::queue::run::event_messages;
 use crate::app::queue::wait::{has_dispatcher, wait};
 use crate::app::{App, Obstacle};
-use crate::cli::args::{OutputFormat, Selection};
+use crate::cli::args::OutputFormat;
 use crate::cli::exit::{Exit, wait_code};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::task::tell_wait;
 use crate::cli::output::{json, messages};
 use crate::cli::task_request;
 use crate::model::{Status, Task};
+use crate::request::Selection;
 use clap::Args;
 
 /// `luzia wait`.

@@ -3,12 +3,12 @@
 use super::{TaskRequest, members};
 use clap::{Arg, ArgAction, Args, Command};
 
-/// A member of a request.
+/// A member of a request, or an argument of a tool.
 pub struct Member {
     /// Its name in JSON.
-    pub name: &'static str,
-    /// The option without its hyphens; that of the command is its name.
-    pub option: String,
+    pub name: String,
+    /// Its option, without hyphens. The command has none.
+    pub option: Option<String>,
     /// The first line of its help.
     pub about: String,
     /// The shape of its value.
@@ -49,8 +49,8 @@ pub fn of_task() -> Vec<Member> {
     let member = |option: &Arg| {
         let name = names.iter().find(|name| **name == option.get_id().as_str())?;
         Some(Member {
-            name,
-            option: option.get_long().unwrap_or(name).to_owned(),
+            name: (*name).to_owned(),
+            option: option.get_long().map(str::to_owned),
             about: option.get_help().map(ToString::to_string).unwrap_or_default(),
             shape: shape(option),
         })

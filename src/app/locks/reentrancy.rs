@@ -122,26 +122,6 @@ pub(crate) fn is_around(app: &App, view: &LockView) -> Result<bool, AppError> {
     }
 }
 
-/// The members of a request that a part of another task can have.
-const OF_A_PART: [&str; 16] = [
-    "user",
-    "project",
-    "lanes",
-    "threads",
-    "repo",
-    "tree",
-    "priority",
-    "hold",
-    "parent",
-    "on_parent_death",
-    "label",
-    "env",
-    "cwd",
-    "shell",
-    "no_check",
-    "command",
-];
-
 /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
 /// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
 /// queued.
@@ -292,11 +272,18 @@ fn waits_for_us(app: &App, own: &Own, task: &Task, lenders: &[Task]) -> Result<O
     Ok(None)
 }
 
+/// Whether a part of another task can have a member of a request.
+fn is_of_a_part(member: &str) -> bool {
+    let lanes = matches!(member, "user" | "project" | "lanes" | "threads" | "repo" | "tree");
+    let command = matches!(member, "label" | "env" | "cwd" | "shell" | "no_check" | "command");
+    lanes || command || matches!(member, "priority" | "hold" | "parent" | "on_parent_death")
+}
+
 /// The first option that a part of another task cannot have.
 fn only_of_a_task(new: &TaskRequest) -> Option<String> {
     let ends_with_parent = new.on_parent_death == Some(ParentDeath::Cancel);
     let others = [("--group-output", new.is_grouped), ("--on-parent-death", ends_with_parent)];
     let other = others.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option.to_owned());
-    let given = new.given().into_iter().find(|member| !OF_A_PART.contains(&member.as_str()));
+    let given = new.given().into_iter().find(|member| !is_of_a_part(member));
     given.map(|member| option_of(&member)).or(other)
 }

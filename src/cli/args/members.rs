@@ -18,7 +18,7 @@ pub fn after_help(command: &Command) -> String {
 
 /// The members, those with the same kind of value together.
 fn list() -> String {
-    let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
     for member in of_task() {
         let kind = kind(&member.shape);
         match kinds.iter_mut().find(|(other, _)| *other == kind) {
@@ -51,7 +51,7 @@ fn kind(shape: &Shape) -> String {
 }
 
 /// The names, and behind or below them their kind.
-fn entry(kind: &str, names: &[&str]) -> String {
+fn entry(kind: &str, names: &[String]) -> String {
     let mut lines = vec![String::new()];
     for (at, name) in names.iter().enumerate() {
         let comma = if at + 1 < names.len() { "," } else { "" };

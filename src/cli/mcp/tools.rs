@@ -15,7 +15,7 @@ pub struct Tool {
     /// Its name.
     pub name: &'static str,
     about: &'static str,
-    takes: Vec<Argument>,
+    takes: Vec<Member>,
     /// Of which at least one must be given.
     needs: &'static [&'static str],
     /// What its answer holds, beside `error` and `notes`.
@@ -26,37 +26,8 @@ pub struct Tool {
     is_destructive: bool,
 }
 
-/// An argument of a tool.
-struct Argument {
-    name: String,
-    kind: Kind,
-    about: String,
-    /// The option of `luzia enqueue` that it is, without hyphens.
-    option: Option<String>,
-}
-
-/// What an argument may be.
-pub enum Kind {
-    /// A text.
-    Text,
-    /// A text or a list of texts.
-    Texts,
-    /// A list of texts.
-    Words,
-    /// An object of texts.
-    Pairs,
-    /// A number of seconds from 0.
-    Seconds,
-    /// A whole number from 1.
-    Count,
-    /// A text, or true for the caller's own.
-    TextOrFlag,
-    /// One of these words.
-    Choice(Vec<String>),
-}
-
-fn argument(name: &str, kind: Kind, about: &str) -> Argument {
-    Argument { name: name.to_owned(), kind, about: about.to_owned(), option: None }
+fn argument(name: &str, shape: Shape, about: &str) -> Member {
+    Member { name: name.to_owned(), option: None, about: about.to_owned(), shape }
 }
 
 /// The arguments of `run` and `enqueue` that are members of a task request.
@@ -65,43 +36,37 @@ const OF_ANY: [&str; 10] =
 /// Further ones of `enqueue`.
 const OF_LATER: [&str; 2] = ["after", "at"];
 
-/// The arguments that are members of a task request, in the order of the names.
-fn members(names: &[&str]) -> Vec<Argument> {
-    let all = of_task();
-    names.iter().filter_map(|name| member(all.iter().find(|one| one.name == *name)?)).collect()
+/// The arguments that are members of a task request, in the order of the names. A list has the name of one of its items, and a
+/// time that of its unit.
+fn members(names: &[&str]) -> Vec<Member> {
+    let mut members = of_task();
+    members.retain(|member| names.contains(&member.name.as_str()));
+    members.sort_by_key(|member| names.iter().position(|name| *name == member.name));
+    for member in &mut members {
+        match (&member.shape, &member.option) {
+            (Shape::Texts, Some(option)) => member.name.clone_from(option),
+            (Shape::Duration, _) => member.name += "_s",
+            _ => {}
+        }
+        member.about = member.about.trim_end_matches("; may be repeated").to_owned();
+    }
+    members
 }
 
-/// The argument that is a member; `None` if no tool takes such a value. A list has the name of one of its items, and a time
-/// that of its unit.
-fn member(member: &Member) -> Option<Argument> {
-    let own = member.name.to_owned();
-    let (name, kind) = match &member.shape {
-        Shape::Text => (own, Kind::Text),
-        Shape::Texts => (member.option.clone(), Kind::Texts),
-        Shape::Choice(words) => (own, Kind::Choice(words.clone())),
-        Shape::Duration => (format!("{own}_s"), Kind::Seconds),
-        Shape::Variables => (own, Kind::Pairs),
-        Shape::Command => (own, Kind::Words),
-        Shape::Flag | Shape::Count | Shape::Share | Shape::Directory | Shape::Steps => return None,
-    };
-    let about = member.about.trim_end_matches("; may be repeated").to_owned();
-    Some(Argument { name, kind, about, option: Some(member.option.clone()) })
+fn wait_s() -> Member {
+    argument("wait_s", Shape::Duration, "Wait so long for the answer, at most 50 seconds.")
 }
 
-fn wait_s() -> Argument {
-    argument("wait_s", Kind::Seconds, "Wait so long for the answer, at most 50 seconds.")
+fn task() -> Member {
+    argument("task", Shape::Text, "A task, e.g. task_12.")
 }
 
-fn task() -> Argument {
-    argument("task", Kind::Text, "A task, e.g. task_12.")
+fn lane() -> Member {
+    argument("lane", Shape::Text, "A lane, e.g. build, thread:7, user:alice, @tree.")
 }
 
-fn lane() -> Argument {
-    argument("lane", Kind::Text, "A lane, e.g. build, thread:7, user:alice, @tree.")
-}
-
-fn lanes() -> Argument {
-    argument("lane", Kind::Texts, "A lane, e.g. build, thread:7, user:alice, @tree, or a list of lanes.")
+fn lanes() -> Member {
+    argument("lane", Shape::Texts, "A lane, e.g. build, thread:7, user:alice, @tree, or a list of lanes.")
 }
 
 /// A member of an answer, its type in JSON, and what it says.
@@ -183,9 +148,9 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             about: "Wait for the end of tasks, or until a lane is free. \"Still waiting\" is a normal answer: tasks keep their \
                 places, so call it again.",
             takes: vec![
-                argument("tasks", Kind::Texts, "Tasks, e.g. task_12."),
-                argument("lane", Kind::Text, "A lane, instead of tasks."),
-                argument("for", Kind::Choice(vec!["free".to_owned()]), "What to wait for with a lane."),
+                argument("tasks", Shape::Texts, "Tasks, e.g. task_12."),
+                argument("lane", Shape::Text, "A lane, instead of tasks."),
+                argument("for", Shape::Choice(vec!["free".to_owned()]), "What to wait for with a lane."),
                 wait_s(),
             ],
             needs: &["tasks", "lane"],
@@ -197,7 +162,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
         Tool {
             name: "explain",
             about: "Why a task, a user or a lane waits: who holds it, since when, whether the holder lives, and how that is known.",
-            takes: vec![task(), argument("user", Kind::Text, "A user."), lane()],
+            takes: vec![task(), argument("user", Shape::Text, "A user."), lane()],
             needs: &["task", "user", "lane"],
             gives: EXPLAINED,
             starts: false,
@@ -208,10 +173,10 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             name: "list",
             about: "List tasks: the unfinished ones, or those in certain states.",
             takes: vec![
-                argument("states", Kind::Texts, "pending, running, waiting, completed, failed, timeout or cancelled."),
-                argument("user", Kind::Text, "Only tasks of this user."),
-                argument("lane", Kind::Text, "Only tasks of this lane."),
-                argument("limit", Kind::Count, "At most so many; 20 by default."),
+                argument("states", Shape::Texts, "pending, running, waiting, completed, failed, timeout or cancelled."),
+                argument("user", Shape::Text, "Only tasks of this user."),
+                argument("lane", Shape::Text, "Only tasks of this lane."),
+                argument("limit", Shape::Count, "At most so many; 20 by default."),
             ],
             needs: &[],
             gives: LISTED,
@@ -232,7 +197,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
         Tool {
             name: "logs",
             about: "The end of the output of a task, whether it runs or is over.",
-            takes: vec![task(), argument("lines", Kind::Count, "At most so many lines; 60 by default.")],
+            takes: vec![task(), argument("lines", Shape::Count, "At most so many lines; 60 by default.")],
             needs: &["task"],
             gives: REPORT,
             starts: false,
@@ -244,12 +209,16 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             about: "Hold a lane, or several, e.g. while you edit files: all are taken, or none. Without ttl_s the lease lasts until release, or until your session ends.",
             takes: vec![
                 lanes(),
-                argument("session", Kind::TextOrFlag, "The key of your session; true, the default, for your process."),
-                argument("ttl_s", Kind::Seconds, "End the lease after so many seconds, instead of with your session."),
-                argument("note", Kind::Text, "A note that others see with the lock."),
+                argument("session", Shape::Directory, "The key of your session; true, the default, for your process."),
+                argument(
+                    "ttl_s",
+                    Shape::Duration,
+                    "End the lease after so many seconds, instead of with your session.",
+                ),
+                argument("note", Shape::Text, "A note that others see with the lock."),
                 argument(
                     "wait_s",
-                    Kind::Seconds,
+                    Shape::Duration,
                     "Wait so long for the lane, at most 50 seconds; by default not at all.",
                 ),
             ],
@@ -264,8 +233,8 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             about: "Give back lanes that you hold by acquire.",
             takes: vec![
                 lanes(),
-                argument("lock_id", Kind::Text, "The lock_id that acquire gave."),
-                argument("session", Kind::TextOrFlag, "The key of your session, without a lock_id."),
+                argument("lock_id", Shape::Text, "The lock_id that acquire gave."),
+                argument("session", Shape::Directory, "The key of your session, without a lock_id."),
             ],
             needs: &["lane"],
             gives: GIVEN,
@@ -276,7 +245,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
         Tool {
             name: "cancel",
             about: "End a task, or keep it from starting. The running task of somebody else is not ended.",
-            takes: vec![task(), argument("grace_s", Kind::Seconds, "The time between SIGTERM and SIGKILL.")],
+            takes: vec![task(), argument("grace_s", Shape::Duration, "The time between SIGTERM and SIGKILL.")],
             needs: &["task"],
             gives: CANCELLED,
             starts: false,
@@ -292,15 +261,15 @@ pub fn tool(name: &str) -> Option<&'static Tool> {
 }
 
 impl Tool {
-    /// The arguments that are options of `luzia enqueue`: name, option, and kind.
-    pub fn options(&self) -> impl Iterator<Item = (&str, &str, &Kind)> {
-        self.takes.iter().filter_map(|one| Some((one.name.as_str(), one.option.as_deref()?, &one.kind)))
+    /// The arguments that are options of `luzia enqueue`.
+    pub fn options(&self) -> impl Iterator<Item = (&Member, &str)> {
+        self.takes.iter().filter_map(|member| Some((member, member.option.as_deref()?)))
     }
 
     /// As `tools/list` shows it.
     pub fn document(&self) -> Value {
         let properties: Map<String, Value> =
-            self.takes.iter().map(|argument| (argument.name.clone(), argument.schema())).collect();
+            self.takes.iter().map(|argument| (argument.name.clone(), schema(argument))).collect();
         let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
         if let ([only], Some(members)) = (self.needs, schema.as_object_mut()) {
             members.insert("required".to_owned(), json!([only]));
@@ -341,8 +310,8 @@ impl Tool {
                 let names: Vec<&str> = self.takes.iter().map(|argument| argument.name.as_str()).collect();
                 return Err(format!("{} takes no argument {name:?}; it takes {}", self.name, names.join(", ")));
             };
-            if !argument.fits(value) {
-                return Err(format!("{name} is {}, not {value}", argument.expected()));
+            if !fits(&argument.shape, value) {
+                return Err(format!("{name} is {}, not {value}", expected(&argument.shape)));
             }
         }
         match self.needs.iter().filter(|name| given.contains_key(**name)).count() {
@@ -353,51 +322,60 @@ impl Tool {
     }
 }
 
-impl Argument {
-    fn schema(&self) -> Value {
-        let mut schema = match &self.kind {
-            Kind::Text => json!({ "type": "string" }),
-            Kind::Texts => {
-                json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
-            }
-            Kind::Words => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
-            Kind::Pairs => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
-            Kind::Seconds => json!({ "type": "number", "minimum": 0 }),
-            Kind::Count => json!({ "type": "integer", "minimum": 1 }),
-            Kind::TextOrFlag => json!({ "type": ["string", "boolean"] }),
-            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
-        };
-        if let Some(members) = schema.as_object_mut() {
-            members.insert("description".to_owned(), json!(self.about));
+/// The JSON Schema of an argument.
+fn schema(argument: &Member) -> Value {
+    let mut schema = match &argument.shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Texts => {
+            json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
         }
-        schema
+        Shape::Command => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+        Shape::Variables => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Shape::Duration => json!({ "type": "number", "minimum": 0 }),
+        Shape::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+        Shape::Count => json!({ "type": "integer", "minimum": 1 }),
+        Shape::Directory => json!({ "type": ["string", "boolean"] }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Steps => json!({ "type": "array" }),
+        Shape::Choice(words) => json!({ "type": "string", "enum": words }),
+    };
+    if let Some(members) = schema.as_object_mut() {
+        members.insert("description".to_owned(), json!(argument.about));
     }
+    schema
+}
 
-    fn expected(&self) -> String {
-        match &self.kind {
-            Kind::Text => "a string".to_owned(),
-            Kind::Texts => "a string or a list of strings".to_owned(),
-            Kind::Words => "a list of strings with at least one".to_owned(),
-            Kind::Pairs => "an object of strings".to_owned(),
-            Kind::Seconds => "a number of seconds from 0".to_owned(),
-            Kind::Count => "a whole number from 1".to_owned(),
-            Kind::TextOrFlag => "a string or true".to_owned(),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-        }
-    }
+fn expected(shape: &Shape) -> String {
+    let text = match shape {
+        Shape::Text => "a string",
+        Shape::Texts => "a string or a list of strings",
+        Shape::Command => "a list of strings with at least one",
+        Shape::Variables => "an object of strings",
+        Shape::Duration => "a number of seconds from 0",
+        Shape::Share => "a number from 0 to 1",
+        Shape::Count => "a whole number from 1",
+        Shape::Directory => "a string or true",
+        Shape::Flag => "true or false",
+        Shape::Steps => "a list",
+        Shape::Choice(words) => return format!("one of {}", words.join(", ")),
+    };
+    text.to_owned()
+}
 
-    fn fits(&self, value: &Value) -> bool {
-        let is_list = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
-        match &self.kind {
-            Kind::Text => value.is_string(),
-            Kind::Texts => value.is_string() || is_list(value),
-            Kind::Words => is_list(value) && value.as_array().is_some_and(|items| !items.is_empty()),
-            Kind::Pairs => value.as_object().is_some_and(|pairs| pairs.values().all(Value::is_string)),
-            Kind::Seconds => value.as_f64().is_some_and(|seconds| (0.0..=3.2e9).contains(&seconds)),
-            Kind::Count => value.as_u64().is_some_and(|count| count > 0),
-            Kind::TextOrFlag => value.is_string() || *value == json!(true),
-            Kind::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|one| one == word)),
-        }
+fn fits(shape: &Shape, value: &Value) -> bool {
+    let is_list = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+    match shape {
+        Shape::Text => value.is_string(),
+        Shape::Texts => value.is_string() || is_list(value),
+        Shape::Command => is_list(value) && value.as_array().is_some_and(|items| !items.is_empty()),
+        Shape::Variables => value.as_object().is_some_and(|pairs| pairs.values().all(Value::is_string)),
+        Shape::Duration => value.as_f64().is_some_and(|seconds| (0.0..=3.2e9).contains(&seconds)),
+        Shape::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+        Shape::Count => value.as_u64().is_some_and(|count| count > 0),
+        Shape::Directory => value.is_string() || *value == json!(true),
+        Shape::Flag => value.is_boolean(),
+        Shape::Steps => value.is_array(),
+        Shape::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|one| one == word)),
     }
 }
 

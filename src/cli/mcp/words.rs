@@ -1,7 +1,8 @@
 //! The command line that a call of a tool means. The arguments were checked before. Pure.
 
-use super::tools::{Kind, Tool};
+use super::tools::Tool;
 use crate::cli::args::lane_text;
+use crate::request::shape::Shape;
 use serde_json::{Map, Value};
 
 type Arguments = Map<String, Value>;
@@ -53,18 +54,18 @@ pub fn variables(arguments: &Arguments) -> impl Iterator<Item = &String> {
 /// `luzia enqueue`, for the tools `run` and `enqueue`.
 pub fn enqueue(tool: &Tool, arguments: &Arguments) -> Vec<String> {
     let mut words = Words::of("enqueue");
-    for (name, option, kind) in tool.options().filter(|(name, ..)| *name != "shell") {
-        let option = format!("--{option}");
-        match kind {
-            Kind::Pairs => {
+    for (argument, option) in tool.options().filter(|(argument, _)| argument.name != "shell") {
+        let (name, option) = (argument.name.as_str(), format!("--{option}"));
+        match argument.shape {
+            Shape::Variables => {
                 for (name, value) in arguments.get(name).and_then(Value::as_object).into_iter().flatten() {
                     words.option(&option, Some(&format!("{name}={}", value.as_str().unwrap_or_default())));
                 }
             }
-            Kind::Seconds => words.option(&option, seconds(arguments, name).as_deref()),
-            Kind::Text | Kind::Texts | Kind::Choice(_) => words.options(&option, &texts(arguments, name)),
-            // The command is behind all options.
-            Kind::Words | Kind::Count | Kind::TextOrFlag => {}
+            Shape::Duration => words.option(&option, seconds(arguments, name).as_deref()),
+            Shape::Text | Shape::Texts | Shape::Choice(_) => words.options(&option, &texts(arguments, name)),
+            // No tool takes an option of such a value.
+            Shape::Flag | Shape::Count | Shape::Share | Shape::Directory | Shape::Steps | Shape::Command => {}
         }
     }
     words.0.push("--".to_owned());

@@ -6,11 +6,13 @@ mod edit;
 mod kinds;
 pub mod members;
 pub mod numbers;
+mod schedule;
 mod selection;
 pub mod shape;
 mod task;
 pub mod words;
 
 pub use edit::EditRequest;
+pub use schedule::ScheduleRequest;
 pub use selection::Selection;
 pub use task::TaskRequest;

@@ -1,6 +1,7 @@
 //! The words that options accept, each with its help.
 
 use crate::model::Status;
+use crate::model::calendar::Overlap;
 use crate::model::task::OnInterrupt;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -34,6 +35,11 @@ words! { Status {
     Failed => "Its command ended otherwise, or could not run",
     Timeout => "A time limit ended it",
     Cancelled => "Somebody ended it",
+}}
+
+words! { Overlap {
+    Skip => "It makes no task (the default)",
+    Queue => "It makes a task, which waits for its turn (the default with --fill)",
 }}
 
 words! { OnInterrupt {

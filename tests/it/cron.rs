@@ -8,14 +8,14 @@ mod zones;
 
 use crate::support::Place;
 use luzia::app::accounts::Accounts;
-use luzia::app::cron::{NewSchedule, ScheduleRow};
+use luzia::app::cron::ScheduleRow;
 use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, AppError, Settings};
 use luzia::model::calendar::Overlap;
 use luzia::model::{Config, Status, Task, Timestamp};
 use luzia::os::Clock;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::request::TaskRequest;
+use luzia::request::{ScheduleRequest, TaskRequest};
 use luzia::store::Spool;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -80,9 +80,9 @@ impl Timed {
         app
     }
 
-    fn add(&self, new: NewSchedule) -> Result<ScheduleRow, AppError> {
+    fn add(&self, new: ScheduleRequest) -> Result<ScheduleRow, AppError> {
         let task = TaskRequest { user: Some("a".into()), command: vec!["true".into()], ..new.task };
-        luzia::app::cron::cron_add(&self.app(), &NewSchedule { task, ..new }, &caller())
+        luzia::app::cron::cron_add(&self.app(), &ScheduleRequest { task, ..new }, &caller())
     }
 
     /// What any command does that lets timers fire, in a process of its own, at a moment.
@@ -112,15 +112,15 @@ impl Timed {
     }
 }
 
-fn daily(name: &str) -> NewSchedule {
-    NewSchedule { name: name.into(), expression: "0 9 * * *".into(), ..NewSchedule::default() }
+fn daily(name: &str) -> ScheduleRequest {
+    ScheduleRequest { name: name.into(), expression: "0 9 * * *".into(), ..ScheduleRequest::default() }
 }
 
 /// S2.14.
 #[test]
 fn a_daily_schedule_makes_one_task_at_nine() {
     let timed = Timed::new("2026-11-24T07:00:00Z");
-    let row = timed.add(NewSchedule { overlap: Some(Overlap::Queue), ..daily("standup") }).unwrap();
+    let row = timed.add(ScheduleRequest { overlap: Some(Overlap::Queue), ..daily("standup") }).unwrap();
     assert_eq!(row.zone.text(row.schedule.next.unwrap()), "2026-11-24 09:00 +01:00 (Europe/Berlin)");
     timed.look("2026-11-24T07:59:59.999Z");
     assert_eq!(timed.slots(), Vec::<String>::new());
@@ -139,7 +139,7 @@ fn a_daily_schedule_makes_one_task_at_nine() {
 #[test]
 fn a_slot_in_a_gap_makes_one_task_after_it_and_one_in_a_fold_makes_one() {
     let timed = Timed::new("2026-03-28T12:00:00Z");
-    let line = NewSchedule { expression: "30 2 * * *".into(), overlap: Some(Overlap::Queue), ..daily("night") };
+    let line = ScheduleRequest { expression: "30 2 * * *".into(), overlap: Some(Overlap::Queue), ..daily("night") };
     timed.add(line).unwrap();
     timed.look("2026-03-29T00:59:59Z");
     assert_eq!(timed.slots(), Vec::<String>::new());
@@ -159,10 +159,10 @@ fn a_slot_in_a_gap_makes_one_task_after_it_and_one_in_a_fold_makes_one() {
 fn a_line_that_is_added_within_a_fold_has_had_its_slot_and_hours_go_on() {
     let timed = Timed::new("2026-10-25T00:45:00Z");
     timed
-        .add(NewSchedule { expression: "30 2 * * *".into(), overlap: Some(Overlap::Queue), ..daily("night") })
+        .add(ScheduleRequest { expression: "30 2 * * *".into(), overlap: Some(Overlap::Queue), ..daily("night") })
         .unwrap();
     timed
-        .add(NewSchedule { expression: "30 * * * *".into(), overlap: Some(Overlap::Queue), ..daily("hours") })
+        .add(ScheduleRequest { expression: "30 * * * *".into(), overlap: Some(Overlap::Queue), ..daily("hours") })
         .unwrap();
     for minute in ["01:29", "01:30", "01:45", "02:30"] {
         timed.look(&format!("2026-10-25T{minute}:00Z"));
@@ -174,7 +174,7 @@ fn a_line_that_is_added_within_a_fold_has_had_its_slot_and_hours_go_on() {
 #[test]
 fn queued_slots_make_a_task_each_although_the_former_is_not_over() {
     let timed = Timed::new("2026-11-24T07:00:00Z");
-    timed.add(NewSchedule { overlap: Some(Overlap::Queue), ..daily("queues") }).unwrap();
+    timed.add(ScheduleRequest { overlap: Some(Overlap::Queue), ..daily("queues") }).unwrap();
     for day in [24, 25, 26] {
         timed.look(&format!("2026-11-{day}T08:00:00Z"));
     }
@@ -186,9 +186,9 @@ fn queued_slots_make_a_task_each_although_the_former_is_not_over() {
 fn of_missed_slots_the_last_is_made_and_with_a_time_to_fill_all_within_it() {
     let timed = Timed::new("2026-11-20T12:00:00Z");
     timed.add(daily("one")).unwrap();
-    let fill = NewSchedule { fill: Some("2d".into()), ..daily("all") };
+    let fill = ScheduleRequest { fill: Some("2d".into()), ..daily("all") };
     timed.add(fill).unwrap();
-    let monthly = NewSchedule { expression: "0 9 21 * *".into(), ..daily("month") };
+    let monthly = ScheduleRequest { expression: "0 9 21 * *".into(), ..daily("month") };
     timed.add(monthly).unwrap();
     timed.look("2026-11-24T12:00:00Z");
     let made: Vec<(String, String)> = timed
@@ -222,8 +222,8 @@ fn a_slot_is_passed_over_while_the_former_task_is_not_over_unless_slots_are_queu
 fn many_that_look_at_once_make_one_task_a_slot() {
     let timed = Arc::new(Timed::new("2026-11-24T07:59:00Z"));
     for number in 0..5 {
-        let every = NewSchedule { expression: "* * * * *".into(), overlap: Some(Overlap::Queue), ..daily("") };
-        timed.add(NewSchedule { name: format!("s{number}"), ..every }).unwrap();
+        let every = ScheduleRequest { expression: "* * * * *".into(), overlap: Some(Overlap::Queue), ..daily("") };
+        timed.add(ScheduleRequest { name: format!("s{number}"), ..every }).unwrap();
     }
     for minute in 0..4 {
         timed.set(&format!("2026-11-24T08:0{minute}:00Z"));
@@ -273,7 +273,7 @@ fn a_schedule_is_replaced_and_the_old_one_makes_no_more_tasks() {
     timed.add(daily("x")).unwrap();
     let error = timed.add(daily("x")).unwrap_err();
     assert_eq!(error.code().word(), "NAME_TAKEN");
-    let later = NewSchedule { expression: "0 10 * * *".into(), replace: true, ..daily("x") };
+    let later = ScheduleRequest { expression: "0 10 * * *".into(), replace: true, ..daily("x") };
     timed.add(later).unwrap();
     timed.look("2026-11-24T08:30:00Z");
     assert_eq!(timed.slots(), Vec::<String>::new());
@@ -303,7 +303,7 @@ fn a_schedule_goes_on_while_its_tasks_wait_for_more_slots_than_there_are() {
     let set = |max: &str| timed.place.ok(&["lanes", "set", "build", "--max", max]);
     let slots = |name: &str, overlap| {
         let task = TaskRequest { lanes: vec!["build".into()], slots: Some(3), ..TaskRequest::default() };
-        NewSchedule { task, overlap: Some(overlap), ..daily(name) }
+        ScheduleRequest { task, overlap: Some(overlap), ..daily(name) }
     };
     set("2");
     assert_eq!(timed.add(slots("early", Overlap::Queue)).unwrap_err().code().word(), "TOO_FEW_SLOTS");

@@ -16,7 +16,7 @@ use crate::policy::cron::{
     Fill, LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many, is_rarer_than_daily, pause_at,
 };
 use crate::policy::naming::mistakes::nearest;
-use crate::request::TaskRequest;
+use crate::request::ScheduleRequest;
 use crate::request::members::option_of;
 use crate::store::{Event, StoreError};
 use serde_json::json;
@@ -30,25 +30,6 @@ pub const HEALTH: &str = "health";
 
 /// The longest name of a schedule, in bytes.
 const MOST_NAME: usize = 64;
-
-/// What `cron add` asks for.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct NewSchedule {
-    /// Its name.
-    pub name: String,
-    /// The cron line.
-    pub expression: String,
-    /// `--tz`.
-    pub zone: Option<String>,
-    /// `--overlap`.
-    pub overlap: Option<Overlap>,
-    /// `--fill`: a time, or `once`.
-    pub fill: Option<String>,
-    /// `--replace`.
-    pub replace: bool,
-    /// The task of each slot.
-    pub task: TaskRequest,
-}
 
 /// A schedule with what is known of its last task.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,7 +65,7 @@ fn enqueued(task: &Task) -> Event {
 }
 
 /// Adds a schedule. The first slot is the first that comes after now.
-pub fn cron_add(app: &App, new: &NewSchedule, caller: &Caller) -> Result<ScheduleRow, AppError> {
+pub fn cron_add(app: &App, new: &ScheduleRequest, caller: &Caller) -> Result<ScheduleRow, AppError> {
     let name = new_name(&new.name)?;
     let zone = zone_of(app, new.zone.as_deref())?;
     let now = app.host.now();
@@ -145,7 +126,7 @@ pub fn cron_add(app: &App, new: &NewSchedule, caller: &Caller) -> Result<Schedul
 const OF_ONE_TASK: [&str; 9] = ["at", "in", "after", "key", "after_any", "after_failed", "stable", "group", "reuse"];
 
 /// The task of a schedule, as it is but for its number, its moments and its slot.
-fn template_of(app: &App, new: &NewSchedule, caller: &Caller, now: Timestamp) -> Result<Task, AppError> {
+fn template_of(app: &App, new: &ScheduleRequest, caller: &Caller, now: Timestamp) -> Result<Task, AppError> {
     if let Some(member) = new.task.given().into_iter().find(|member| OF_ONE_TASK.contains(&member.as_str())) {
         let option = option_of(&member);
         return Err(AppError::usage(format!("{option} is about one task, and a schedule makes many")).hint(

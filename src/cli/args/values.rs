@@ -1,6 +1,5 @@
 //! The words that options accept. What needs a rule of the domain is read at the door, not here.
 
-use crate::model::calendar::Overlap;
 use crate::model::control::How;
 use crate::model::{AgentKind, ThingKind};
 use crate::request::words::words;
@@ -10,11 +9,6 @@ use clap::builder::PossibleValue;
 words! { How {
     End => "They are cancelled",
     Requeue => "They are queued again in their old place; no attempt is spent",
-}}
-
-words! { Overlap {
-    Skip => "It makes no task (the default)",
-    Queue => "It makes a task, which waits for its turn (the default with --fill)",
 }}
 
 words! { AgentKind {

@@ -1,9 +1,7 @@
 //! `luzia cron`: schedules, each of whose moments makes a task.
 
 use crate::app::config_reload::config;
-use crate::app::cron::{
-    HEALTH, MOST_TOLD, NewSchedule, ScheduleRow, cron_add, cron_list, cron_next, cron_rm, cron_run,
-};
+use crate::app::cron::{HEALTH, MOST_TOLD, ScheduleRow, cron_add, cron_list, cron_next, cron_rm, cron_run};
 use crate::app::queue::accepted::after_accepting;
 use crate::app::queue::enqueue::Caller;
 use crate::app::queue::terms::moments::said;
@@ -15,10 +13,9 @@ use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::running_json;
-use crate::model::calendar::Overlap;
 use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
-use crate::request::TaskRequest;
+use crate::request::ScheduleRequest;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -46,7 +43,7 @@ pub enum CronVerb {
                           luzia cron add [OPTIONS] <NAME> <EXPR> --prompt <TEXT>\n       \
                           luzia cron add [OPTIONS] <NAME> <EXPR> --shell <STRING>"
     )]
-    Add(Box<AddArgs>),
+    Add(Box<ScheduleRequest>),
     /// List the schedules
     #[command(after_help = LIST_HELP, alias = "ls")]
     List,
@@ -76,42 +73,6 @@ pub enum CronVerb {
         #[arg(value_name = "NAME")]
         name: String,
     },
-}
-
-/// `luzia cron add`.
-#[derive(Args, Clone, Debug)]
-pub struct AddArgs {
-    /// The name of the schedule
-    #[arg(value_name = "NAME")]
-    pub name: String,
-
-    /// The cron line, e.g. `0 9 * * mon-fri`, or a word such as `@daily`
-    #[arg(value_name = "EXPR")]
-    pub expression: String,
-
-    /// The time zone of the line, e.g. `Europe/Berlin`; by default that of this host
-    #[arg(long = "tz", value_name = "TZ")]
-    pub zone: Option<String>,
-
-    /// What becomes of a slot while the former task is not over; skip when not given, with --fill DUR queue
-    #[arg(long, value_name = "WHAT")]
-    pub overlap: Option<Overlap>,
-
-    /// Make every slot that was missed within this time, e.g. `6h`; or `once`: the last one, however long ago it was
-    ///
-    /// A line that is rarer than daily means `once` when this is not given, and any other line the last slot within a day. A time
-    /// is 31 days at most, and the line may have 5000 slots within it at most. A look makes twenty of them, and the next look
-    /// goes on. A time is refused together with `--overlap skip`.
-    #[arg(long, value_name = "once|DUR", allow_hyphen_values = true)]
-    pub fill: Option<String>,
-
-    /// Put it in the place of a schedule of that name
-    #[arg(long)]
-    pub replace: bool,
-
-    /// What the task of each slot is.
-    #[command(flatten)]
-    pub task: TaskRequest,
 }
 
 const CRON_HELP: &str = "\
@@ -245,22 +206,13 @@ pub fn run(
 }
 
 fn add(
-    args: &AddArgs,
+    args: &ScheduleRequest,
     app: &App,
     caller: &Caller,
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
 ) -> anyhow::Result<()> {
-    let task = args.task.with_steps(read)?;
-    let new = NewSchedule {
-        name: args.name.clone(),
-        expression: args.expression.clone(),
-        zone: args.zone.clone(),
-        overlap: args.overlap,
-        fill: args.fill.clone(),
-        replace: args.replace,
-        task,
-    };
+    let new = ScheduleRequest { task: args.task.with_steps(read)?, ..args.clone() };
     let row = cron_add(app, &new, caller).map_err(super::queue::enqueue::refused_at_the_door)?;
     let name = row.schedule.name.as_str();
     let first = row.schedule.next.map_or_else(|| "never".to_owned(), |at| said(app, at, &row.zone));

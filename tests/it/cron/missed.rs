@@ -2,13 +2,13 @@
 
 use super::{Timed, at, daily};
 use crate::support::Place;
-use luzia::app::cron::NewSchedule;
 use luzia::app::queue::pause::{Wish, pausable, pause, resume};
 use luzia::model::calendar::Overlap;
+use luzia::request::ScheduleRequest;
 use serde_json::{Value, json};
 
-fn line(name: &str, expression: &str) -> NewSchedule {
-    NewSchedule { expression: expression.into(), overlap: Some(Overlap::Queue), ..daily(name) }
+fn line(name: &str, expression: &str) -> ScheduleRequest {
+    ScheduleRequest { expression: expression.into(), overlap: Some(Overlap::Queue), ..daily(name) }
 }
 
 fn missed(timed: &Timed, schedule: &str) -> Vec<Value> {
@@ -23,7 +23,7 @@ fn a_line_that_is_rarer_than_daily_is_made_up_once_however_long_ago_its_slot_was
     for (name, expression) in [("weekly", "0 3 * * sun"), ("monthly", "0 3 1 * *"), ("yearly", "@yearly")] {
         timed.add(line(name, expression)).unwrap();
     }
-    timed.add(NewSchedule { fill: Some("1d".into()), ..line("narrow", "0 3 * * sun") }).unwrap();
+    timed.add(ScheduleRequest { fill: Some("1d".into()), ..line("narrow", "0 3 * * sun") }).unwrap();
     for _ in 0..2 {
         timed.look("2027-01-27T12:00:00Z");
         let mut slots = timed.slots();

@@ -4,14 +4,13 @@
 use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, know, seeds};
 use luzia::app::accounts::Accounts;
-use luzia::app::cron::NewSchedule;
 use luzia::app::pass::timers::fire_timers;
 use luzia::app::queue::cancel::cancel;
 use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;
 use luzia::model::{Config, Name, ScheduleKey, TaskId, Timer, Timestamp};
-use luzia::request::TaskRequest;
+use luzia::request::{ScheduleRequest, TaskRequest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,7 +36,7 @@ fn app(env: &Env) -> App {
 }
 
 fn add(env: &Env, name: &str, line: &str) -> Option<Timestamp> {
-    let new = NewSchedule {
+    let new = ScheduleRequest {
         name: name.into(),
         expression: line.into(),
         overlap: Some(Overlap::Queue),
@@ -49,7 +48,7 @@ fn add(env: &Env, name: &str, line: &str) -> Option<Timestamp> {
             cwd: Some("/".into()),
             ..TaskRequest::default()
         },
-        ..NewSchedule::default()
+        ..ScheduleRequest::default()
     };
     let caller = Caller {
         env: Arc::default(),

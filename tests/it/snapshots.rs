@@ -78,7 +78,7 @@ fn help_of_each_command() {
 
 #[test]
 fn the_long_helps_are_set_out_by_subject_and_fit_a_terminal() {
-    const FIRST: [&str; 3] = ["Options:", "Steps:", "Preemption:"];
+    const FIRST: [&str; 4] = ["Arguments:", "Options:", "Steps:", "Preemption:"];
     let place = Place::new();
     for (command, last) in [
         ("enqueue", &["Examples:", "Steps:", "An unfinished task has the key:", "Lines of --from:", "Exit codes:"][..]),

@@ -242,3 +242,18 @@ fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
         _ => AppError::new(Code::Io, message).hint("the old state is intact"),
     }
 }
+
+/// An error that came after a change was made: what stands goes first. The change is not undone, so "try again" is no hint.
+pub(crate) fn although(stands: &str, error: AppError) -> AppError {
+    error.reworded(|why| format!("{stands}, although: {why}")).hint("the next pass brings it to its place")
+}
+
+/// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
+pub(crate) fn not_recorded<T, E>(id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
+    match withdrawn {
+        Ok(_) => error,
+        Err(_) => error
+            .hint(format!("the request for {id} could not be taken back and may be carried out all the same"))
+            .next(format!("luzia explain {id}")),
+    }
+}

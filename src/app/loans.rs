@@ -1,17 +1,14 @@
 //! How a loan ends. A child runs in the lanes of its parent while somebody waits for it in the name of the parent. A wait that ends
 //! before the child ends the child first, so parent and child never work at once in one lane (decision 256).
 
-use super::queue::cancel::request_end;
-use super::steps::wait::unused_mail;
-use crate::app::look::list::{Filter, list};
+use crate::app::admission::lenders::{borrowers_of, may_borrow};
+use crate::app::lifecycle::end::ask_borrower;
 use crate::app::processes::wake_supervisor;
-use crate::app::steps::came::is_meant;
 use crate::app::{App, AppError, Code};
-use crate::model::lock::loan::{is_loan, root};
 use crate::model::process::Probe;
 use crate::model::{Identity, Task, TaskId};
 use crate::os::TreeMark;
-use crate::store::{Lending, LockIndex, Mail, OpenWait, Place, StoreError, Waits};
+use crate::store::{Lending, Place, StoreError};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
@@ -20,58 +17,54 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(200);
 /// The longest chain of parents that is followed.
 const MOST_PARENTS: usize = 1000;
-/// Who asked for the end of a borrower.
-const BY: &str = "luzia";
-/// Why a borrower is ended.
-const UNWAITED: &str = "it ran in the lanes of its parent, which waits for it no longer";
 
-/// The children of a task that are not over, by their numbers; as far as a wait for their ends is for them.
-pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Result<Vec<Task>, AppError> {
-    let mut children: Vec<Task> = Vec::new();
-    // A record that does not read is `doctor`'s to report.
-    list(app, &Filter::default(), &mut |found| {
-        children.extend(found.ok().filter(|task| task.parent == Some(id)));
-        true
-    })?;
-    let is_wanted = |task: &Task| filter.iter().all(|(name, value)| name != "child" || *value == task.id.to_string());
-    children.retain(is_wanted);
-    children.sort_unstable_by_key(|task| task.id);
-    Ok(children)
-}
-
-/// How many ends of children a wait for all of them expects: of those that are not over, and those that were told of and ended no
-/// wait. At least one; where a filter looks at more than the child, one.
-pub(crate) fn ends_expected(app: &App, id: TaskId, waits: &Waits, open: &OpenWait) -> Result<u32, AppError> {
-    if open.filter.iter().any(|(name, _)| name != "child") {
-        return Ok(1);
-    }
-    // In this order: the end of a child is told before the child is over.
-    let children = open_children(app, id, &open.filter)?;
-    let told: Vec<Mail> = unused_mail(app, id, waits)?.into_iter().filter(|mail| is_meant(mail, open)).collect();
-    let is_told = |child: &Task| {
-        told.iter().any(|mail| mail.data.get("child").and_then(|name| name.as_str()) == Some(&*child.id.to_string()))
-    };
-    let count = told.len() + children.iter().filter(|child| !is_told(child)).count();
-    Ok(u32::try_from(count).unwrap_or(u32::MAX).max(1))
-}
-
-/// The tasks that run in lanes of a task: those with a lock above one of its own, children of its children included.
-pub(crate) fn borrowers_of(app: &App, task: &Task) -> Result<BTreeSet<TaskId>, AppError> {
-    let mut borrowers = BTreeSet::new();
-    let locks = if app.store.has_layout()? { app.store.lock_index()? } else { LockIndex::default() };
-    for lane in task.all_lanes() {
-        let views = app.holders_in(&locks, &lane)?;
-        let held: Vec<(u32, TaskId)> =
-            views.iter().filter_map(|view| Some((view.slot, TaskId::parse(view.holder()?)?))).collect();
-        for (slot, id) in held.iter().filter(|(slot, id)| is_loan(*slot) && *id != task.id) {
-            let is_above = |own: &&(u32, TaskId)| own.1 == task.id && root(own.0) == root(*slot) && own.0 < *slot;
-            let lives = || Ok::<_, AppError>(app.find(*id)?.is_some_and(|(place, _)| place != Place::Done));
-            if held.iter().any(|own| is_above(&own)) && lives()? {
-                borrowers.insert(*id);
-            }
+/// Begins the waits for those among some tasks that may borrow from their parents, and asks for a pass.
+pub(crate) fn lend_to(app: &App, ids: impl Iterator<Item = TaskId>) -> Result<Vec<Lending>, AppError> {
+    let (mut lendings, mut parents) = (Vec::new(), BTreeSet::new());
+    for id in ids {
+        let Some((_, task)) = app.find(id)? else { continue };
+        if let Some(parent) = task.parent.filter(|_| may_borrow(app, &task)) {
+            lendings.push(app.store.lend_to(id)?);
+            parents.insert(parent);
         }
     }
-    Ok(borrowers)
+    if !lendings.is_empty() {
+        // Its loans end before this process does.
+        app.host.procs.catch_ends();
+    }
+    parents.into_iter().try_for_each(|parent| wake_supervisor(app, parent).map(drop))?;
+    Ok(lendings)
+}
+
+/// Like `lend_to`, for those children of a task that wait in the queue and that a filter means; `lent` are those for whom it is done already.
+pub(crate) fn lend_to_children(
+    app: &App,
+    parent: TaskId,
+    filter: &[(String, String)],
+    mut lent: Vec<Lending>,
+) -> Result<Vec<Lending>, AppError> {
+    let is_wanted = |id: TaskId| filter.iter().all(|(name, value)| name != "child" || *value == id.to_string());
+    let mut children = Vec::new();
+    // A record that does not read is `doctor`'s to report.
+    for task in app.store.pending_tasks(None)?.filter_map(Result::ok) {
+        let is_new = lent.iter().all(|lending| lending.child() != task.id);
+        let is_child = task.parent == Some(parent) && is_wanted(task.id);
+        children.extend((is_child && is_new).then_some(task.id));
+    }
+    remind_lenders(app, &lent)?;
+    lent.extend(lend_to(app, children.into_iter())?);
+    Ok(lent)
+}
+
+/// Asks the supervisors of the parents of waiting children for a pass: what was asked before may have been lost.
+pub(crate) fn remind_lenders(app: &App, lent: &[Lending]) -> Result<(), AppError> {
+    let parents: BTreeSet<TaskId> = lent
+        .iter()
+        .filter_map(|lending| app.find(lending.child()).ok().flatten())
+        .filter(|(place, _)| *place == Place::Pending)
+        .filter_map(|(_, task)| task.parent)
+        .collect();
+    parents.into_iter().try_for_each(|parent| wake_supervisor(app, parent).map(drop))
 }
 
 /// Ends the loans of a wait that is over. With a reason the borrowers are asked to end; without one they come to their end by
@@ -135,19 +128,6 @@ pub(crate) fn is_ending(app: &App) -> Result<bool, AppError> {
 pub(crate) fn die_of(app: &App, signal: i32) -> AppError {
     app.host.procs.die_of(signal);
     AppError::new(Code::WaitTimedOut, format!("signal {signal} ended the wait"))
-}
-
-/// Asks a borrower to end; false when it is to be asked again.
-fn ask_borrower(app: &App, id: TaskId, grace_ms: Option<u64>) -> Result<bool, AppError> {
-    match request_end(app, id, BY, Some(UNWAITED), grace_ms) {
-        Err(error) if error.code() == Code::TaskOver => Ok(true),
-        other => other,
-    }
-}
-
-/// Asks all who run in the lanes of a waiting task to end, because the time of its wait ran out.
-pub(crate) fn ask_borrowers(app: &App, task: &Task) -> Result<(), AppError> {
-    borrowers_of(app, task)?.into_iter().try_for_each(|id| ask_borrower(app, id, None).map(drop))
 }
 
 /// Ends the waits for children that have not started; gives those for children that may run in the lanes of their parents.

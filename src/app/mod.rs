@@ -15,6 +15,7 @@ mod error;
 pub mod foresee;
 pub mod hooks;
 mod kind;
+pub mod lifecycle;
 pub(crate) mod loans;
 pub mod locks;
 pub mod look;

@@ -2,7 +2,7 @@
 //! supervisor that ends it, so a living process never loses a lock by age (P4).
 
 use super::config_reload::config;
-use super::queue::cancel::request_end;
+use crate::app::lifecycle::end::request_end;
 use crate::app::{App, AppError, Code};
 use crate::model::LockKind;
 use crate::model::config::OnOverdue;

@@ -2,7 +2,7 @@
 
 pub mod slots;
 
-use crate::app::queue::accepted::although;
+use crate::app::error::although;
 use crate::app::queue::enqueue::{Caller, name, task_of};
 use crate::app::queue::pause::{What, resume};
 use crate::app::queue::terms::moments::{duration, positive};

@@ -1,7 +1,7 @@
 //! What a pass does about schedules whose timers fired: each slot makes exactly one task, however many processes look, and however often.
 
 use crate::app::cron::{enqueued, pattern_of};
-use crate::app::pass::Pass;
+use crate::app::lifecycle::report::Pass;
 use crate::app::queue::terms::ruled::with_ruled_lanes;
 use crate::app::{App, AppError, config_reload};
 use crate::model::calendar::{Made, Schedule};

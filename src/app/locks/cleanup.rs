@@ -2,9 +2,10 @@
 
 use crate::app::check_project::{check_project, conductor_of};
 use crate::app::config_reload::config;
+use crate::app::lifecycle::report::{Pass, Unseen};
 use crate::app::pass::close_conductor::close_outward;
-use crate::app::pass::unseen::{Unseen, blindness, unseen};
-use crate::app::pass::{Pass, recover_one};
+use crate::app::pass::recover_one;
+use crate::app::pass::unseen::{blindness, unseen};
 use crate::app::{App, AppError, lane_word, pass};
 use crate::model::TaskId;
 use crate::policy::staleness::judge;

@@ -1,9 +1,8 @@
 //! `logs`: what tasks have written, from their conductor directories, both streams in the order that their supervisors
 //! noted; `-f` goes on until the tasks are over.
 
-use crate::app::loans::{end_loans, heed_signals};
+use crate::app::loans::{end_loans, heed_signals, lend_to};
 use crate::app::look::tail::{Piece, Sink, Tail, unread};
-use crate::app::pass::borrowers::lend_to;
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::LogNotes;

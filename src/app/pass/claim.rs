@@ -2,9 +2,10 @@
 //! are asked for here: borrowers, those that make room, those that go on after a wait, and the heads of queues.
 
 use super::trying::Seen;
-use super::{Hand, Pass, recover_one, start_supervisor};
+use super::{Hand, recover_one, start_supervisor};
 use crate::app::admission::lenders::lenders_of;
 use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::lifecycle::report::Pass;
 use crate::app::locks::cleanup::broken_event;
 use crate::app::steps::waiting::LOOK_AGAIN;
 use crate::app::wait_warnings::warn_at_claim;

@@ -3,7 +3,7 @@
 use crate::app::admission::reach::own_context;
 use crate::app::config_reload::config;
 use crate::app::hooks::hand_hooks_over_telling;
-use crate::app::pass::Pass;
+use crate::app::lifecycle::report::Pass;
 use crate::app::pass::news::News;
 use crate::app::{App, AppError, Code, pass};
 use crate::model::{Task, Timestamp};

@@ -23,10 +23,12 @@ pub(crate) mod wake;
 use super::config_reload::{config, control, follow_config};
 use super::overdue::end_overdue;
 use super::wait_warnings::warn_of_waits;
-use crate::app::admission::firsts::Firsts;
 use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::lifecycle::end::wake_dependents;
+use crate::app::lifecycle::report::Unseen;
+pub use crate::app::lifecycle::report::{Left, Pass};
 use crate::app::pass::trying::{Tried, try_lane};
-use crate::app::pass::unseen::{Unseen, blindness};
+use crate::app::pass::unseen::blindness;
 use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, TaskId, Tier, Timestamp};
@@ -43,78 +45,10 @@ use prune::prune_some;
 use resumed::{start_resumed, try_resumed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use wake::{wake_dependents, wake_parked};
+use wake::wake_parked;
 
 /// How many lanes that look locked are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
-
-/// What a pass did and saw.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Pass {
-    /// The tasks it started.
-    pub started: Vec<TaskId>,
-    /// The pids of the supervisors it started.
-    pub supervisors: Vec<u32>,
-    /// Tasks it recovered, or for which it started a supervisor to do so.
-    pub recovered: Vec<TaskId>,
-    /// Records it set aside, with what is wrong with them.
-    pub set_aside: Vec<String>,
-    /// What kept slots of schedules from being made. The next pass tries again.
-    pub not_made: Vec<String>,
-    /// Records of a newer luzia, which it left alone.
-    pub left: Vec<Left>,
-    /// Dead tasks that it left alone, because their processes cannot be seen from here.
-    pub unseen: Vec<Unseen>,
-    /// How many supervisors it found not to have come to the start of their task, or to its recovery.
-    pub in_vain: u32,
-    /// When the next parked task is due.
-    pub next_due: Option<Timestamp>,
-    /// Whether it starts tasks.
-    may_start: bool,
-    /// Waiting tasks that are ready to go on.
-    ready: Vec<resumed::Ready>,
-}
-
-/// A record of a newer luzia. It stays as it is, and keeps nobody else from running.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Left {
-    /// Its task.
-    pub task: TaskId,
-    /// Which file it is, and of which version.
-    pub what: String,
-    /// How many tasks of the queue cannot start because of it, itself included.
-    pub blocked: u64,
-}
-
-impl Pass {
-    /// Whether it found nothing to do.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.started.is_empty() && self.recovered.is_empty()
-    }
-
-    /// An error in the middle, with the tasks that left the queue before it.
-    fn beside(&self, error: AppError) -> AppError {
-        let names: Vec<String> = self.started.iter().map(ToString::to_string).collect();
-        if names.is_empty() {
-            return error;
-        }
-        let names = names.join(", ");
-        error
-            .reworded(|why| format!("{names} left the queue to start, but the pass did not go on: {why}"))
-            .hint("what left the queue goes on; `luzia dispatch` makes the next pass")
-    }
-
-    /// Says that somebody is to pass at a moment at the latest.
-    pub(super) fn comes_again(&mut self, at: Timestamp) {
-        self.next_due = Some(self.next_due.map_or(at, |due| due.min(at)));
-    }
-
-    pub(super) fn leave(&mut self, task: TaskId, what: String, blocked: u64) {
-        if self.left.iter().all(|left| left.task != task) {
-            self.left.push(Left { task, what, blocked });
-        }
-    }
-}
 
 /// The fair share of one pass: the ledger as it becomes, and what it was charged.
 struct Tally {

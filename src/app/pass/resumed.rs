@@ -2,14 +2,14 @@
 //! before new work of their priority (`policy::schedule`). One whose lanes are full waits on, and its timer stays due for the next pass (X16).
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use crate::app::admission::lenders::lenders_of;
+use crate::app::admission::lenders::{borrowers_of, lenders_of};
 use crate::app::admission::reach;
 use crate::app::admission::situation::situation_alone;
 use crate::app::admission::weights::current_weights;
 use crate::app::config_reload::follow_config;
-use crate::app::loans::borrowers_of;
+use crate::app::lifecycle::report::{Pass, Ready};
 use crate::app::pass::trying::Tried;
-use crate::app::pass::{Hand, Pass, recover_one, start_supervisor};
+use crate::app::pass::{Hand, recover_one, start_supervisor};
 use crate::app::processes::wake_supervisor;
 use crate::app::steps::waiting::{Looked, look_at_wait, note_resumed};
 use crate::app::{App, AppError};
@@ -18,20 +18,6 @@ use crate::policy::admission::first_obstacle;
 use crate::policy::schedule::Resumed;
 use crate::store::Place;
 use std::cell::RefCell;
-
-/// A task that is ready to go on, and its timers that rang.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Ready {
-    task: Resumed,
-    due: Vec<Timestamp>,
-}
-
-impl Pass {
-    /// The tasks that are ready to go on.
-    pub(super) fn resumed(&self) -> Vec<Resumed> {
-        self.ready.iter().map(|ready| ready.task.clone()).collect()
-    }
-}
 
 fn as_resumed(task: &Task) -> Resumed {
     let queue = task.queue();

@@ -2,10 +2,10 @@
 //! task to start, this process goes on to it instead of starting another one, as long as that would not do better.
 
 use super::claim::request;
-use super::wake::wake_dependents;
 use crate::app::admission::weights::payer_of;
 use crate::app::config_reload::{follow_config, follow_control, lock_timeouts};
 use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
+use crate::app::lifecycle::end::wake_dependents;
 use crate::app::loans::{end_of_await, see_to_loans};
 use crate::app::pass::{Hand, pass_with};
 use crate::app::steps::waiting::look_at_taken;

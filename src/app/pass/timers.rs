@@ -2,7 +2,7 @@
 //! lane, and one that had to start by now ends. Nothing is started by it: that is for dispatchers.
 
 use super::wake::wake_parked;
-use crate::app::pass::Pass;
+use crate::app::lifecycle::report::Pass;
 use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError};
 

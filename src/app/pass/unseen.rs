@@ -1,29 +1,14 @@
 //! Tasks that have lost their supervisor and whose processes cannot be seen from here: who can recover them.
 
+use crate::app::lifecycle::report::{Pass, Unseen};
 use crate::app::locks::cleanup::{await_recovery, recover_now};
-use crate::app::pass::{Pass, recover_found};
+use crate::app::pass::recover_found;
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
 use crate::policy::recovery::needs_witness;
 use crate::policy::witness::{Blind, witness};
 use crate::store::Found;
 use crate::supervise::seen;
-
-/// A task without a supervisor that only somebody elsewhere can recover.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unseen {
-    /// The task.
-    pub task: TaskId,
-    /// Why it cannot be recovered here.
-    pub why: Blind,
-}
-
-impl Unseen {
-    /// For people: which task, and who can recover it.
-    pub fn text(&self) -> String {
-        format!("{} has lost its supervisor; {}", self.task, self.why.reason().text())
-    }
-}
 
 /// Why this process cannot tell whether the processes of a task are dead; `None` where it can, or need not.
 pub(crate) fn blindness(app: &App, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {

@@ -3,18 +3,15 @@
 
 use super::resumed::see_to_wait;
 use crate::app::cron::slots::make_due_slots;
-use crate::app::pass::Pass;
-use crate::app::queue::accepted::{although, not_recorded};
-use crate::app::queue::cancel::request_end;
-use crate::app::queue::pause::change_waiting;
+use crate::app::lifecycle::change::change_waiting;
+use crate::app::lifecycle::end::{end_unstarted, find_or_set_aside, unpark_if_free, wake_those};
+use crate::app::lifecycle::report::Pass;
 use crate::app::wait_warnings::warn_of_task;
 use crate::app::{App, AppError, config_reload};
 use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::policy::hold::{pause_of, start_limit};
-use crate::policy::outcome::{Happened, conclude};
-use crate::policy::requests::dependency::{Met, met};
-use crate::store::{Ending, Hold, Place, Removed, StoreError};
-use crate::supervise::finish;
+use crate::policy::outcome::Happened;
+use crate::store::Place;
 use std::collections::BTreeMap;
 
 /// After how long a timer whose task never appeared is forgotten, in milliseconds.
@@ -112,92 +109,4 @@ fn look_at_start_limit(app: &App, task: &Task, at: Timestamp, now: Timestamp) ->
     app.store.set_timer(&Timer::of(task.id, later))?;
     app.store.clear_timer(&Timer::of(task.id, at))?;
     Ok(false)
-}
-
-/// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither keeps the
-/// tasks of others waiting.
-fn find_or_set_aside(app: &App, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
-    match app.store.find(id) {
-        Err(newer @ StoreError::Newer { .. }) => {
-            pass.leave(id, newer.to_string(), 1);
-            Ok(None)
-        }
-        Err(wrong @ StoreError::Corrupt { .. }) => {
-            // The record of a running task is its supervisor's, which knows better how the task ended.
-            if app.run_dir.is_supervised(id)? {
-                return Ok(None);
-            }
-            app.store.set_aside(&wrong)?;
-            pass.set_aside.push(wrong.to_string());
-            Ok(None)
-        }
-        other => Ok(other?),
-    }
-}
-
-/// Looks again at tasks that waited for another one to be over.
-pub(crate) fn wake_dependents(app: &App, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
-    wake_those(app, over, waiting, &mut Pass::default())
-}
-
-fn wake_those(app: &App, over: TaskId, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
-    let now = app.host.now();
-    for id in waiting {
-        match find_or_set_aside(app, *id, pass)? {
-            Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
-                let why = format!("its parent {over} is over");
-                if request_end(app, *id, "luzia", Some(&why), None)? {
-                    app.store.clear_after(*id, over)?;
-                }
-            }
-            Some((Place::Parked, task)) => drop(unpark_if_free(app, &task, now, pass)?),
-            Some(_) => app.store.forget_after(*id, over)?,
-            None => {}
-        }
-    }
-    Ok(())
-}
-
-/// True when it is not parked any more, and nothing is left that would wake it.
-fn unpark_if_free(app: &App, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<bool, AppError> {
-    if task.due_at.is_some_and(|at| at > now) {
-        return Ok(false);
-    }
-    let mut is_open = false;
-    for dependency in &task.after {
-        let before = find_or_set_aside(app, *dependency, pass)?.map(|(_, other)| other.status());
-        match met(task.wanted(*dependency), before) {
-            Met::Yes => {}
-            Met::NotYet => is_open = true,
-            Met::Never => return end_unstarted(app, task.id, &Happened::DependencyFailed(*dependency)),
-        }
-    }
-    if is_open { Ok(false) } else { Ok(app.store.unpark(task.id)?) }
-}
-
-/// Ends a task that has not started. Nothing happens when it is not pending any more; false when somebody acts for it.
-pub(crate) fn end_unstarted(app: &App, id: TaskId, happened: &Happened) -> Result<bool, AppError> {
-    match app.store.take_pending(id)? {
-        Removed::Taken(task, lock) => drop(end_taken(app, &task, lock, happened)?),
-        Removed::NotPending => {}
-        Removed::Busy => return Ok(false),
-    }
-    Ok(true)
-}
-
-pub(crate) fn end_taken(app: &App, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
-    let ending = Ending::of(conclude(task, happened, app.host.now(), None));
-    if let Err(error) = app.store.record_ending(&ending, None) {
-        let withdrawn = app.store.withdraw_ending(task.id, lock);
-        return Err(not_recorded(task.id, error.into(), &withdrawn));
-    }
-    let stands = format!("{} is {}", task.id, ending.task().status());
-    let finished = finish(&app.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
-    wake_dependents(app, task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
-    Ok(ending.into_task())
-}
-
-/// Whether a task is to be cancelled at the end of another one (`--on-parent-death cancel`).
-fn ends_with(task: &Task, over: TaskId) -> bool {
-    task.ends_with_parent && task.parent == Some(over)
 }

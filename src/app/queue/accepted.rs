@@ -54,16 +54,6 @@ pub(crate) fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> App
     error.reworded(|why| format!("{id} {stands}, but {why}")).hint(hint).with_next([format!("luzia explain {id}")])
 }
 
-/// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
-pub(crate) fn not_recorded<T, E>(id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
-    match withdrawn {
-        Ok(_) => error,
-        Err(_) => error
-            .hint(format!("the request for {id} could not be taken back and may be carried out all the same"))
-            .next(format!("luzia explain {id}")),
-    }
-}
-
 /// The error of an acceptance that failed: what was published before the failure is queued and may run, so it is named.
 pub(crate) fn half_accepted(app: &App, tasks: &[Task], error: AppError) -> AppError {
     let (mut queued, mut unknown) = (Vec::new(), Vec::new());
@@ -96,9 +86,4 @@ pub fn are_queued(ids: &[TaskId]) -> String {
         }
         _ => format!("{} are queued", names.join(", ")),
     }
-}
-
-/// An error that came after a change was made: what stands goes first. The change is not undone, so "try again" is no hint.
-pub(crate) fn although(stands: &str, error: AppError) -> AppError {
-    error.reworded(|why| format!("{stands}, although: {why}")).hint("the next pass brings it to its place")
 }

@@ -1,8 +1,8 @@
 //! `edit`: changes a task that has not started. It keeps its number, so it keeps its place among those of its priority.
 
 use super::doors::check_command;
-use super::pause::change_waiting;
 use super::terms::moments::{due_by_boot_clock, due_of};
+use crate::app::lifecycle::change::change_waiting;
 use crate::app::names::lane_option;
 use crate::app::pass::preempt::refuse_room_for_several;
 use crate::app::queue::enqueue::priority_of;

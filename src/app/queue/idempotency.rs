@@ -1,7 +1,8 @@
 //! Keys: names by which a request that is made again is known. A key is taken as long as a task that has it is unfinished.
 
-use super::cancel::{cancel, cancel_pending};
+use super::cancel::cancel;
 use super::terms::prepare_terms;
+use crate::app::lifecycle::end::cancel_pending;
 use crate::app::locks::consent::foreign_question;
 use crate::app::queue::enqueue::{Accepted, accept};
 use crate::app::queue::terms::moments::duration;

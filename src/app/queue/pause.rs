@@ -5,11 +5,11 @@
 mod running;
 
 use crate::app::cron::pausable_schedule;
-use crate::app::queue::accepted::although;
+use crate::app::lifecycle::change::change_waiting;
 use crate::app::{App, AppError, Code, config_reload};
 use crate::model::control::{Held, Hold, TaskHold};
 use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};
-use crate::store::{Event, Removed};
+use crate::store::Event;
 use running::{pause_running, resume_running};
 use serde_json::json;
 
@@ -171,7 +171,7 @@ fn pause_task(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Chan
         Status::Running | Status::Waiting => return pause_running(app, id, wish, now),
         Status::Pending => {}
         Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {
-            return Err(super::cancel::over(&app.existing(id)?));
+            return Err(crate::app::lifecycle::end::over(&app.existing(id)?));
         }
     }
     match pause_waiting(app, id, wish, now) {
@@ -211,46 +211,6 @@ fn resume_task(app: &App, id: TaskId, now: Timestamp) -> Result<Changed, AppErro
     Ok(Changed::by(id.to_string(), as_hold(&task, &hold)))
 }
 
-/// Changes a task that has not started, durably, and gives it as it is then.
-pub(crate) fn change_waiting(
-    app: &App,
-    id: TaskId,
-    event: &'static str,
-    change: impl FnOnce(&Task) -> Result<Task, AppError>,
-) -> Result<Task, AppError> {
-    let status = app.existing(id)?.status();
-    if status != Status::Pending {
-        return Err(not_waiting(id, status));
-    }
-    let (task, lock) = match app.store.take_pending(id)? {
-        Removed::Taken(task, lock) => (task, lock),
-        Removed::NotPending => return Err(not_waiting(id, app.existing(id)?.status())),
-        Removed::Busy => {
-            let message = format!("{id} starts or ends right now");
-            return Err(AppError::new(Code::TaskBusy, message)
-                .hint("nothing was changed; try again")
-                .next(format!("luzia show {id}")));
-        }
-    };
-    let changed = match change(&task) {
-        Ok(changed) => changed,
-        Err(error) => {
-            app.store.withdraw_ending(id, lock)?;
-            return Err(error);
-        }
-    };
-    let mut stands = false;
-    let mut note = || {
-        stands = true;
-        app.store.note(&Event::of(event, &changed).in_lane_of(&changed));
-    };
-    match app.store.change_pending(&task, changed.clone(), lock, &mut note) {
-        Ok(()) => Ok(changed),
-        Err(error) if stands => Err(although(&format!("{id} is changed"), error.into())),
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn note_hold(app: &App, name: &'static str, hold: &Hold) {
     let data = json!({
         "what": hold.held.text(),
@@ -283,9 +243,4 @@ pub(super) fn as_hold(task: &Task, hold: &TaskHold) -> Hold {
         reason: hold.reason.clone(),
         by: hold.by.clone(),
     }
-}
-
-pub(super) fn not_waiting(id: TaskId, status: Status) -> AppError {
-    let message = format!("{id} is {status}, and only a task that has not started can be changed");
-    AppError::new(Code::TaskNotPending, message).hint("nothing was changed").next(format!("luzia show {id}"))
 }

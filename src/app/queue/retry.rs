@@ -1,7 +1,7 @@
 //! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task. It waits again
 //! for the tasks it comes after, so a chain that is retried as a whole runs in its order.
 
-use crate::app::queue::accepted::{although, not_recorded};
+use crate::app::error::{although, not_recorded};
 use crate::app::queue::idempotency::take_again;
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code};

@@ -3,8 +3,7 @@
 use crate::app::admission::reach::{context_differences, own_context};
 use crate::app::config_reload::config;
 use crate::app::foresee::cycles::refuse_ring_of_tasks;
-use crate::app::loans::{end_loans, heed_signals};
-use crate::app::pass::borrowers::{lend_to, remind_lenders};
+use crate::app::loans::{end_loans, heed_signals, lend_to, remind_lenders};
 use crate::app::pass::timers::fire_timers;
 use crate::app::processes::{is_in_tree, wake_supervisor};
 use crate::app::{App, AppError, Code};

@@ -3,6 +3,7 @@
 mod away;
 pub(crate) mod came;
 pub mod child;
+pub(crate) mod children;
 pub mod finish;
 mod known;
 mod late;

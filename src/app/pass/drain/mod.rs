@@ -3,8 +3,8 @@
 
 use crate::app::admission::reach::{is_near, may_start, own_context};
 use crate::app::hooks::hand_hooks_over_telling;
+use crate::app::lifecycle::report::Pass;
 use crate::app::locks::reentrancy::refuse_draining_inside;
-use crate::app::pass::Pass;
 use crate::app::pass::daemon::{Log, Rhythm, is_passing, pass_patiently, until};
 use crate::app::pass::ends::Ends;
 use crate::app::steps::came::is_meant;

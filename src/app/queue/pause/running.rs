@@ -1,9 +1,9 @@
 //! `pause` and `resume` of a task that runs: a durable request, which its supervisor carries out. The answer waits until the
 //! task stands still, or goes on.
 
+use crate::app::lifecycle::end::over;
 use crate::app::locks::cleanup::recover_now;
 use crate::app::processes::stopped_supervisor;
-use crate::app::queue::cancel::over;
 use crate::app::queue::pause::{Changed, Wish, as_hold, pause_waiting};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::TaskHold;

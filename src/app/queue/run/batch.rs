@@ -3,11 +3,10 @@
 
 use crate::app::admission::reach::own_context;
 use crate::app::config_reload::config;
-use crate::app::loans::end_loans;
+use crate::app::loans::{end_loans, lend_to};
 use crate::app::look::explain::first_obstacle;
 use crate::app::look::logs::Stream;
 use crate::app::look::tail::Tail;
-use crate::app::pass::borrowers::lend_to;
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::queue::run::{Audience, Wish, carry_out_or_tell, follow, is_followed, pass_logs_on};

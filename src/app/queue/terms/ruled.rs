@@ -1,7 +1,7 @@
 //! The lanes that a task takes because a rule stands for its project or its goal (S2.F2, S3.F1).
 
+use crate::app::lifecycle::change::change_waiting;
 use crate::app::queue::enqueue::name;
-use crate::app::queue::pause::change_waiting;
 use crate::app::{App, AppError, config_reload};
 use crate::model::{LaneName, Name, Task};
 

@@ -2,9 +2,9 @@
 
 use crate::app::config_reload::control;
 use crate::app::foresee::{THOROUGH, expected};
-use crate::app::loans::open_children;
 use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
 use crate::app::names::places;
+use crate::app::steps::children::open_children;
 use crate::app::steps::places::unset_places;
 use crate::app::steps::wait::{is_resume_ready, open_wait, wait_why};
 use crate::app::steps::{OpenWait, WaitKind};

@@ -1,7 +1,8 @@
 //! `luzia dispatch`: starts the tasks whose turn it is.
 
 use super::talk::Talk;
-use crate::app::pass::{Pass, drain};
+use crate::app::lifecycle::report::Pass;
+use crate::app::pass::drain;
 use crate::app::{App, pass};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;

@@ -1,0 +1,198 @@
+//! The end of tasks that have no process, and what it wakes. A running task is asked to end, and its supervisor ends it.
+
+use super::report::Pass;
+use crate::app::admission::lenders::borrowers_of;
+use crate::app::error::{although, not_recorded};
+use crate::app::{App, AppError, Code};
+use crate::model::{Status, Task, TaskId, Timestamp};
+use crate::os::Signal;
+use crate::policy::outcome::{Happened, conclude};
+use crate::policy::requests::dependency::{Met, met};
+use crate::store::{CancelRequest, Ending, Event, Hold, Place, Removed, StoreError};
+use crate::supervise::finish;
+use serde_json::json;
+use std::time::Duration;
+
+/// Who asked for the end of a borrower.
+const BY: &str = "luzia";
+/// Why a borrower is ended.
+const UNWAITED: &str = "it ran in the lanes of its parent, which waits for it no longer";
+
+/// Asks for the end of a task without waiting for it. False when somebody acts for it right now, so that it is to be asked
+/// for again.
+pub(crate) fn request_end(
+    app: &App,
+    id: TaskId,
+    by: &str,
+    reason: Option<&str>,
+    grace_ms: Option<u64>,
+) -> Result<bool, AppError> {
+    let task = app.existing(id)?;
+    match task.status() {
+        Status::Pending => Ok(cancel_pending(app, id, by, reason)?.is_some()),
+        Status::Waiting if app.store.stands_waiting(id)? => {
+            Ok(cancel_unstarted(app, id, by, reason, take_resting)?.is_some())
+        }
+        Status::Running | Status::Waiting => {
+            let is_asked = ask_to_end(app, &task, by, reason, grace_ms)?;
+            if let Some(Some(started)) = app.store.started(id)? {
+                app.host.signal(&started.supervisor, Signal::Wake);
+            }
+            Ok(is_asked)
+        }
+        Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => Err(over(&task)),
+    }
+}
+
+/// Cancels a task that has not started; `None` when it is not pending any more, or somebody acts for it right now.
+pub(crate) fn cancel_pending(app: &App, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
+    cancel_unstarted(app, id, by, reason, |app, id| Ok(app.store.take_pending(id)?))
+}
+
+pub(crate) fn take_resting(app: &App, id: TaskId) -> Result<Removed, AppError> {
+    Ok(app.store.take_waiting(id)?)
+}
+
+/// Cancels a task that has no process, as `take` takes it; `None` when it cannot be taken now.
+pub(crate) fn cancel_unstarted(
+    app: &App,
+    id: TaskId,
+    by: &str,
+    reason: Option<&str>,
+    take: impl Fn(&App, TaskId) -> Result<Removed, AppError>,
+) -> Result<Option<Task>, AppError> {
+    let happened = Happened::Cancelled { by: by.to_owned(), reason: reason.map(str::to_owned) };
+    match take(app, id)? {
+        Removed::Taken(task, lock) => {
+            app.store.note(&Event::of("cancelled", &task).with(json!({ "by": by, "reason": reason })));
+            end_taken(app, &task, lock, &happened).map(Some)
+        }
+        Removed::NotPending => Ok(None),
+        Removed::Busy => {
+            app.host.sleep(Duration::from_millis(2));
+            Ok(None)
+        }
+    }
+}
+
+pub(crate) fn ask_to_end(
+    app: &App,
+    task: &Task,
+    by: &str,
+    reason: Option<&str>,
+    grace_ms: Option<u64>,
+) -> Result<bool, AppError> {
+    let request = CancelRequest { by: by.to_owned(), reason: reason.map(str::to_owned), grace_ms, requeue: false };
+    if !app.store.request_cancel(task.id, &request)? {
+        return Ok(false);
+    }
+    app.store.note(&Event::of("cancel_requested", task).with(json!({ "by": by, "reason": reason })));
+    Ok(true)
+}
+
+pub(crate) fn over(task: &Task) -> AppError {
+    AppError::new(Code::TaskOver, format!("{} is over already: {}", task.id, task.status()))
+        .hint("nothing leaves this state but a retry")
+        .next(format!("luzia show {}", task.id))
+}
+
+/// Asks a borrower to end; false when it is to be asked again.
+pub(crate) fn ask_borrower(app: &App, id: TaskId, grace_ms: Option<u64>) -> Result<bool, AppError> {
+    match request_end(app, id, BY, Some(UNWAITED), grace_ms) {
+        Err(error) if error.code() == Code::TaskOver => Ok(true),
+        other => other,
+    }
+}
+
+/// Asks all who run in the lanes of a waiting task to end, because the time of its wait ran out.
+pub(crate) fn ask_borrowers(app: &App, task: &Task) -> Result<(), AppError> {
+    borrowers_of(app, task)?.into_iter().try_for_each(|id| ask_borrower(app, id, None).map(drop))
+}
+
+/// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither keeps the
+/// tasks of others waiting.
+pub(crate) fn find_or_set_aside(app: &App, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
+    match app.store.find(id) {
+        Err(newer @ StoreError::Newer { .. }) => {
+            pass.leave(id, newer.to_string(), 1);
+            Ok(None)
+        }
+        Err(wrong @ StoreError::Corrupt { .. }) => {
+            // The record of a running task is its supervisor's, which knows better how the task ended.
+            if app.run_dir.is_supervised(id)? {
+                return Ok(None);
+            }
+            app.store.set_aside(&wrong)?;
+            pass.set_aside.push(wrong.to_string());
+            Ok(None)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Looks again at tasks that waited for another one to be over.
+pub(crate) fn wake_dependents(app: &App, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
+    wake_those(app, over, waiting, &mut Pass::default())
+}
+
+pub(crate) fn wake_those(app: &App, over: TaskId, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
+    let now = app.host.now();
+    for id in waiting {
+        match find_or_set_aside(app, *id, pass)? {
+            Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
+                let why = format!("its parent {over} is over");
+                if request_end(app, *id, "luzia", Some(&why), None)? {
+                    app.store.clear_after(*id, over)?;
+                }
+            }
+            Some((Place::Parked, task)) => drop(unpark_if_free(app, &task, now, pass)?),
+            Some(_) => app.store.forget_after(*id, over)?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// True when it is not parked any more, and nothing is left that would wake it.
+pub(crate) fn unpark_if_free(app: &App, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<bool, AppError> {
+    if task.due_at.is_some_and(|at| at > now) {
+        return Ok(false);
+    }
+    let mut is_open = false;
+    for dependency in &task.after {
+        let before = find_or_set_aside(app, *dependency, pass)?.map(|(_, other)| other.status());
+        match met(task.wanted(*dependency), before) {
+            Met::Yes => {}
+            Met::NotYet => is_open = true,
+            Met::Never => return end_unstarted(app, task.id, &Happened::DependencyFailed(*dependency)),
+        }
+    }
+    if is_open { Ok(false) } else { Ok(app.store.unpark(task.id)?) }
+}
+
+/// Ends a task that has not started. Nothing happens when it is not pending any more; false when somebody acts for it.
+pub(crate) fn end_unstarted(app: &App, id: TaskId, happened: &Happened) -> Result<bool, AppError> {
+    match app.store.take_pending(id)? {
+        Removed::Taken(task, lock) => drop(end_taken(app, &task, lock, happened)?),
+        Removed::NotPending => {}
+        Removed::Busy => return Ok(false),
+    }
+    Ok(true)
+}
+
+pub(crate) fn end_taken(app: &App, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
+    let ending = Ending::of(conclude(task, happened, app.host.now(), None));
+    if let Err(error) = app.store.record_ending(&ending, None) {
+        let withdrawn = app.store.withdraw_ending(task.id, lock);
+        return Err(not_recorded(task.id, error.into(), &withdrawn));
+    }
+    let stands = format!("{} is {}", task.id, ending.task().status());
+    let finished = finish(&app.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
+    wake_dependents(app, task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
+    Ok(ending.into_task())
+}
+
+/// Whether a task is to be cancelled at the end of another one (`--on-parent-death cancel`).
+fn ends_with(task: &Task, over: TaskId) -> bool {
+    task.ends_with_parent && task.parent == Some(over)
+}

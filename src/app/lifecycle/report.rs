@@ -1,0 +1,104 @@
+//! What a pass did and saw.
+
+use crate::app::AppError;
+use crate::model::{TaskId, Timestamp};
+use crate::policy::schedule::Resumed;
+use crate::policy::witness::Blind;
+
+/// What a pass did and saw.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Pass {
+    /// The tasks it started.
+    pub started: Vec<TaskId>,
+    /// The pids of the supervisors it started.
+    pub supervisors: Vec<u32>,
+    /// Tasks it recovered, or for which it started a supervisor to do so.
+    pub recovered: Vec<TaskId>,
+    /// Records it set aside, with what is wrong with them.
+    pub set_aside: Vec<String>,
+    /// What kept slots of schedules from being made. The next pass tries again.
+    pub not_made: Vec<String>,
+    /// Records of a newer luzia, which it left alone.
+    pub left: Vec<Left>,
+    /// Dead tasks that it left alone, because their processes cannot be seen from here.
+    pub unseen: Vec<Unseen>,
+    /// How many supervisors it found not to have come to the start of their task, or to its recovery.
+    pub in_vain: u32,
+    /// When the next parked task is due.
+    pub next_due: Option<Timestamp>,
+    /// Whether it starts tasks.
+    pub(in crate::app) may_start: bool,
+    /// Waiting tasks that are ready to go on.
+    pub(in crate::app) ready: Vec<Ready>,
+}
+
+/// A record of a newer luzia. It stays as it is, and keeps nobody else from running.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// Its task.
+    pub task: TaskId,
+    /// Which file it is, and of which version.
+    pub what: String,
+    /// How many tasks of the queue cannot start because of it, itself included.
+    pub blocked: u64,
+}
+
+impl Pass {
+    /// Whether it found nothing to do.
+    pub(in crate::app) fn is_quiet(&self) -> bool {
+        self.started.is_empty() && self.recovered.is_empty()
+    }
+
+    /// An error in the middle, with the tasks that left the queue before it.
+    pub(in crate::app) fn beside(&self, error: AppError) -> AppError {
+        let names: Vec<String> = self.started.iter().map(ToString::to_string).collect();
+        if names.is_empty() {
+            return error;
+        }
+        let names = names.join(", ");
+        error
+            .reworded(|why| format!("{names} left the queue to start, but the pass did not go on: {why}"))
+            .hint("what left the queue goes on; `luzia dispatch` makes the next pass")
+    }
+
+    /// Says that somebody is to pass at a moment at the latest.
+    pub(in crate::app) fn comes_again(&mut self, at: Timestamp) {
+        self.next_due = Some(self.next_due.map_or(at, |due| due.min(at)));
+    }
+
+    pub(in crate::app) fn leave(&mut self, task: TaskId, what: String, blocked: u64) {
+        if self.left.iter().all(|left| left.task != task) {
+            self.left.push(Left { task, what, blocked });
+        }
+    }
+}
+
+/// A task without a supervisor that only somebody elsewhere can recover.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unseen {
+    /// The task.
+    pub task: TaskId,
+    /// Why it cannot be recovered here.
+    pub why: Blind,
+}
+
+impl Unseen {
+    /// For people: which task, and who can recover it.
+    pub fn text(&self) -> String {
+        format!("{} has lost its supervisor; {}", self.task, self.why.reason().text())
+    }
+}
+
+/// A task that is ready to go on, and its timers that rang.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ready {
+    pub task: Resumed,
+    pub due: Vec<Timestamp>,
+}
+
+impl Pass {
+    /// The tasks that are ready to go on.
+    pub(in crate::app) fn resumed(&self) -> Vec<Resumed> {
+        self.ready.iter().map(|ready| ready.task.clone()).collect()
+    }
+}

@@ -1,0 +1,38 @@
+//! The children for whose ends a task waits.
+
+use crate::app::look::list::{Filter, list};
+use crate::app::steps::came::is_meant;
+use crate::app::steps::wait::unused_mail;
+use crate::app::{App, AppError};
+use crate::model::{Task, TaskId};
+use crate::store::{Mail, OpenWait, Waits};
+
+/// The children of a task that are not over, by their numbers; as far as a wait for their ends is for them.
+pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Result<Vec<Task>, AppError> {
+    let mut children: Vec<Task> = Vec::new();
+    // A record that does not read is `doctor`'s to report.
+    list(app, &Filter::default(), &mut |found| {
+        children.extend(found.ok().filter(|task| task.parent == Some(id)));
+        true
+    })?;
+    let is_wanted = |task: &Task| filter.iter().all(|(name, value)| name != "child" || *value == task.id.to_string());
+    children.retain(is_wanted);
+    children.sort_unstable_by_key(|task| task.id);
+    Ok(children)
+}
+
+/// How many ends of children a wait for all of them expects: of those that are not over, and those that were told of and ended no
+/// wait. At least one; where a filter looks at more than the child, one.
+pub(crate) fn ends_expected(app: &App, id: TaskId, waits: &Waits, open: &OpenWait) -> Result<u32, AppError> {
+    if open.filter.iter().any(|(name, _)| name != "child") {
+        return Ok(1);
+    }
+    // In this order: the end of a child is told before the child is over.
+    let children = open_children(app, id, &open.filter)?;
+    let told: Vec<Mail> = unused_mail(app, id, waits)?.into_iter().filter(|mail| is_meant(mail, open)).collect();
+    let is_told = |child: &Task| {
+        told.iter().any(|mail| mail.data.get("child").and_then(|name| name.as_str()) == Some(&*child.id.to_string()))
+    };
+    let count = told.len() + children.iter().filter(|child| !is_told(child)).count();
+    Ok(u32::try_from(count).unwrap_or(u32::MAX).max(1))
+}

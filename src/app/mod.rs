@@ -26,7 +26,9 @@ mod processes;
 pub mod queue;
 pub mod sandboxes;
 pub mod steps;
+pub mod tail;
 mod wait_warnings;
+pub mod waits;
 
 pub use crate::policy::admission::{Booked, Holder, LaneNow, Narrow, Obstacle, Room, Shut};
 pub use crate::policy::agent;

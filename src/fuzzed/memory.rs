@@ -1,6 +1,6 @@
 //! What a task remembers: what reads is written again as something that reads the same.
 
-use crate::app::steps::came::as_wait;
+use crate::app::waits::came::as_wait;
 use crate::policy::steps::waits::{Phase, WaitEvent, next};
 use crate::store::files::steps::vars::VarsFile;
 use crate::store::files::steps::{decode, encode};

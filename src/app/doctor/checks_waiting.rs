@@ -2,7 +2,7 @@
 
 use crate::app::doctor::{Finding, Found};
 use crate::app::queue::wait::has_dispatcher;
-use crate::app::steps::wait::open_wait;
+use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::{Place, StoreError};

@@ -1,8 +1,8 @@
 //! The actions of a task by its events, and its checkpoint: where it stands and what it would go on with.
 
 use crate::app::look::events::{Filter, Wanted, events};
-use crate::app::steps::wait::open_wait;
-use crate::app::{App, AppError, steps};
+use crate::app::waits::{memory, open_wait};
+use crate::app::{App, AppError};
 use crate::model::task::Stepwise;
 use crate::model::{Status, Task, TaskId};
 use crate::policy::analytics::course::{Course, Line, Step};
@@ -43,7 +43,7 @@ pub(crate) fn runs_of(app: &App, id: TaskId) -> Result<Vec<Line>, AppError> {
 
 /// Where a task stands, in the shape and the words of its source (S1.39).
 pub fn checkpoint(app: &App, task: &Task) -> Result<Value, AppError> {
-    let memory = steps::memory(app, task.id)?;
+    let memory = memory(app, task.id)?;
     let open = open_wait(app, task.id)?.filter(|_| task.status() == Status::Waiting);
     let steps = memory.as_ref().map_or(&[][..], |memory| &memory.steps);
     let done = u64::try_from(steps.iter().filter(|(_, is_done)| *is_done).count()).unwrap_or(u64::MAX);

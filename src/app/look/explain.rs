@@ -19,7 +19,7 @@ use crate::app::processes::stopped_supervisor;
 use crate::app::queue::wait;
 use crate::app::queue::wait::has_waiting_dispatcher;
 use crate::app::sandboxes::Sandboxes;
-use crate::app::steps::wait::{as_seen, is_resume_ready, lanes_wanted};
+use crate::app::waits::{as_seen, is_resume_ready, lanes_wanted};
 use crate::app::{App, AppError};
 use crate::model::evidence::Reason;
 use crate::model::lock::loan::{Lent, lendable, lent};

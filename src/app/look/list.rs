@@ -5,7 +5,7 @@ use super::lanes::Named;
 use crate::app::config_reload::config;
 use crate::app::overdue::by_rule;
 use crate::app::processes::stopped_supervisor;
-use crate::app::steps::wait::as_seen;
+use crate::app::waits::as_seen;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::Obstacle;

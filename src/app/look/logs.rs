@@ -2,13 +2,12 @@
 //! noted; `-f` goes on until the tasks are over.
 
 use crate::app::loans::{end_loans, heed_signals, lend_to};
-use crate::app::look::tail::{Piece, Sink, Tail, unread};
+pub use crate::app::tail::Stream;
+use crate::app::tail::{Piece, Sink, Tail, unread};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::LogNotes;
 use std::time::Duration;
-
-pub use crate::app::look::tail::Stream;
 
 /// Which part of the logs is wanted.
 #[derive(Clone, Default, Debug)]

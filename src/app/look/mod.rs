@@ -13,6 +13,5 @@ mod order;
 pub mod shortage;
 pub mod stats;
 pub mod status;
-pub mod tail;
 pub mod timeline;
 pub mod tree;

@@ -2,7 +2,7 @@
 
 use super::lanes::lane_rows;
 use crate::app::config_reload::config;
-use crate::app::steps::wait::as_seen;
+use crate::app::waits::as_seen;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Status, Timestamp};
 use crate::policy::analytics::record::Record;

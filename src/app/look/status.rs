@@ -6,7 +6,7 @@ use crate::app::look::explain::Front;
 use crate::app::overdue::by_rule;
 use crate::app::queue::wait;
 use crate::app::sandboxes::Elsewhere;
-use crate::app::steps::wait::as_seen;
+use crate::app::waits::as_seen;
 use crate::app::{App, AppError, sandboxes};
 use crate::model::config::SlotsFrom;
 use crate::model::lock::loan;

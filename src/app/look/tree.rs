@@ -2,9 +2,8 @@
 
 use crate::app::look::course::{ActionLine, runs_of};
 use crate::app::look::list::{Filter, list};
-use crate::app::steps::Memory;
-use crate::app::steps::wait::as_seen;
-use crate::app::{App, AppError, steps};
+use crate::app::waits::{Memory, as_seen, memory};
+use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
 use std::collections::BTreeMap;
 
@@ -42,7 +41,7 @@ pub fn tree(app: &App, root: TaskId) -> Result<Vec<Branch>, AppError> {
         own.sort_by_key(|child| std::cmp::Reverse(child.id));
         let is_lowest = |at: usize| at == 0;
         open.extend(own.into_iter().enumerate().map(|(at, child)| (child, depth + 1, is_lowest(at))));
-        let memory = steps::memory(app, task.id)?;
+        let memory = memory(app, task.id)?;
         let runs = if task.stepwise.is_some() { runs_of(app, task.id)? } else { Vec::new() };
         branches.push(Branch { task, depth, is_last, memory, runs });
     }

@@ -7,7 +7,7 @@ use crate::app::capacity::bars::limited_until;
 use crate::app::capacity::holders::occupied;
 use crate::app::config_reload::config;
 use crate::app::foresee::{QUICK, longest};
-use crate::app::steps::wait::as_seen;
+use crate::app::waits::as_seen;
 use crate::app::{App, AppError, foresee};
 use crate::model::lock::loan::is_loan;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Timestamp};

@@ -11,7 +11,7 @@ use crate::app::lifecycle::report::{Pass, Ready};
 use crate::app::pass::trying::Tried;
 use crate::app::pass::{Hand, recover_one, start_supervisor};
 use crate::app::processes::wake_supervisor;
-use crate::app::steps::waiting::{Looked, look_at_wait, note_resumed};
+use crate::app::waits::resting::{Looked, look_at_wait, note_resumed};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Priority, QueueName, Task, TaskId, Timer, Timestamp};
 use crate::policy::admission::first_obstacle;

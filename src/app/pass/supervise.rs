@@ -8,7 +8,7 @@ use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
 use crate::app::lifecycle::end::wake_dependents;
 use crate::app::loans::{end_of_await, see_to_loans};
 use crate::app::pass::{Hand, pass_with};
-use crate::app::steps::waiting::look_at_taken;
+use crate::app::waits::resting::look_at_taken;
 use crate::app::{App, AppError, capacity, config_reload, pass};
 use crate::model::{LaneName, Task, TaskId};
 use crate::policy::fair::Ledger;

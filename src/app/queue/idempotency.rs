@@ -6,7 +6,7 @@ use crate::app::lifecycle::end::cancel_pending;
 use crate::app::locks::consent::foreign_question;
 use crate::app::queue::enqueue::{Accepted, accept};
 use crate::app::queue::terms::moments::duration;
-use crate::app::steps::wait::as_seen;
+use crate::app::waits::as_seen;
 use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::request::TaskRequest;

@@ -1,6 +1,6 @@
 //! The steps of a new task.
 
-use crate::app::steps::output::check_pattern;
+use crate::app::waits::output::check_pattern;
 use crate::app::{AppError, shell_word};
 use crate::model::task::Stepwise;
 use crate::model::task::stepwise::{MOST_PER_RUN, MOST_STEPS, MOST_STEPS_EVER};

@@ -1,9 +1,9 @@
 //! `enqueue --wait` inside a task: the task waits for its child as `await agent --match child=ID` does, in the state `waiting`, and has
 //! the variables of what the child said (S1.22).
 
-use super::came::vars_of;
-use super::vars::take_in_vars;
-use super::wait::{WaitOrder, await_within, unused_mail};
+use super::wait::{WaitOrder, await_within};
+use crate::app::waits::came::{take_in_vars, vars_of};
+use crate::app::waits::unused_mail;
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
 use crate::policy::steps::waits::{OnTimeout, WaitKind};

@@ -1,8 +1,8 @@
 //! The children for whose ends a task waits.
 
 use crate::app::look::list::{Filter, list};
-use crate::app::steps::came::is_meant;
-use crate::app::steps::wait::unused_mail;
+use crate::app::waits::came::is_meant;
+use crate::app::waits::unused_mail;
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
 use crate::store::{Mail, OpenWait, Waits};

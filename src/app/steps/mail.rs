@@ -1,11 +1,11 @@
 //! `emit`: an event goes into the mailbox of every task that it is for.
 
-use super::wait::open_wait;
 use crate::app::look::lanes::Named;
 use crate::app::look::list::{Filter, list};
 use crate::app::pass::resumed::resume_addressed;
-use crate::app::steps::came::is_meant;
 use crate::app::steps::unfinished;
+use crate::app::waits::came::is_meant;
+use crate::app::waits::open_wait;
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, Name, TaskId};
 use crate::policy::naming::mistakes::nearest;

@@ -1,61 +1,28 @@
 //! What a task remembers between its starts: variables, signs of progress, finished steps, and mail.
 
 mod away;
-pub(crate) mod came;
 pub mod child;
 pub(crate) mod children;
 pub mod finish;
 mod known;
-mod late;
 pub mod mail;
 pub mod output;
 pub mod places;
 pub mod step;
 pub mod vars;
 pub mod wait;
-pub(crate) mod waiting;
 pub mod words;
 
+use crate::app::waits::memory;
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
-use crate::store::{Beat, Vars, Waits};
-use late::waits_shown;
+use crate::store::Beat;
 
+pub use crate::app::waits::came::answer_of;
 pub use crate::policy::steps::actions::MOST_EXPECTED;
 pub use crate::policy::steps::members;
 pub use crate::policy::steps::waits::{OnTimeout, WaitKind};
 pub use crate::store::{DoneWait, LateCommand, Mail, OpenWait, OutputEnd, StepRecord as Step};
-pub use came::answer_of;
-
-/// What a task remembers between its starts.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Memory {
-    /// Its variables; `None` where they do not read.
-    pub vars: Option<Vars>,
-    /// Its steps that have ended, in their order, each with whether it is done.
-    pub steps: Vec<(Step, bool)>,
-    /// How many events were sent to it.
-    pub mail: usize,
-    /// The commands for the end of the time of a wait that were begun.
-    pub commands: Vec<LateCommand>,
-    /// Its waits that are over.
-    pub waits: Vec<DoneWait>,
-}
-
-/// What a task remembers; `None` of one that has used none of it.
-pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
-    if !app.store.has_steps(id)? {
-        return Ok(None);
-    }
-    let vars = app.store.vars(id).ok().map(|read| read.vars);
-    // What does not read is told by the verbs that need it.
-    let done = app.store.steps_done(id).unwrap_or_default().into_iter().map(|step| (step, true));
-    let failed = app.store.steps_failed(id).unwrap_or_default().into_iter().map(|step| (step, false));
-    let mut steps: Vec<(Step, bool)> = done.chain(failed).collect();
-    steps.sort_by_key(|(step, _)| step.number);
-    let Waits { commands, done: waits, .. } = waits_shown(app, id)?;
-    Ok(Some(Memory { vars, steps, mail: app.store.mail_numbers(id)?.len(), commands, waits }))
-}
 
 /// A step of a task that has ended, and whether it is done.
 pub fn step_named(app: &App, id: TaskId, name: &str) -> Result<(Step, bool), AppError> {

@@ -1,9 +1,8 @@
 //! `set`, `get` and `beat`: the variables of a task and its signs of progress.
 
-use crate::app::steps::came::take_in;
 use crate::app::steps::unfinished;
 use crate::app::{App, AppError, Code};
-use crate::model::{Task, TaskId};
+use crate::model::TaskId;
 use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
 use crate::store::{Beat, Event, Vars, VarsRead, var_text};
 use serde_json::{Value, json};
@@ -71,20 +70,6 @@ pub fn set_vars(app: &App, id: TaskId, new: &[(String, Value)], gone: &[String])
     let names: Vec<&str> = new.iter().map(|(name, _)| name.as_str()).collect();
     app.store.note(&Event::of("vars_set", &task).with(json!({ "set": names, "unset": gone })));
     Ok(read)
-}
-
-/// Sets the variables of what came for a task.
-pub(super) fn take_in_vars(app: &App, task: &Task, new: Vec<(String, Value)>) -> Result<(), AppError> {
-    let mut left_out = Vec::new();
-    app.store.change_vars::<AppError>(task.id, |vars| {
-        left_out = take_in(vars, new);
-        Ok(())
-    })?;
-    if !left_out.is_empty() {
-        let said = format!("too large for a variable, and only printed by `luzia await`: {}", left_out.join(", "));
-        app.store.note(&Event::of("vars_left_out", task).saying(said).with(json!({ "names": left_out })));
-    }
-    Ok(())
 }
 
 /// The variables of a task.

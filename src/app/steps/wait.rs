@@ -2,20 +2,20 @@
 //! and the process returns when the task has them again.
 
 use super::away::{come_back, leave};
-use super::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
-use super::vars::take_in_vars;
-use super::waiting::{is_kept_in_wait, lanes_kept};
 use crate::app::hooks::hand_hooks_over;
 use crate::app::loans::{end_loans, heed_signals, lend_to_children};
 use crate::app::locks::lock::run_here;
 use crate::app::processes::wake_supervisor;
-use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
 use crate::app::steps::children::ends_expected;
 use crate::app::steps::known::Known;
-use crate::app::steps::output::{Looked, OutputOrder, OutputReader, check_output};
+use crate::app::steps::output::check_output;
 use crate::app::steps::{own_task, unfinished};
+use crate::app::waits::came::{answer_of, as_wait, is_meant, take_in_vars, vars_of};
+use crate::app::waits::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
+use crate::app::waits::mail_of;
+use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
+use crate::app::waits::resting::{is_kept_in_wait, lanes_kept};
 use crate::app::{App, AppError, Code};
-use crate::model::task::TaskState;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::os::{Exit, InPlace};
 use crate::policy::steps::waits::{Effect, OnTimeout, Phase, Wait, WaitEvent, WaitKind, next};
@@ -33,9 +33,6 @@ pub(super) const OUTPUT_PAUSE: Duration = Duration::from_millis(200);
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How often is looked for a supervisor where none is left.
 const ORPHAN_PAUSE: Duration = Duration::from_millis(200);
-
-/// How many events that did not match are told of.
-const MOST_SHOWN: usize = 5;
 
 /// A wait as it was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,56 +91,6 @@ struct Going<'a> {
     got: Vec<Mail>,
     reader: Option<OutputReader>,
     seen: Option<OutputEnd>,
-}
-
-/// The task as it is seen: one of which a process waits for an event is `waiting`.
-pub(crate) fn as_seen(app: &App, task: Task) -> Task {
-    let waits = task.status() == Status::Running
-        && (matches!(app.store.open_wait(task.id), Ok(Some(_))) || lanes_wanted(app, task.id).is_some());
-    if waits { Task { state: TaskState::Waiting(None), ..task } } else { task }
-}
-
-/// The lanes that a running task has given up for a wait that is over.
-pub(crate) fn lanes_wanted(app: &App, id: TaskId) -> Option<Vec<LaneName>> {
-    if !app.store.has_waiter(id).is_ok_and(|has| has) {
-        return None;
-    }
-    let waits = app.store.waits(id).ok().filter(|waits| waits.open.is_none())?;
-    app.run_dir.away(id, u32::try_from(waits.start).ok()?).ok().flatten()
-}
-
-/// The wait in which a task stands, with a process that waits or without.
-pub fn open_wait(app: &App, id: TaskId) -> Result<Option<OpenWait>, AppError> {
-    match app.store.open_wait(id)? {
-        Some(open) => Ok(Some(open)),
-        None if app.store.stands_waiting(id)? => Ok(app.store.waits(id)?.open),
-        None => Ok(None),
-    }
-}
-
-/// Whether a task has what it waited for, and waits for its lanes (X16).
-pub fn is_resume_ready(app: &App, id: TaskId) -> Result<bool, AppError> {
-    if !app.store.stands_waiting(id)? {
-        return Ok(lanes_wanted(app, id).is_some());
-    }
-    // What does not read ends the task, and keeps no list from being shown.
-    Ok(app.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
-}
-
-/// The mail of a task that no finished wait has taken.
-pub(crate) fn unused_mail(app: &App, id: TaskId, waits: &Waits) -> Result<Vec<Mail>, AppError> {
-    let is_used = |number: &u64| waits.done.iter().any(|done| done.mail.contains(number));
-    let numbers: Vec<u64> = app.store.mail_numbers(id)?.into_iter().filter(|number| !is_used(number)).collect();
-    mail_of(app, id, &numbers)
-}
-
-/// Why a task still waits: its wait, and the last events that came and did not match (S1.49).
-pub fn wait_why(app: &App, id: TaskId) -> Result<Option<(OpenWait, Vec<Mail>)>, AppError> {
-    let Some(open) = open_wait(app, id)? else { return Ok(None) };
-    let unused = unused_mail(app, id, &app.store.waits(id)?)?;
-    let mut others: Vec<Mail> = unused.into_iter().filter(|mail| !is_meant(mail, &open)).collect();
-    others.drain(..others.len().saturating_sub(MOST_SHOWN));
-    Ok(Some((open, others)))
 }
 
 /// Waits for an event, or for output of another task, inside a task.
@@ -452,11 +399,6 @@ fn run_timeout_command(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) 
 fn set_resumed(app: &App, going: &Going) -> Result<(), AppError> {
     let new = vars_of(going.order.kind, &going.got, going.seen.as_ref());
     take_in_vars(app, &going.task, new)
-}
-
-fn mail_of(app: &App, id: TaskId, numbers: &[u64]) -> Result<Vec<Mail>, AppError> {
-    let found = numbers.iter().map(|number| Ok(app.store.mail(id, *number)?));
-    found.filter_map(Result::transpose).collect()
 }
 
 fn later(now: Timestamp, ms: u64) -> Timestamp {

@@ -6,8 +6,8 @@ use crate::app::look::explain::first_obstacle;
 use crate::app::look::list::{Stuck, supervisor_pid};
 use crate::app::queue::run::{InQueue, place_of};
 use crate::app::steps::last_beat;
-use crate::app::steps::wait::{is_resume_ready, open_wait};
-use crate::app::{App, AppError, Obstacle, steps};
+use crate::app::waits::{is_resume_ready, memory, open_wait};
+use crate::app::{App, AppError, Obstacle};
 use crate::cli::estimate::place_text;
 use crate::cli::output::console::Console;
 use crate::cli::output::style::Tone;
@@ -54,7 +54,7 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
 /// What a task remembers between its starts, as JSON; nothing of a task that has used none of it.
 pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>, AppError> {
     let mut members = Vec::new();
-    if let Some(memory) = steps::memory(app, task.id)? {
+    if let Some(memory) = memory(app, task.id)? {
         let step = |(step, is_done): &(crate::app::steps::Step, bool)| {
             serde_json::json!({ "name": step.name, "done": is_done, "exit_code": step.exit_code,
                 "ended_at": step.ended_at, "start": step.start, "tries": step.tries, "ran_ms": step.ran_ms,

@@ -8,7 +8,7 @@ use crate::app::look::lanes::named_lanes;
 use crate::app::look::list::{Filter, Unshown, list, unshown};
 use crate::app::look::{explain, list};
 use crate::app::queue::terms::moments::past_moment;
-use crate::app::steps::wait::open_wait;
+use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;

@@ -1,10 +1,11 @@
 //! `luzia await`: blocks until an event comes for the task, or until another task writes something.
 
-use crate::app::steps::output::{OutputOrder, await_output, check_pattern};
+use crate::app::steps::output::await_output;
 use crate::app::steps::places::check_line;
 use crate::app::steps::wait::{WaitEnd, WaitOrder, await_event};
 use crate::app::steps::words::{await_name, wait_kind, wait_time};
 use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of, members, subject};
+use crate::app::waits::output::{OutputOrder, check_pattern};
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};

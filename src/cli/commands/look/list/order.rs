@@ -2,7 +2,7 @@
 
 use super::ListArgs;
 use crate::app::look::list::latest;
-use crate::app::steps::wait::open_wait;
+use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::cli::output::brief;
 use crate::model::{Status, Task, Timestamp};

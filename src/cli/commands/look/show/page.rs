@@ -4,8 +4,8 @@ use crate::app::hooks::lacks_last_end;
 use crate::app::look::details::Details;
 use crate::app::look::list::Shown;
 use crate::app::steps::last_beat;
-use crate::app::steps::wait::open_wait;
-use crate::app::{App, AppError, steps};
+use crate::app::waits::{memory, open_wait};
+use crate::app::{App, AppError};
 use crate::cli::commands::look::events;
 use crate::cli::output::console::Console;
 use crate::cli::output::escape::escape_controls;
@@ -205,7 +205,7 @@ impl Page<'_, '_> {
     }
 
     fn memory(&mut self, app: &App, task: &Task) -> Result<(), AppError> {
-        let Some(memory) = steps::memory(app, task.id)? else { return Ok(()) };
+        let Some(memory) = memory(app, task.id)? else { return Ok(()) };
         let vars = memory.vars.unwrap_or_default();
         self.list(
             "Variables",

@@ -9,7 +9,7 @@ use crate::store::{Event, LateCommand, OpenWait, StoreError, Waits};
 use serde_json::json;
 
 /// Tells that the time of a wait has run out, and what that means: it waits once more, or is over.
-pub(super) fn note_late(app: &App, task: &Task, open: &OpenWait, after: Wait) {
+pub(crate) fn note_late(app: &App, task: &Task, open: &OpenWait, after: Wait) {
     let means = match after.phase {
         Phase::Waiting => "retry",
         Phase::PassedOver => "continue",
@@ -20,7 +20,7 @@ pub(super) fn note_late(app: &App, task: &Task, open: &OpenWait, after: Wait) {
 }
 
 /// Removes the variables of an earlier answer when the time of a wait has run out and its task goes on: nobody takes the old answer for a new one.
-pub(super) fn forget_answer(app: &App, id: TaskId, open: &OpenWait, after: Wait) -> Result<(), AppError> {
+pub(crate) fn forget_answer(app: &App, id: TaskId, open: &OpenWait, after: Wait) -> Result<(), AppError> {
     let kind = WaitKind::parse(&open.kind).filter(|_| after.phase == Phase::PassedOver);
     let Some(kind) = kind.filter(|_| app.store.has_steps(id).is_ok_and(|has| has)) else { return Ok(()) };
     let old = row(kind).variables;
@@ -34,13 +34,13 @@ pub(super) fn forget_answer(app: &App, id: TaskId, open: &OpenWait, after: Wait)
 }
 
 /// Notes in the waits of a task that the command of a wait begins. The caller makes that durable, and then starts it.
-pub(super) fn late_begins(app: &App, waits: &mut Waits, position: usize) {
+pub(crate) fn late_begins(app: &App, waits: &mut Waits, position: usize) {
     let begun_at = app.host.now().to_string();
     waits.commands.push(LateCommand { position, begun_at, ..LateCommand::default() });
 }
 
 /// Notes how the command that began last has ended. The caller makes that durable.
-pub(super) fn late_ended(waits: &mut Waits, how: String) {
+pub(crate) fn late_ended(waits: &mut Waits, how: String) {
     if let Some(command) = waits.commands.last_mut() {
         command.ended = Some(how);
     }
@@ -48,7 +48,7 @@ pub(super) fn late_ended(waits: &mut Waits, how: String) {
 
 /// Says of each command that was begun and of whose end nothing is known that it may not have run to its end. The caller holds
 /// the wait of the task, so that none of them is being run, and makes it durable. Gives whether there was one.
-pub(super) fn tell_lost(app: &App, task: &Task, waits: &mut Waits) -> bool {
+pub(crate) fn tell_lost(app: &App, task: &Task, waits: &mut Waits) -> bool {
     let mut has_lost = false;
     for command in waits.commands.iter_mut().filter(|command| command.ended.is_none() && !command.is_lost) {
         (command.is_lost, has_lost) = (true, true);
@@ -61,7 +61,7 @@ pub(super) fn tell_lost(app: &App, task: &Task, waits: &mut Waits) -> bool {
 }
 
 /// The waits of a task for a look at them.
-pub(super) fn waits_shown(app: &App, id: TaskId) -> Result<Waits, StoreError> {
+pub(crate) fn waits_shown(app: &App, id: TaskId) -> Result<Waits, StoreError> {
     match app.store.waits(id) {
         // A damaged `waits.json` ends the task at its next look. Until then the task is shown without its waits.
         Err(StoreError::Corrupt { .. }) => Ok(Waits::default()),

@@ -1,9 +1,11 @@
 //! What an event means for a wait: whether it is meant, what the task is told of it.
 
+use crate::app::{App, AppError};
+use crate::model::Task;
 use crate::policy::steps::members::row;
 use crate::policy::steps::names::{MOST_KEPT_BYTES, is_var_name};
 use crate::policy::steps::waits::{OnTimeout, Phase, Wait, WaitKind};
-use crate::store::{Mail, OpenWait, OutputEnd, Vars, var_text};
+use crate::store::{Event, Mail, OpenWait, OutputEnd, Vars, var_text};
 use serde_json::{Value, json};
 
 /// The most bytes of the results of children in one variable; what marks the others as left out comes on top.
@@ -38,9 +40,23 @@ pub fn answer_of(mail: &Mail) -> Value {
 }
 
 /// The variables that are set when a wait is over (S1.21–S1.28): of a wait for output the line that matched.
-pub(super) fn vars_of(kind: WaitKind, got: &[Mail], seen: Option<&OutputEnd>) -> Vec<(String, Value)> {
+pub(crate) fn vars_of(kind: WaitKind, got: &[Mail], seen: Option<&OutputEnd>) -> Vec<(String, Value)> {
     let line = seen.and_then(|seen| seen.line.as_ref()).map(|line| ("lastOutput".to_owned(), json!(line)));
     resumed_vars(kind, got).into_iter().chain(line).collect()
+}
+
+/// Sets the variables of what came for a task.
+pub(crate) fn take_in_vars(app: &App, task: &Task, new: Vec<(String, Value)>) -> Result<(), AppError> {
+    let mut left_out = Vec::new();
+    app.store.change_vars::<AppError>(task.id, |vars| {
+        left_out = take_in(vars, new);
+        Ok(())
+    })?;
+    if !left_out.is_empty() {
+        let said = format!("too large for a variable, and only printed by `luzia await`: {}", left_out.join(", "));
+        app.store.note(&Event::of("vars_left_out", task).saying(said).with(json!({ "names": left_out })));
+    }
+    Ok(())
 }
 
 /// Adds the variables of what came. Those that are too large to be kept are left out, with the values that they had before, so

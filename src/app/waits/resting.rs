@@ -1,10 +1,10 @@
 //! Tasks that wait without a process: each pass, and each process that sends an event, looks at those whose timer rang. What decides
 //! is the table of a wait, as for a process that waits; what it decides is durable before anything rests on it.
 
+use super::came::take_in_vars;
 use super::came::{answer_of, as_wait, is_meant, vars_of};
 use super::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
 use super::output::{Looked as Output, OutputReader};
-use super::vars::take_in_vars;
 use crate::app::config_reload::config;
 use crate::app::lifecycle::end::{ask_borrowers, end_taken};
 use crate::app::{App, AppError};

@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod admission;
 pub mod agents;
+pub mod breaks;
 pub mod capacity;
 pub mod check_project;
 mod code;
@@ -229,6 +230,14 @@ impl App {
             return Ok(None);
         }
         Ok(self.store.find(id)?)
+    }
+
+    /// Remembers the places whose lanes this process has named. An error loses a hint only.
+    pub(crate) fn remember_places(&self) {
+        let places = self.named.borrow();
+        if !places.is_empty() {
+            let _ = self.store.remember_places(&places);
+        }
     }
 
     /// What a lock of this caller says of it.

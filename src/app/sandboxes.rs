@@ -2,8 +2,7 @@
 //! the caller (contract P9).
 
 use super::config_reload::config;
-use super::queue::wait::has_dispatcher;
-use crate::app::admission::reach::{context_differences, is_near, own_context};
+use crate::app::admission::reach::{context_differences, has_dispatcher, is_near, own_context};
 use crate::app::lifecycle::change::change_waiting;
 use crate::app::{App, AppError, Code};
 use crate::model::config::Contexts;

@@ -28,6 +28,18 @@ const TESTS_MAY_NAME: [(&str, &str); 8] = [
     ("src/cli/output/messages.rs", "store"),
 ];
 
+/// The ordered folders of `app`, the lowest first. A folder imports those before it, and files that stand in no folder.
+const APP_ORDER: [&str; 10] =
+    ["capacity", "admission", "foresee", "lifecycle", "waits", "pass", "look", "locks", "steps", "queue"];
+
+/// Files of `app` that import a folder above their own, and that folder. Never add one.
+const APP_UPWARD: [(&str, &str); 4] = [
+    ("src/app/locks/close_conductor.rs", "queue"),
+    ("src/app/locks/reentrancy.rs", "queue"),
+    ("src/app/locks/release.rs", "queue"),
+    ("src/app/look/explain.rs", "locks"),
+];
+
 /// The files that connect the commands to the real operating system and the store.
 const WIRES: [&str; 10] = [
     "src/cli/agent/setup.rs",
@@ -125,6 +137,27 @@ fn firsts(path: &str) -> Vec<&str> {
         }
     }
     found
+}
+
+#[test]
+fn no_folder_of_app_imports_one_above_it() {
+    let rank = |folder: &str| APP_ORDER.iter().position(|one| *one == folder);
+    let mut upward = Vec::new();
+    for (file, text) in sources(&root().join("src/app")) {
+        let Some(own) = file.strip_prefix("src/app/").and_then(|path| path.split(['/', '.']).next()).and_then(rank)
+        else {
+            continue;
+        };
+        let body = parts(&text).0;
+        for named in body.match_indices("crate::app::").flat_map(|(at, start)| firsts(&body[at + start.len()..])) {
+            if rank(named).is_some_and(|above| above > own) {
+                upward.push((file.clone(), named.to_owned()));
+            }
+        }
+    }
+    upward.dedup();
+    let allowed = APP_UPWARD.map(|(file, folder)| (file.to_owned(), folder.to_owned()));
+    assert_eq!(upward, allowed, "an import from a lower folder of src/app to a higher one");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::app::{App, AppError};
 use crate::model::config::Contexts;
 use crate::model::{Limits, NamedSandbox, QueueName, SandboxId, Task};
 use crate::policy::context::{Difference, differences};
+use crate::store::Place;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -57,4 +58,27 @@ pub(crate) fn is_near(app: &App, queue: &str) -> Result<bool, AppError> {
         app.reach.borrow_mut().known.insert(sandbox, is_near);
     }
     Ok(is_near)
+}
+
+/// Whether a daemon, a drain or a waiting `run` is at work that would start what this process may start.
+pub fn has_waiting_dispatcher(app: &App) -> Result<bool, AppError> {
+    match config(app).contexts {
+        Contexts::Any => Ok(app.store.has_dispatcher(None)?),
+        Contexts::Same => Ok(app.store.has_dispatcher(Some(own_context(app).0.id()))?),
+    }
+}
+
+/// Whether anything would start pending tasks: a daemon, a `run`, or a running task whose supervisor makes a pass.
+pub fn has_dispatcher(app: &App) -> Result<bool, AppError> {
+    if has_waiting_dispatcher(app)? {
+        return Ok(true);
+    }
+    for id in app.store.in_flight()? {
+        // A record that does not read is `doctor`'s to report; nobody else's question fails because of it.
+        let runs = matches!(app.store.find(id), Ok(Some((Place::Running, task))) if context_differences(app, &task).is_empty());
+        if runs && app.run_dir.is_supervised(id)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

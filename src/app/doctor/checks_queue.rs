@@ -1,14 +1,14 @@
 //! The work: locks, tasks in flight, records, hints, clocks and who starts what.
 
+use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
 use crate::app::doctor::{Finding, Found, Level, add, checks_aside, tell};
-use crate::app::foresee::cycles::{self, Member, ring_text};
+use crate::app::locks::close_conductor;
+use crate::app::look::cycles::{self, Member, ring_text};
 use crate::app::look::explain::front;
 use crate::app::look::list;
-use crate::app::pass::close_conductor;
 use crate::app::pass::unseen::blindness_of;
 use crate::app::processes::stopped_supervisor;
-use crate::app::queue::wait::has_dispatcher;
 use crate::app::sandboxes::elsewhere;
 use crate::app::{App, AppError, lock_state};
 use crate::model::evidence::{Reason, Sidecar, Verdict};

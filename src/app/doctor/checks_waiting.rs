@@ -1,7 +1,7 @@
 //! Tasks that wait without a process: whether something will look at each.
 
+use crate::app::admission::reach::has_dispatcher;
 use crate::app::doctor::{Finding, Found};
-use crate::app::queue::wait::has_dispatcher;
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timer, Timestamp};

@@ -1,6 +1,5 @@
 //! What would happen: estimates of starts, `simulate`, and the score of past estimates.
 
-pub mod cycles;
 mod queue;
 pub mod simulate;
 

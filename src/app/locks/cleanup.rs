@@ -1,18 +1,18 @@
 //! `cleanup-stale`: removes locks that are proven stale, and brings dead tasks to their end.
 
+use crate::app::breaks::broken_event;
 use crate::app::check_project::{check_project, conductor_of};
 use crate::app::config_reload::config;
 use crate::app::lifecycle::report::{Pass, Unseen};
-use crate::app::pass::close_conductor::close_outward;
-use crate::app::pass::recover_one;
+use crate::app::locks::close_conductor::{Failed, close_outward};
 use crate::app::pass::unseen::{blindness, unseen};
+use crate::app::pass::{recover_found, recover_one};
 use crate::app::{App, AppError, lane_word, pass};
 use crate::model::TaskId;
 use crate::policy::staleness::judge;
 use crate::policy::witness::Blind;
-use crate::store::{Break, Cleanup, Event};
+use crate::store::Cleanup;
 use crate::supervise::seen;
-use serde_json::json;
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -44,41 +44,6 @@ impl Cleaned {
             .reworded(|why| format!("{}, but the rest was not cleaned up: {why}", done.join(", ")))
             .hint("a further `luzia cleanup-stale` does the rest")
     }
-}
-
-/// A conductor directory that cannot be used.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failed {
-    /// Its project; `None` for one whose tasks have no project of the configuration.
-    pub project: Option<String>,
-    /// Its path.
-    pub path: String,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-/// The event of a broken lock, with the log line of S0.32 for a thread.
-pub fn broken_event(lock: &Break) -> Event {
-    let data = json!({
-        "lock_id": lock.lock_id,
-        "holder": lock.holder,
-        "why": lock.why.map(crate::model::evidence::Reason::text),
-        "age_ms": lock.age_ms,
-    });
-    let mut event = Event::new("lock_broken").in_lane(&lock.lane).with(data);
-    event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
-    match stale_line(lock) {
-        Some(line) => event.saying(line),
-        None => event,
-    }
-}
-
-/// `[MessageService] Lock on thread 123 is stale (650000ms), clearing...` for a thread's lane (S0.32).
-pub fn stale_line(lock: &Break) -> Option<String> {
-    let is_stale_thread = lock.lane.kind() == "thread" && lock.why.is_some();
-    is_stale_thread.then(|| {
-        format!("[MessageService] Lock on thread {} is stale ({}ms), clearing...", lock.lane.key(), lock.age_ms)
-    })
 }
 
 /// Removes stale locks and recovers dead tasks; with `dry_run`, only tells. Checks every configured project too.
@@ -174,5 +139,21 @@ pub(crate) fn recover_now(app: &App, id: TaskId) -> Result<(), AppError> {
     } else {
         recover_one(app, id, &mut pass)?;
     }
+    await_recovery(app, &[id])
+}
+
+/// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. One
+/// that holds `tree.lock` certainly lives, and no word helps against that.
+pub(crate) fn recover_by_force(app: &App, id: TaskId) -> Result<(), AppError> {
+    let Some(found) = app.store.find_abandoned(id)? else { return await_recovery(app, &[id]) };
+    match blindness(app, id, &found)? {
+        Some(why) if found.is_tree_locked => return Err(unseen(&Unseen { task: id, why })),
+        Some(_) if app.inside.is_none() => {}
+        Some(_) | None => {
+            drop(found);
+            return recover_now(app, id);
+        }
+    }
+    recover_found(app, id, found, &mut Pass::default())?;
     await_recovery(app, &[id])
 }

@@ -9,16 +9,15 @@ use crate::app::locks::own::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
+use crate::app::look::evidence::users_text;
 use crate::app::{App, AppError, Code};
-use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
-use crate::model::time::format_duration;
-use crate::model::who::{MOST_BYTES, agent_variables, clean};
+use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
 use crate::os::{Child, Exit, InPlace, Signal, StartError, Woken};
 use crate::policy::capacity::cpus::listed;
 use crate::policy::staleness::standing::standing;
-use crate::store::{GivenBack, Hold, LockView, Request};
+use crate::store::{GivenBack, Hold, Request};
 use crate::supervise::{CpuShare, Keeper};
 use std::time::Duration;
 
@@ -30,9 +29,6 @@ pub struct Ran {
     /// The lanes that a process keeps which the command has left behind, and who that is.
     pub kept: Vec<(LaneName, String)>,
 }
-
-/// How many of the processes that have a lock file open are named.
-const MOST_USERS: usize = 3;
 
 /// How long a process that the command left behind may take to end before anybody is told, in milliseconds.
 const LINGER_MS: u64 = 150;
@@ -236,36 +232,6 @@ fn give_all<'g>(
     // A disk that is still full has no reserve.
     let _ = app.store.keep_reserve();
     failed.map_or(Ok(kept), |error| Err(error.into()))
-}
-
-/// The processes that have a lock file open, in words.
-pub(crate) fn users_text(app: &App, lane: &LaneName, slot: u32) -> String {
-    let users = app.store.lock_file_users(lane, slot).unwrap_or_default();
-    let name = |pid: u32| app.host.program_of(pid).and_then(|name| clean(&name, MOST_BYTES));
-    let named: Vec<String> = users
-        .iter()
-        .take(MOST_USERS)
-        .map(|user| match name(user.pid) {
-            Some(name) => format!("process {} \"{name}\"", user.pid),
-            None => format!("process {}", user.pid),
-        })
-        .collect();
-    match (named.is_empty(), users.len() > MOST_USERS) {
-        (true, _) => "a process that cannot be seen from here".to_owned(),
-        (false, true) => format!("{} and others", named.join(", ")),
-        (false, false) => named.join(" and "),
-    }
-}
-
-/// How it is known whether a holder lives. Of a command that has ended and left processes behind, which those are.
-pub fn evidence_of(app: &App, view: &LockView) -> String {
-    let why = view.verdict.why();
-    let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
-    let ended = view.record().and_then(|record| record.ended);
-    let ago = u64::try_from(ended.map_or(0, |ended| app.host.now().ms_since(ended))).unwrap_or(0);
-    let users = users_text(app, lane, view.slot);
-    let have = if users.contains(" and ") { "have" } else { "has" };
-    format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
 }
 
 /// What a command under a lock has in its environment.

@@ -4,7 +4,8 @@
 use super::reentrancy::is_around;
 use crate::app::config_reload::config;
 use crate::app::locks::session::{agent_key, is_of};
-use crate::app::{App, AppError, Code, lane_word};
+use crate::app::look::cycles::deadlock;
+use crate::app::{App, AppError, lane_word};
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind};
 use crate::store::LockView;
@@ -75,10 +76,6 @@ pub(crate) fn waits_for_own_session(app: &App, view: &LockView) -> Result<bool, 
     let (true, Some(lane)) = (is_lease, &view.lane) else { return Ok(false) };
     let own = Own { has_holder: false, session: session_key_here(app) };
     Ok(stuck_on(app, &own, lane, 1)?.is_some())
-}
-
-pub(crate) fn deadlock(message: String) -> AppError {
-    AppError::new(Code::Deadlock, message)
 }
 
 /// A lane that the caller's own session has leased: a wait for it would last as long as the session.

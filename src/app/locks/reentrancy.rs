@@ -3,11 +3,11 @@
 
 use crate::app::admission::lenders::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::config_reload::follow_config;
-use crate::app::foresee::cycles::{Member, cycle_with, refuse_ring_of_tasks, ring_text};
 use crate::app::lifecycle::end::cancel_pending;
 use crate::app::locks::lock::{Care, End, run_here};
 use crate::app::locks::own;
-use crate::app::locks::own::{Own, Stuck, deadlock, own_session, stuck_on};
+use crate::app::locks::own::{Own, Stuck, own_session, stuck_on};
+use crate::app::look::cycles::{Member, cycle_with, deadlock, refuse_ring_of_tasks, ring_text};
 use crate::app::look::list;
 use crate::app::processes::is_in_tree;
 use crate::app::queue::enqueue::{Caller, task_of};

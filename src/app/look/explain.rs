@@ -3,21 +3,19 @@
 use super::shortage::standstill;
 use crate::app::admission::firsts::Firsts;
 use crate::app::admission::lenders::{is_lent_by, lenders_of};
-use crate::app::admission::reach::is_near;
+use crate::app::admission::reach::{has_dispatcher, has_waiting_dispatcher, is_near};
 use crate::app::admission::situation::{situation_alone, unfinished_before};
 use crate::app::admission::turns::{Known, first_of_user};
 use crate::app::capacity::bars::{Bars, bars, limited_until};
 use crate::app::capacity::{gates, holders};
 use crate::app::config_reload::config;
-use crate::app::foresee::cycles::{Member, cycle_in, cycle_of};
 use crate::app::locks::consent::is_own_task;
-use crate::app::locks::lock::evidence_of;
+use crate::app::look::cycles::{Member, cycle_in, cycle_of};
+use crate::app::look::evidence::evidence_of;
 use crate::app::look::order::Order;
 use crate::app::look::{list, shortage};
 use crate::app::pass::unseen::blindness_of;
 use crate::app::processes::stopped_supervisor;
-use crate::app::queue::wait;
-use crate::app::queue::wait::has_waiting_dispatcher;
 use crate::app::sandboxes::Sandboxes;
 use crate::app::waits::{as_seen, is_resume_ready, lanes_wanted};
 use crate::app::{App, AppError};
@@ -251,7 +249,7 @@ impl Reasons<'_> {
         let place = &mut self.has_dispatcher[usize::from(or_running_task)];
         let known = match (*place, or_running_task) {
             (Some(known), _) => known,
-            (None, true) => wait::has_dispatcher(self.app)?,
+            (None, true) => has_dispatcher(self.app)?,
             (None, false) => self.app.store.has_layout()? && has_waiting_dispatcher(self.app)?,
         };
         *place = Some(known);

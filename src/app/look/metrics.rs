@@ -4,13 +4,12 @@ use super::list::locks;
 use crate::app::admission::situation::unfinished_before;
 use crate::app::config_reload::{config, control};
 use crate::app::look::status;
+use crate::app::pass::prune::counted;
 use crate::app::{App, AppError, lock_state};
 use crate::model::{LaneName, Status, Task, Tier, Timestamp};
 use crate::policy::analytics::exposition::{Gauges, render};
-use crate::policy::analytics::record::Record;
-use crate::policy::analytics::tally::{self, OTHER, series};
+use crate::policy::analytics::tally::{OTHER, series};
 use crate::policy::hold::pause_of;
-use crate::store::ReadEvent;
 use std::collections::BTreeMap;
 
 pub use crate::policy::analytics::exposition::{FAMILIES, samples};
@@ -26,13 +25,6 @@ struct LaneNow {
     depth: u64,
     active: u64,
     oldest: Option<Timestamp>,
-}
-
-/// Counts an event for the tally.
-pub(crate) fn counted(counts: &mut BTreeMap<String, u64>, event: ReadEvent) {
-    if let Some(record) = Record::of(event.at, &event.line) {
-        tally::add(counts, &record);
-    }
 }
 
 /// The metrics in the text format of Prometheus.

@@ -2,8 +2,10 @@
 
 mod ahead;
 pub mod course;
+pub mod cycles;
 pub mod details;
 pub mod events;
+pub mod evidence;
 pub mod explain;
 pub mod lanes;
 pub mod list;

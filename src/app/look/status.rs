@@ -1,10 +1,10 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
+use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
 use crate::app::look::explain;
 use crate::app::look::explain::Front;
 use crate::app::overdue::by_rule;
-use crate::app::queue::wait;
 use crate::app::sandboxes::Elsewhere;
 use crate::app::waits::as_seen;
 use crate::app::{App, AppError, sandboxes};
@@ -142,7 +142,7 @@ pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
         unseen_locks,
         active,
         set_aside: if has_layout { app.store.set_aside_records()?.len() } else { 0 },
-        has_dispatcher: has_layout && wait::has_dispatcher(app)?,
+        has_dispatcher: has_layout && has_dispatcher(app)?,
         front: explain::front(app)?,
         elsewhere: sandboxes::elsewhere(app)?,
     })

@@ -38,7 +38,7 @@ pub trait Log {
 /// How a dispatcher waits between its passes. While tasks run, their supervisors make the passes as they end, and a
 /// dispatcher that joined in at every change would only stand in their way: it lets changes come together, for longer the
 /// more of them come and the dearer its passes are.
-pub(super) struct Rhythm {
+pub(crate) struct Rhythm {
     changes: Changes,
     /// When the pass that runs began.
     begin_ms: u64,
@@ -46,12 +46,12 @@ pub(super) struct Rhythm {
 }
 
 impl Rhythm {
-    pub(super) fn new(site: &Site) -> Self {
+    pub(crate) fn new(site: &Site) -> Self {
         Self { changes: site.store.watch(), begin_ms: site.host.boot_ms(), together_ms: TOGETHER_MS.0 }
     }
 
     /// Waits for a change after a pass, and then for those that come with it.
-    pub(super) fn wait(&mut self, site: &Site, pause: Duration, is_quiet: bool) {
+    pub(crate) fn wait(&mut self, site: &Site, pause: Duration, is_quiet: bool) {
         let end = site.host.boot_ms();
         let cost_ms = end.saturating_sub(self.begin_ms);
         self.changes.wait(pause);
@@ -142,7 +142,7 @@ fn in_vain() -> AppError {
 }
 
 /// The pause until a moment, at most `longest`.
-pub(super) fn until(due: Option<Timestamp>, now: Timestamp, longest: Duration) -> Duration {
+pub(crate) fn until(due: Option<Timestamp>, now: Timestamp, longest: Duration) -> Duration {
     let left = due.map(|at| Duration::from_millis(u64::try_from(at.ms_since(now)).unwrap_or(0)));
     left.map_or(longest, |left| left.min(longest)).max(Duration::from_millis(1))
 }

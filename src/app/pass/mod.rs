@@ -6,10 +6,7 @@ pub(crate) mod booking;
 pub(crate) mod borrowers;
 pub(crate) mod candidates;
 mod claim;
-pub(crate) mod close_conductor;
 pub mod daemon;
-pub(crate) mod drain;
-mod ends;
 mod news;
 pub mod preempt;
 pub(crate) mod prune;
@@ -140,7 +137,7 @@ fn recover_dead(app: &App, pass: &mut Pass) -> Result<(), AppError> {
 }
 
 /// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
-pub(super) fn recover_one(app: &App, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
+pub(crate) fn recover_one(app: &App, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
     let Some(found) = app.store.find_abandoned(id)? else { return Ok(false) };
     if let Some(why) = blindness(app, id, &found)? {
         if pass.unseen.iter().all(|unseen| unseen.task != id) {
@@ -152,7 +149,7 @@ pub(super) fn recover_one(app: &App, id: TaskId, pass: &mut Pass) -> Result<bool
 }
 
 /// Recovers a task whose processes can be seen from here, or that somebody has vouched for.
-pub(super) fn recover_found(app: &App, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
+pub(crate) fn recover_found(app: &App, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
     let what = seen(&found);
     if needs_supervisor(what) {
         start_supervisor(app, &["supervise", "--recover"], id, found.lock, pass)?;

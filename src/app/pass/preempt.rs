@@ -7,105 +7,21 @@ use crate::app::admission::reach::may_start;
 use crate::app::admission::situation::situation_queued;
 use crate::app::admission::turns::{Queues, queues_of};
 use crate::app::capacity::bars::limited_until;
-use crate::app::config_reload::{config, follow_control};
-use crate::app::locks::consent::{Question, foreign_question, question_of};
+use crate::app::config_reload::config;
 use crate::app::processes::wake_supervisor;
-use crate::app::queue::accepted::after_accepting;
-use crate::app::queue::enqueue::{Accepted, Caller, enqueue, task_of};
-use crate::app::{App, AppError, Code, config_reload, lane_word};
+use crate::app::{App, AppError, config_reload};
 use crate::model::control::{How, Preempt};
 use crate::model::lock::loan;
-use crate::model::{LaneName, Priority, Status, Task, TaskId, Timestamp, Who};
+use crate::model::{Priority, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::admission::first_obstacle;
 use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
-use crate::policy::preempt::{Full, Holds, Refusal, Rival, choose};
-use crate::request::TaskRequest;
+use crate::policy::preempt::{Full, Holds, Rival, choose};
 use crate::store::{CancelRequest, Event, Head, LockView, Place};
 use serde_json::json;
 
 /// How far up the parents of a task are looked at.
 const MOST_PARENTS: u32 = 64;
-
-fn room_for_several() -> AppError {
-    AppError::usage("--preempt makes room for one slot of a lane, not for several")
-}
-
-/// How room is made for a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
-    /// What becomes of the holders.
-    pub how: How,
-    /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
-    pub grace_ms: Option<u64>,
-    /// Whether work of somebody else may be ended or queued again.
-    pub others: bool,
-}
-
-/// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
-/// room can be made.
-pub fn room_question(app: &App, new: &TaskRequest, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
-    let task = task_of(app, new, caller)?;
-    if task.terms.slot_count.is_some() {
-        return Err(room_for_several().hint("leave --preempt out: the task then waits for its slots"));
-    }
-    if !app.store.has_layout()? {
-        return Ok(None);
-    }
-    let full = full_lanes(app, &task)?;
-    let chosen = match choose(task.priority, false, &full) {
-        Err(Refusal::Foreign(..)) => choose(task.priority, true, &full).map_err(|why| refused(&why))?,
-        own => {
-            let account = caller.accounts.own().unwrap_or_default();
-            return foreign_question(app, verb_of(how), &own.map_err(|why| refused(&why))?, &account);
-        }
-    };
-    question_of(app, verb_of(how), &chosen).map(Some)
-}
-
-/// Refuses to give several slots to a task that makes room for itself: it would end others for one slot after another.
-pub(crate) fn refuse_room_for_several(app: &App, task: &Task) -> Result<(), AppError> {
-    follow_control(app)?;
-    let makes_room = config_reload::control(app).preempts.iter().any(|wish| wish.task == task.id);
-    if task.terms.slot_count.is_none() || !makes_room {
-        return Ok(());
-    }
-    Err(room_for_several()
-        .hint("nothing was changed; queue another task without --preempt")
-        .next(format!("luzia explain {}", task.id)))
-}
-
-/// Accepts a request and makes room for it.
-pub fn enqueue_preempting(app: &App, new: &TaskRequest, caller: &Caller, room: Room) -> Result<Accepted, AppError> {
-    let accepted = enqueue(app, new, caller)?;
-    if accepted.created {
-        let Room { how, grace_ms, others } = room;
-        let task = accepted.task.id;
-        let by = app.agent.as_ref().map_or_else(|| accepted.task.user.to_string(), |agent| agent.name.clone());
-        preempt_for(app, &accepted.task, Preempt { task, how, grace_ms, others, by })
-            .map_err(|error| after_accepting(app, task, error))?;
-    }
-    Ok(accepted)
-}
-
-/// Writes down that a task makes room for itself, and asks for that room. Commit point is the sync of `spool`.
-fn preempt_for(app: &App, task: &Task, wish: Preempt) -> Result<(), AppError> {
-    app.store.change_control::<_, AppError>(|control| {
-        control.preempts.retain(|one| one.task != task.id);
-        control.preempts.push(wish.clone());
-        Ok(())
-    })?;
-    follow_control(app)?;
-    // One that is paused, not due or after others asks for room when a pass meets it in the queue.
-    if let Some((Place::Pending, task)) = app.store.find(task.id)?
-        && admits_passing(app, &task)
-        && may_start(app, &task)
-        && is_next(app, &task)?
-    {
-        ask_for_room(app, &task, &wish)?;
-    }
-    Ok(())
-}
 
 /// Starts the tasks that make room for themselves, as far as they can start, and asks for room for the others.
 pub(super) fn start_preempting(app: &App, starts: &mut Starts) -> Result<(), AppError> {
@@ -135,7 +51,7 @@ pub(super) fn start_preempting(app: &App, starts: &mut Starts) -> Result<(), App
 }
 
 /// Whether no task of a higher priority takes its turn before it. Those of its own priority it passes.
-fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
+pub(crate) fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
     let comes_before = |first: Option<Priority>| first.is_some_and(|first| first < task.priority);
     let first = |queues: Queues| queues.into_values().filter_map(|turns| Some(turns.first()?.0)).min();
     if task.takes_user_lane && comes_before(first(queues_of(app, task)?)) {
@@ -171,14 +87,14 @@ fn try_preempting(app: &App, task: &Task, wish: &Preempt, starts: &mut Starts) -
 }
 
 /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
-fn admits_passing(app: &App, task: &Task) -> bool {
+pub(crate) fn admits_passing(app: &App, task: &Task) -> bool {
     first_obstacle(task, &situation_queued(app, task)).is_none()
 }
 
 /// Asks those who hold the lanes of a task to make room, where that frees all of them. A request that stands already is
 /// left alone: it may be a cancel. Nobody is asked while the rate of a lane keeps the task anyway: gives the moment from
 /// which it does not.
-fn ask_for_room(app: &App, task: &Task, wish: &Preempt) -> Result<Option<Timestamp>, AppError> {
+pub(crate) fn ask_for_room(app: &App, task: &Task, wish: &Preempt) -> Result<Option<Timestamp>, AppError> {
     for lane in task.all_lanes() {
         if let Some(until) = limited_until(app, &lane)? {
             return Ok(Some(until));
@@ -208,7 +124,7 @@ fn tell_preempted(app: &App, holder: TaskId, wish: &Preempt) -> Result<(), AppEr
 }
 
 /// The lanes of a task that are full, with their living holders.
-fn full_lanes(app: &App, task: &Task) -> Result<Vec<Full>, AppError> {
+pub(crate) fn full_lanes(app: &App, task: &Task) -> Result<Vec<Full>, AppError> {
     let mut full = Vec::new();
     for lane in task.all_lanes() {
         let views = app.holders(&lane)?;
@@ -264,34 +180,4 @@ fn is_same_work(task: &Task, holder: &Task) -> Option<bool> {
         let is_same = task.asked_by.as_ref()? == holder.asked_by.as_ref()?;
         (is_same || task.agent.is_some()).then_some(is_same)
     })
-}
-
-fn verb_of(how: How) -> &'static str {
-    match how {
-        How::End => "end",
-        How::Requeue => "interrupt",
-    }
-}
-
-/// The error of a preemption that is not possible now.
-fn refused(why: &Refusal) -> AppError {
-    let (lane, message, next): (&LaneName, String, String) = match why {
-        Refusal::NoTask(lane, holder) => (
-            lane,
-            format!("{holder} holds it, and only a task can be preempted"),
-            format!("luzia explain {}", lane_word(lane)),
-        ),
-        Refusal::Higher(lane, id) => {
-            (lane, format!("{id} holds it and has a higher priority"), format!("luzia explain {id}"))
-        }
-        Refusal::Foreign(lane, id) => {
-            (lane, format!("{id} holds it, which is somebody else's"), format!("luzia explain {id}"))
-        }
-        Refusal::Around(lane, id) => {
-            (lane, format!("{id} holds it, and the task would be inside it"), format!("luzia explain {id}"))
-        }
-    };
-    AppError::new(Code::NotPreempted, format!("no room can be made in lane \"{lane}\": {message}"))
-        .hint("nothing was queued; without --preempt the task would wait for its turn")
-        .next(next)
 }

@@ -1,10 +1,12 @@
 //! Retention: a pass now and then removes finished tasks that are kept no longer, so that nothing grows for ever.
 
-use crate::app::look::metrics::counted;
 use crate::app::{App, AppError, config_reload};
+use crate::policy::analytics::record::Record;
+use crate::policy::analytics::tally;
 use crate::policy::retention::{Day, first_kept, surplus};
-use crate::store::Event;
+use crate::store::{Event, ReadEvent};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// How many tasks one pass removes at most; some 20 operations each.
 const MOST: u64 = 256;
@@ -54,4 +56,11 @@ fn prune_if_due(app: &App) -> Result<(), AppError> {
         app.store.set_prune_due(now.plus_ms(SHORT_PAUSE_MS))?;
     }
     Ok(())
+}
+
+/// Counts an event for the tally.
+pub(crate) fn counted(counts: &mut BTreeMap<String, u64>, event: ReadEvent) {
+    if let Some(record) = Record::of(event.at, &event.line) {
+        tally::add(counts, &record);
+    }
 }

@@ -1,8 +1,6 @@
 //! Tasks that have lost their supervisor and whose processes cannot be seen from here: who can recover them.
 
-use crate::app::lifecycle::report::{Pass, Unseen};
-use crate::app::locks::cleanup::{await_recovery, recover_now};
-use crate::app::pass::recover_found;
+use crate::app::lifecycle::report::Unseen;
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
 use crate::policy::recovery::needs_witness;
@@ -30,22 +28,6 @@ fn blindness_by(app: &App, id: TaskId, task: Option<&Task>) -> Result<Option<Bli
     }
     let group = app.store.started(id)?.flatten().and_then(|started| started.group);
     Ok(witness.with_group(group.map(|group| app.host.look_at_group(&group))).blindness())
-}
-
-/// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. One
-/// that holds `tree.lock` certainly lives, and no word helps against that.
-pub(crate) fn recover_by_force(app: &App, id: TaskId) -> Result<(), AppError> {
-    let Some(found) = app.store.find_abandoned(id)? else { return await_recovery(app, &[id]) };
-    match blindness(app, id, &found)? {
-        Some(why) if found.is_tree_locked => return Err(unseen(&Unseen { task: id, why })),
-        Some(_) if app.inside.is_none() => {}
-        Some(_) | None => {
-            drop(found);
-            return recover_now(app, id);
-        }
-    }
-    recover_found(app, id, found, &mut Pass::default())?;
-    await_recovery(app, &[id])
 }
 
 /// A task that cannot be recovered from here: who can, and how to see it.

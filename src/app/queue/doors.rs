@@ -250,15 +250,7 @@ pub fn remember(app: &App, users: &NewUsers) {
     if !users.new.is_empty() {
         let _ = app.store.remember_users(&users.new);
     }
-    remember_places(app);
-}
-
-/// Remembers the places whose lanes were named.
-pub(crate) fn remember_places(app: &App) {
-    let places = app.named.borrow();
-    if !places.is_empty() {
-        let _ = app.store.remember_places(&places);
-    }
+    app.remember_places();
 }
 
 /// The warning of a configuration that lets tasks of one user run side by side.

@@ -3,12 +3,15 @@
 pub mod accepted;
 pub mod cancel;
 pub mod doors;
+pub mod drain;
 pub mod dry_run;
 pub mod edit;
+mod ends;
 pub mod enqueue;
 pub mod idempotency;
 pub mod order;
 pub mod pause;
+pub mod preempt;
 pub mod retry;
 pub mod run;
 mod stepwise;

@@ -1,15 +1,12 @@
 //! `wait`: blocks until tasks are over. Waits on file events, and looks again from time to time where there are none.
 
-use crate::app::admission::reach::{context_differences, own_context};
-use crate::app::config_reload::config;
-use crate::app::foresee::cycles::refuse_ring_of_tasks;
 use crate::app::loans::{end_loans, heed_signals, lend_to, remind_lenders};
+use crate::app::look::cycles::refuse_ring_of_tasks;
 use crate::app::pass::timers::fire_timers;
 use crate::app::processes::{is_in_tree, wake_supervisor};
 use crate::app::{App, AppError, Code};
-use crate::model::config::Contexts;
 use crate::model::{Status, Task, TaskId};
-use crate::store::{Lending, Place};
+use crate::store::Lending;
 use std::time::Duration;
 
 /// How often a waiter asks the parent of a child for a pass, in milliseconds.
@@ -97,27 +94,4 @@ fn awaited(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
         return Ok(Vec::new());
     }
     Ok(ids.iter().map(|id| app.store.await_task(inside.task, *id)).collect::<Result<_, _>>()?)
-}
-
-/// Whether a daemon, a drain or a waiting `run` is at work that would start what this process may start.
-pub fn has_waiting_dispatcher(app: &App) -> Result<bool, AppError> {
-    match config(app).contexts {
-        Contexts::Any => Ok(app.store.has_dispatcher(None)?),
-        Contexts::Same => Ok(app.store.has_dispatcher(Some(own_context(app).0.id()))?),
-    }
-}
-
-/// Whether anything would start pending tasks: a daemon, a `run`, or a running task whose supervisor makes a pass.
-pub fn has_dispatcher(app: &App) -> Result<bool, AppError> {
-    if has_waiting_dispatcher(app)? {
-        return Ok(true);
-    }
-    for id in app.store.in_flight()? {
-        // A record that does not read is `doctor`'s to report; nobody else's question fails because of it.
-        let runs = matches!(app.store.find(id), Ok(Some((Place::Running, task))) if context_differences(app, &task).is_empty());
-        if runs && app.run_dir.is_supervised(id)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

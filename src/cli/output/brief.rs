@@ -1,7 +1,7 @@
 //! A task in the cells of a table: why it waits in a few words, and lengths of time in whole seconds. The full sentence is
 //! that of `messages`.
 
-use crate::app::foresee::cycles::Member;
+use crate::app::look::cycles::Member;
 use crate::app::look::list::Stuck;
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{Holder, Life, Obstacle, shell_word};

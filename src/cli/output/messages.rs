@@ -5,7 +5,7 @@ mod reasons;
 use super::report::Report;
 use crate::app::admission::turns::MOST_AHEAD;
 use crate::app::capacity::bars::pause_text;
-use crate::app::foresee::cycles::{Member, ring_text};
+use crate::app::look::cycles::{Member, ring_text};
 use crate::app::look::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};
 use crate::model::evidence::Reason;

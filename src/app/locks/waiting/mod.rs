@@ -6,15 +6,15 @@ mod told;
 pub(crate) use self::told::{Full, barred_error, behind_error};
 use super::own::waits_for_own_session;
 use crate::app::admission::reach::own_context;
+use crate::app::breaks::{broken_event, stale_line};
 use crate::app::capacity::bars::pause_of_lane;
 use crate::app::capacity::gates::not_now_text;
 use crate::app::config_reload::{config, control, follow_control};
-use crate::app::foresee::cycles::refuse_ring_of_lanes;
 use crate::app::locks::acquire::{Granted, Waited};
-use crate::app::locks::cleanup::{broken_event, recover_now, stale_line};
+use crate::app::locks::cleanup::recover_now;
+use crate::app::look::cycles::refuse_ring_of_lanes;
 use crate::app::overdue::{end_overdue, until_overdue};
 use crate::app::pass::pass;
-use crate::app::queue::doors::remember_places;
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
@@ -318,7 +318,7 @@ fn note_granted(
     broken: &[Break],
     log: &mut Vec<String>,
 ) {
-    remember_places(app);
+    app.remember_places();
     for stale in broken {
         app.store.note(&broken_event(stale));
         log.extend(stale_line(stale));

@@ -1,6 +1,7 @@
 //! `luzia cleanup-stale`: removes stale locks and recovers dead tasks.
 
-use crate::app::locks::cleanup::{Failed, cleanup_stale};
+use crate::app::locks::cleanup::cleanup_stale;
+use crate::app::locks::close_conductor::Failed;
 use crate::app::{App, Break, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -51,7 +52,7 @@ pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer 
     let released: Vec<&Break> = cleaned.projects.iter().filter_map(|checked| checked.released.as_ref()).collect();
     let count = cleaned.locks.broken.len() + cleaned.recovered.len() + released.len();
     for lock in &cleaned.locks.broken {
-        if let Some(line) = crate::app::locks::cleanup::stale_line(lock) {
+        if let Some(line) = crate::app::breaks::stale_line(lock) {
             console.log(&line);
         }
     }

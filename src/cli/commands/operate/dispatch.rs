@@ -2,7 +2,7 @@
 
 use super::talk::Talk;
 use crate::app::lifecycle::report::Pass;
-use crate::app::pass::drain;
+use crate::app::queue::drain;
 use crate::app::{App, pass};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;

@@ -1,7 +1,7 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
 use super::preempt;
-use crate::app::admission::reach::may_start;
+use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::admission::turns::position;
 use crate::app::cron::local_zone;
 use crate::app::locks::reentrancy::{refuse_waiting_for, refuse_waiting_inside};
@@ -11,7 +11,6 @@ use crate::app::queue::dry_run::Preview;
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue_batch};
 use crate::app::queue::run::{event_messages, follow};
 use crate::app::queue::terms::moments;
-use crate::app::queue::wait::has_dispatcher;
 use crate::app::queue::{dry_run, wait};
 use crate::app::sandboxes::starts_only_here;
 use crate::app::steps::child::{await_child, take_result};

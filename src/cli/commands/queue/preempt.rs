@@ -1,7 +1,7 @@
 //! `--preempt` of `enqueue` and `run`: whose work is asked about before it makes room.
 
-use crate::app::pass::preempt::{Room, enqueue_preempting, room_question};
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue};
+use crate::app::queue::preempt::{Room, enqueue_preempting, room_question};
 use crate::app::{App, AppError};
 use crate::cli::args::PreemptOptions;
 use crate::cli::input::{Consent, consent};

@@ -3,11 +3,11 @@
 use super::attach;
 use super::each::chosen;
 use super::room::Terminal;
-use crate::app::admission::reach::may_start;
+use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::locks::reentrancy::refuse_waiting_for;
 use crate::app::look::explain::first_obstacle;
 use crate::app::queue::run::event_messages;
-use crate::app::queue::wait::{has_dispatcher, wait};
+use crate::app::queue::wait::wait;
 use crate::app::{App, Obstacle};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::{Exit, wait_code};

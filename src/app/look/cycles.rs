@@ -1,13 +1,12 @@
 //! Tasks and `luzia lock`s that wait for each other for ever: nested runs, waits and locks whose lanes are held by those who
 //! wait for them. The rule is `policy::cycles`; this file says who waits for whom.
 
+use super::list;
 use crate::app::admission::lenders::{lenders_if_waited, lenders_of, may_borrow};
 use crate::app::admission::situation::unfinished_before;
 use crate::app::config_reload::config;
-use crate::app::locks::own::deadlock;
-use crate::app::look::list;
 use crate::app::processes::is_in_tree;
-use crate::app::{App, AppError, lane_word};
+use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::loan::{Lent, holders, lendable, lent, root};
 use crate::model::process::Probe;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId};
@@ -273,6 +272,11 @@ fn missing(living: &[(u32, Option<Member>)], wanted: u32, limit: u32) -> Option<
     let tasks: Vec<Member> = of.iter().flatten().copied().collect();
     let count = usize::try_from(missing).unwrap_or(usize::MAX).saturating_sub(of.len() - tasks.len());
     (count > 0).then_some(Need { holders: tasks, count })
+}
+
+/// The error of a wait that would never end.
+pub(crate) fn deadlock(message: String) -> AppError {
+    AppError::new(Code::Deadlock, message)
 }
 
 /// Says who waits for whom in a ring.

@@ -1,11 +1,21 @@
 //! Outward directories that an error kept from telling the end of their task: closed late, by `cleanup-stale`.
 
 use crate::app::config_reload::config;
-use crate::app::locks::cleanup::Failed;
 use crate::app::queue::enqueue::conductor_path;
 use crate::app::{App, AppError};
 use crate::model::{Name, Task, TaskId};
 use crate::store::Place;
+
+/// A conductor directory that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed {
+    /// Its project; `None` for one whose tasks have no project of the configuration.
+    pub project: Option<String>,
+    /// Its path.
+    pub path: String,
+    /// What is wrong with it.
+    pub why: String,
+}
 
 /// Closes what still stands in `active/` of tasks that are over; gives their ids. An error of a conductor directory
 /// holds nothing up when a task ends, so that it is tried again here; one that cannot be used is named.

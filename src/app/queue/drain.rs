@@ -6,7 +6,7 @@ use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::lifecycle::report::Pass;
 use crate::app::locks::reentrancy::refuse_draining_inside;
 use crate::app::pass::daemon::{Log, Rhythm, is_passing, pass_patiently, until};
-use crate::app::pass::ends::Ends;
+use crate::app::queue::ends::Ends;
 use crate::app::waits::came::is_meant;
 use crate::app::waits::{open_wait, unused_mail};
 use crate::app::{App, AppError, config_reload};

@@ -18,16 +18,18 @@ pub(crate) fn lenders_of(app: &App, task: &Task) -> Result<Vec<Task>, AppError> 
     if task.parent.is_none() || task.no_inherit {
         return Ok(Vec::new());
     }
-    let waits = |id: TaskId| Ok::<_, AppError>(app.store.is_lent_to(id)?);
-    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
-    lenders(task, &waits, &find)
+    lenders_by(app, task, &|id| Ok(app.store.is_lent_to(id)?))
 }
 
 /// Like `lenders_of`, for a task that somebody is about to wait for.
 pub(crate) fn lenders_if_waited(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
-    let waits = |id: TaskId| Ok::<_, AppError>(id == task.id || app.store.is_lent_to(id)?);
-    let find = |id: TaskId| Ok::<_, AppError>(app.find(id)?.map(|(_, task)| task));
-    lenders(task, &waits, &find)
+    lenders_by(app, task, &|id| Ok(id == task.id || app.store.is_lent_to(id)?))
+}
+
+type IsWaitedFor<'a> = dyn Fn(TaskId) -> Result<bool, AppError> + 'a;
+
+fn lenders_by(app: &App, task: &Task, is_waited_for: &IsWaitedFor<'_>) -> Result<Vec<Task>, AppError> {
+    lenders(task, is_waited_for, &|id| Ok(app.find(id)?.map(|(_, task)| task)))
 }
 
 /// Whether a lane is one that the lenders hold.

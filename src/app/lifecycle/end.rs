@@ -3,9 +3,9 @@
 use super::report::Pass;
 use crate::app::admission::lenders::borrowers_of;
 use crate::app::error::{although, not_recorded};
+use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId, Timestamp};
-use crate::os::Signal;
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::requests::dependency::{Met, met};
 use crate::store::{CancelRequest, Ending, Event, Hold, Place, Removed, StoreError};
@@ -30,14 +30,10 @@ pub(crate) fn request_end(
     let task = app.existing(id)?;
     match task.status() {
         Status::Pending => Ok(cancel_pending(app, id, by, reason)?.is_some()),
-        Status::Waiting if app.store.stands_waiting(id)? => {
-            Ok(cancel_unstarted(app, id, by, reason, take_resting)?.is_some())
-        }
+        Status::Waiting if app.store.stands_waiting(id)? => Ok(cancel_resting(app, id, by, reason)?.is_some()),
         Status::Running | Status::Waiting => {
             let is_asked = ask_to_end(app, &task, by, reason, grace_ms)?;
-            if let Some(Some(started)) = app.store.started(id)? {
-                app.host.signal(&started.supervisor, Signal::Wake);
-            }
+            wake_supervisor(app, id)?;
             Ok(is_asked)
         }
         Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => Err(over(&task)),
@@ -49,12 +45,13 @@ pub(crate) fn cancel_pending(app: &App, id: TaskId, by: &str, reason: Option<&st
     cancel_unstarted(app, id, by, reason, |app, id| Ok(app.store.take_pending(id)?))
 }
 
-pub(crate) fn take_resting(app: &App, id: TaskId) -> Result<Removed, AppError> {
-    Ok(app.store.take_waiting(id)?)
+/// Like `cancel_pending`, for a task that waits for an event without a process.
+pub(crate) fn cancel_resting(app: &App, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
+    cancel_unstarted(app, id, by, reason, |app, id| Ok(app.store.take_waiting(id)?))
 }
 
 /// Cancels a task that has no process, as `take` takes it; `None` when it cannot be taken now.
-pub(crate) fn cancel_unstarted(
+fn cancel_unstarted(
     app: &App,
     id: TaskId,
     by: &str,

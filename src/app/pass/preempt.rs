@@ -69,21 +69,13 @@ pub(crate) fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
 fn try_preempting(app: &App, task: &Task, wish: &Preempt, starts: &mut Starts) -> Result<bool, AppError> {
     let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
     let attempt = Attempt { at: At::Queue(&head), lenders: None, admit: &|task| admits_passing(app, task) };
-    match attempt.claim(app, starts.pass)? {
-        Answer::Claimed(claimed) => return hand_over(app, claimed, starts).map(|()| true),
-        Answer::Held(task, _) => {
-            let until = ask_for_room(app, &task, wish)?;
-            until.into_iter().for_each(|until| starts.pass.comes_again(until));
-        }
-        Answer::Again
-        | Answer::Lost
-        | Answer::Refused(_)
-        | Answer::Closed(_)
-        | Answer::Guarded(_)
-        | Answer::Kept
-        | Answer::Blocked => {}
+    let answer = attempt.claim(app, starts.pass)?;
+    if let Answer::Held(task, _) = &answer {
+        let until = ask_for_room(app, task, wish)?;
+        until.into_iter().for_each(|until| starts.pass.comes_again(until));
     }
-    Ok(false)
+    let Answer::Claimed(claimed) = answer else { return Ok(false) };
+    hand_over(app, claimed, starts).map(|()| true)
 }
 
 /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.

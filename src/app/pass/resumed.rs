@@ -62,26 +62,20 @@ pub(super) fn try_resumed(app: &App, id: TaskId, starts: &mut Starts) -> Result<
     let lenders = lenders_of(app, &task)?;
     let admit = |task: &Task| admits_resumed(app, task);
     let attempt = Attempt { at: At::Wait(id), lenders: Some(&lenders), admit: &admit };
-    match attempt.claim(app, starts.pass)? {
-        Answer::Claimed(claimed) => {
-            for at in &due {
-                app.store.clear_timer(&Timer::of(id, *at))?;
-            }
-            note_resumed(app, &claimed.task);
-            let weights = current_weights(app, &claimed.task);
-            hand_over(app, claimed, starts)?;
-            Ok(Tried::Started(weights))
-        }
-        Answer::Held(_, view) if view.lane.as_ref().is_some_and(LaneName::is_global) => Ok(Tried::NoSlot),
-        Answer::Held(..)
-        | Answer::Again
-        | Answer::Lost
-        | Answer::Refused(_)
-        | Answer::Closed(_)
-        | Answer::Guarded(_)
-        | Answer::Kept
-        | Answer::Blocked => Ok(Tried::Blocked),
+    let answer = attempt.claim(app, starts.pass)?;
+    if let Answer::Held(_, view) = &answer
+        && view.lane.as_ref().is_some_and(LaneName::is_global)
+    {
+        return Ok(Tried::NoSlot);
     }
+    let Answer::Claimed(claimed) = answer else { return Ok(Tried::Blocked) };
+    for at in &due {
+        app.store.clear_timer(&Timer::of(id, *at))?;
+    }
+    note_resumed(app, &claimed.task);
+    let weights = current_weights(app, &claimed.task);
+    hand_over(app, claimed, starts)?;
+    Ok(Tried::Started(weights))
 }
 
 /// Admission for a task that goes on: nobody comes before it in its lanes, and nobody runs in those that it has lent.

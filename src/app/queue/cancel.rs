@@ -2,7 +2,7 @@
 //! carries out.
 
 use super::accepted::after_asking_to_end;
-use crate::app::lifecycle::end::{ask_to_end, cancel_pending, cancel_unstarted, over, take_resting};
+use crate::app::lifecycle::end::{ask_to_end, cancel_pending, cancel_resting, over};
 use crate::app::locks::cleanup::recover_now;
 use crate::app::processes::stopped_supervisor;
 use crate::app::{App, AppError, Code};
@@ -44,19 +44,12 @@ fn cancel_and_wait(
             Some((Place::Done, task)) if task.status() == Status::Cancelled => return Ok(task),
             // It ended in another way before the request was carried out.
             Some((Place::Done, task)) => return Err(over(&task)),
-            Some((Place::Pending | Place::Parked, _)) => {
-                if let Some(task) = cancel_pending(app, id, by, reason)? {
+            Some((place @ (Place::Pending | Place::Parked | Place::Waiting), _)) => {
+                let cancel = if place == Place::Waiting { cancel_resting } else { cancel_pending };
+                if let Some(task) = cancel(app, id, by, reason)? {
                     return Ok(task);
                 }
                 // A result that nobody brought to its end may stand beside it.
-                if !app.run_dir.is_supervised(id)? {
-                    recover_now(app, id)?;
-                }
-            }
-            Some((Place::Waiting, _)) => {
-                if let Some(task) = cancel_unstarted(app, id, by, reason, take_resting)? {
-                    return Ok(task);
-                }
                 if !app.run_dir.is_supervised(id)? {
                     recover_now(app, id)?;
                 }

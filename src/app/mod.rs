@@ -27,7 +27,6 @@ mod processes;
 pub mod queue;
 pub mod sandboxes;
 pub mod steps;
-pub mod tail;
 mod wait_warnings;
 pub mod waits;
 

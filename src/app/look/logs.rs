@@ -2,8 +2,8 @@
 //! noted; `-f` goes on until the tasks are over.
 
 use crate::app::loans::{end_loans, heed_signals, lend_to};
-pub use crate::app::tail::Stream;
-use crate::app::tail::{Piece, Sink, Tail, unread};
+pub use crate::app::waits::tail::Stream;
+use crate::app::waits::tail::{Piece, Sink, Tail, unread};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::LogNotes;

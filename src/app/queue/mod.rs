@@ -6,7 +6,6 @@ pub mod doors;
 pub mod drain;
 pub mod dry_run;
 pub mod edit;
-mod ends;
 pub mod enqueue;
 pub mod idempotency;
 pub mod order;

@@ -17,7 +17,7 @@ use crate::app::look::shortage::standstill;
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::pass::pass;
 use crate::app::queue::enqueue::Accepted;
-use crate::app::tail::{Piece, Stream, Tail};
+use crate::app::waits::tail::{Piece, Stream, Tail};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;

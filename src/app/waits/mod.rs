@@ -4,6 +4,7 @@ pub(crate) mod came;
 pub(crate) mod late;
 pub mod output;
 pub(crate) mod resting;
+pub mod tail;
 
 use crate::app::{App, AppError};
 use crate::model::task::TaskState;

@@ -1,7 +1,7 @@
 //! `await output`: a wait for what another task writes. Its logs are read from where the last such wait of this task has ended, else
 //! from their beginning; how far is a part of the checkpoint.
 
-use crate::app::tail::{Piece, Stream, Tail, unread};
+use crate::app::waits::tail::{Piece, Stream, Tail, unread};
 use crate::app::{App, AppError};
 use crate::model::time::format_duration;
 use crate::model::{Task, TaskId, Timestamp};

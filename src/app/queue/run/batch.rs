@@ -9,7 +9,7 @@ use crate::app::look::logs::Stream;
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::queue::run::{Audience, Wish, carry_out_or_tell, follow, is_followed, pass_logs_on};
-use crate::app::tail::Tail;
+use crate::app::waits::tail::Tail;
 use crate::app::{App, AppError, Obstacle};
 use crate::model::{Status, Task, TaskId};
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! Tasks and `luzia lock`s that wait for each other for ever: nested runs, waits and locks whose lanes are held by those who
 //! wait for them. The rule is `policy::cycles`; this file says who waits for whom.
 
-use super::list;
 use crate::app::admission::lenders::{lenders_if_waited, lenders_of, may_borrow};
 use crate::app::admission::situation::unfinished_before;
 use crate::app::config_reload::config;
+use crate::app::look::list;
 use crate::app::processes::is_in_tree;
 use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::loan::{Lent, holders, lendable, lent, root};

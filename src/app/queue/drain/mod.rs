@@ -1,12 +1,13 @@
 //! `dispatch --drain`: passes until nothing is left that this dispatcher waits for. It waits for no task that waits for an event,
 //! and for no task that a schedule has made since it began: both may go on for ever.
 
+mod ends;
+
 use crate::app::admission::reach::{is_near, may_start, own_context};
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::lifecycle::report::Pass;
 use crate::app::locks::reentrancy::refuse_draining_inside;
 use crate::app::pass::daemon::{Log, Rhythm, is_passing, pass_patiently, until};
-use crate::app::queue::ends::Ends;
 use crate::app::waits::came::is_meant;
 use crate::app::waits::{open_wait, unused_mail};
 use crate::app::{App, AppError, config_reload};
@@ -14,6 +15,7 @@ use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::drain::{Stand, is_awaited};
 use crate::policy::hold::pause_of;
 use crate::policy::steps::waits::WaitKind;
+use ends::Ends;
 use std::time::Duration;
 
 /// How long a dispatcher that drains sleeps at most between two looks.

@@ -45,7 +45,10 @@ fn members(names: &[&str]) -> Vec<Member> {
     for member in &mut members {
         match (&member.shape, &member.option) {
             (Shape::Texts, Some(option)) => member.name.clone_from(option),
-            (Shape::Duration, _) => member.name += "_s",
+            (Shape::Duration, _) => {
+                member.name += "_s";
+                member.about += ", in seconds";
+            }
             _ => {}
         }
         member.about = member.about.trim_end_matches("; may be repeated").to_owned();

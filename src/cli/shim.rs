@@ -35,8 +35,7 @@ pub(super) fn share() -> Result<String, AppError> {
 
 fn no_home(things: &str, way: &str) -> AppError {
     let message = format!("this account has no home, so there is no place for {things}");
-    AppError::new(Code::NoHome, message)
-        .hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
+    AppError::new(Code::NoHome, message).hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
 }
 
 /// Plays the shim, where this process was called by the name of one; its exit code.

@@ -61,7 +61,7 @@ const OWNERS: [(&str, &[&str]); 7] = [
     ("croner", &["src/model/calendar/pattern.rs"]),
     ("directories", &["src/store/state_dir.rs"]),
     ("jiff", &["src/model/calendar/zone.rs"]),
-    ("regex_lite", &["src/app/steps/output.rs"]),
+    ("regex_lite", &["src/app/waits/output.rs"]),
     ("tempfile", &["src/os/real/files/temporary.rs", "src/os/real/files/published.rs"]),
 ];
 

@@ -145,7 +145,13 @@ fn account() -> String {
     user.map_or_else(String::new, |user| user.name)
 }
 
-fn documents(text: &str) -> impl Iterator<Item = Value> {
+/// The words of a command; a blank within a word is written as a tab.
+pub fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(|word| word.replace('\t', " ")).collect()
+}
+
+/// The documents that a command has written.
+pub fn documents(text: &str) -> impl Iterator<Item = Value> {
     serde_json::Deserializer::from_str(text).into_iter::<Value>().map_while(Result::ok)
 }
 
@@ -163,7 +169,7 @@ fn golden_documents_have_the_same_members_in_the_same_order() {
         }
     };
     for line in COMMANDS {
-        let words: Vec<String> = line.split(' ').map(|word| word.replace('\t', " ")).collect();
+        let words = words(line);
         let args: Vec<&str> = ["--json"].into_iter().chain(words.iter().map(String::as_str)).collect();
         let ran = place.luzia(&args);
         take(line, &ran.out);

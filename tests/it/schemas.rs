@@ -1,5 +1,6 @@
 //! The documents of real commands are what `luzia schema` says.
 
+use crate::documents_golden::{documents, words};
 use crate::support::{Place, Ran};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -26,8 +27,7 @@ impl Checked {
 
     /// Checks the documents of both streams against their schemas.
     fn check(&self, text: &str, what: &str) {
-        let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-        for document in documents.map_while(Result::ok).filter(|document| document["schema"].is_string()) {
+        for document in documents(text).filter(|document| document["schema"].is_string()) {
             let schema = document["schema"].as_str().unwrap();
             let name = schema.strip_prefix("luzia.").and_then(|name| name.strip_suffix("/v1")).expect(schema);
             let validator = validator(&self.place, name);
@@ -47,9 +47,7 @@ impl Checked {
 
     fn all(&self, lines: &[&str]) {
         for line in lines {
-            // A blank within a word is written as a tab.
-            let words: Vec<String> = line.split(' ').map(|word| word.replace('\t', " ")).collect();
-            self.run(&words.iter().map(String::as_str).collect::<Vec<&str>>());
+            self.run(&words(line).iter().map(String::as_str).collect::<Vec<&str>>());
         }
     }
 }

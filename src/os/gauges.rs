@@ -1,25 +1,25 @@
-//! How busy a host is, which ports are in use, and which processors may be used.
+//! The load of a host, its ports in use, and the processors that may be used.
 
 use crate::model::capacity::Readings;
 use std::io;
 
-/// What came of a bind trial of a TCP port.
+/// Result of a bind trial of a TCP port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Port {
     /// It can be bound on every address.
     Free,
-    /// Somebody has it; with the pid of the process that listens, where that can be seen.
+    /// Another process has it; with the pid of the process that listens, where that can be seen.
     Used(Option<u32>),
 }
 
 /// The gauges of a host. Each method answers for a host on which nothing can be read, unless it is implemented.
 pub trait Gauges: Send + Sync {
-    /// What the gauges show now. Pressure and memory are those of this process's own control group where that has them.
+    /// The present readings. Pressure and memory are those of this process's own control group where that has them.
     fn readings(&self) -> Readings {
         Readings::default()
     }
 
-    /// Tries to bind a TCP port. The trial listens for nobody and ends at once.
+    /// Tries to bind a TCP port. The trial accepts no connection and ends at once.
     fn port(&self, _: u16) -> Port {
         Port::Free
     }
@@ -29,7 +29,7 @@ pub trait Gauges: Send + Sync {
         Vec::new()
     }
 
-    /// For how many processors this process has time: the CPU quota of its control groups counts as well.
+    /// Number of processors for which this process has time: the CPU quota of its control groups counts as well.
     fn parallelism(&self) -> u32 {
         1
     }
@@ -39,8 +39,8 @@ pub trait Gauges: Send + Sync {
         Ok(())
     }
 
-    /// What a program says of its version, found in the folders of `path`; nothing where it does not answer within a second, and
-    /// `None` where there is no such program.
+    /// The version that a program reports; the program is searched in the folders of `path`. Empty where it does not answer
+    /// within a second, and `None` where there is no such program.
     fn version_of(&self, _program: &str, _path: Option<&[u8]>) -> Option<String> {
         None
     }

@@ -53,7 +53,7 @@ impl Host {
         Some(found.ident.into())
     }
 
-    /// Spares a look at the state directory, by one who has looked.
+    /// Gives the host the identity of the state directory, so that it need not look itself.
     pub(crate) fn know_root(&self, ident: (u64, u64)) {
         let _ = self.root.set(ident.into());
     }
@@ -68,13 +68,13 @@ impl Host {
         self.clock.boot_ms()
     }
 
-    /// The moment of the boot clock at which the wall clock shows a time, if neither is set until then.
+    /// The moment of the boot clock at which the wall clock shows a time, if neither clock is set until then.
     pub fn by_boot_clock(&self, at: Timestamp) -> DueBoot {
         let ahead = u64::try_from(at.ms_since(self.now())).unwrap_or(0);
         DueBoot { boot_id: self.clock.boot_id(), at_ms: self.boot_ms().saturating_add(ahead) }
     }
 
-    /// What the wall clock, as it goes now, shows at a moment of the boot clock of this boot.
+    /// The time that the wall clock, as it goes now, shows at a moment of the boot clock of this boot.
     pub fn by_wall_clock(&self, due: &DueBoot) -> Option<Timestamp> {
         let ahead = i64::try_from(due.at_ms).ok()?.checked_sub(i64::try_from(self.boot_ms()).ok()?)?;
         (due.boot_id == self.clock.boot_id()).then(|| self.now().plus_ms(ahead))
@@ -98,7 +98,7 @@ impl Host {
         self.uid
     }
 
-    /// The account that owns a directory, when it can be opened and the account has a name; an error where the name cannot be
+    /// The account that owns a directory, when it can be opened and the account has a name. An error where the name cannot be
     /// looked up.
     pub fn owner_of(&self, path: &str) -> io::Result<Option<String>> {
         let Ok(Some(root)) = self.files.open_root(path, false) else { return Ok(None) };
@@ -109,7 +109,7 @@ impl Host {
 
 /// This process.
 impl Host {
-    /// Who this process is.
+    /// The identity of this process.
     pub fn identity(&self) -> Identity {
         self.me.clone()
     }
@@ -119,7 +119,7 @@ impl Host {
         Origin { boot_id: Some(self.clock.boot_id()), ..self.procs.origin() }
     }
 
-    /// Whether this process stands below the process of a lock.
+    /// Whether this process is a descendant of the process of a lock.
     pub fn is_below(&self, record: &LockRecord) -> bool {
         let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
             return false;
@@ -127,18 +127,19 @@ impl Host {
         boot_id == self.procs.me().boot_id && self.procs.descends_from(&Identity { pid, start, boot_id })
     }
 
-    /// Moves this process out of the control group of its task. False where that fails: then nothing may end the group.
+    /// Moves this process out of the control group of its task. False where that fails: then the caller must not end the
+    /// group.
     pub fn leave_group(&self) -> bool {
         self.procs.groups().is_some_and(|groups| groups.leave().is_ok())
     }
 
-    /// The numbers of the processors that this process may use, and for how many of them it has time.
+    /// The numbers of the processors that this process may use, and the number of those for which it has time.
     pub fn processors(&self) -> (Vec<u32>, u32) {
         let gauges = self.procs.gauges();
         (gauges.processors(), gauges.parallelism())
     }
 
-    /// Binds this process, and what it starts from now on, to some processors. One that cannot be bound runs all the same.
+    /// Binds this process, and what it starts from now on, to some processors. A process that cannot be bound runs anyway.
     pub fn bind_to(&self, processors: &[u32]) {
         let _ = self.procs.gauges().bind_to(processors);
     }
@@ -146,13 +147,13 @@ impl Host {
 
 /// Other processes.
 impl Host {
-    /// Signals a process if it is still that very process; false when it is dead or out of reach.
+    /// Signals a process if it is still that very process; false when it is dead or cannot be signalled.
     pub fn signal(&self, who: &Identity, signal: Signal) -> bool {
         self.procs.signal(who, signal).unwrap_or(false)
     }
 
-    /// What a process that uses this state directory has as its standard input; `None` when it is dead, or uses another one, of
-    /// which this one is a copy.
+    /// The standard input of a process that uses this state directory. `None` when the process is dead, or uses another state
+    /// directory of which this one is a copy.
     pub fn stdin_of(&self, who: &Identity) -> io::Result<Option<File>> {
         let root = self.root().map(|root| (root.device, root.inode));
         self.procs.open_stdin_of(who, root)
@@ -163,7 +164,7 @@ impl Host {
         self.procs.await_death(who, time).unwrap_or(false)
     }
 
-    /// What a program says of its version, found in the folders of `path`.
+    /// The version that a program reports; the program is searched in the folders of `path`.
     pub fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {
         self.procs.gauges().version_of(program, path)
     }
@@ -171,12 +172,12 @@ impl Host {
 
 /// The places where other processes were started.
 impl Host {
-    /// What can be seen from here of the place where something was started.
+    /// The part that can be seen from here of the place where something was started.
     pub fn outlook(&self, recorded: Origin) -> Outlook {
         self.outlook_on(recorded, None).0
     }
 
-    /// What can be seen from here of a place, and of the process that had `pid` there.
+    /// The part that can be seen from here of a place, and of the process that had `pid` there.
     fn outlook_on(&self, recorded: Origin, pid: Option<u32>) -> (Outlook, Option<Probe>) {
         let (own, is_proc_own) = (self.own_origin(), self.procs.is_proc_own());
         let boots = recorded.boot_id.as_deref().zip(own.boot_id.as_deref());
@@ -193,7 +194,7 @@ impl Host {
         (Outlook { recorded, own, is_proc_own, sight }, probe)
     }
 
-    /// What can be seen of the holder of a lock: of its place, of its process, and of the command of a `luzia lock`.
+    /// The part that can be seen of the holder of a lock: its place, its process, and the command of a `luzia lock`.
     pub fn look_at_holder(&self, record: &LockRecord) -> (Option<Outlook>, Option<Probe>, Option<Probe>) {
         if !record.rests_on_process() {
             return (None, None, None);
@@ -216,25 +217,25 @@ impl Host {
         self.procs.groups().map(|groups| groups.members(group)).unwrap_or_default()
     }
 
-    /// Ends every process in a control group. One that lives on is met by the next look.
+    /// Ends every process in a control group. The next look finds a process that lives on.
     pub fn kill_group(&self, group: &Group) {
         let _ = self.procs.groups().map(|groups| groups.kill(group));
     }
 
-    /// Stops every process in a control group, or lets them go on; true once it is so.
+    /// Stops every process in a control group, or lets them go on; true once that is done.
     pub fn freeze_group(&self, group: &Group, freeze: bool) -> bool {
         self.procs.groups().is_some_and(|groups| groups.freeze(group, freeze).unwrap_or(false))
     }
 
-    /// Removes a control group in which no process is. One that is left does no harm, and `doctor --fix` removes it.
+    /// Removes a control group without processes. A group that is left does no harm, and `doctor --fix` removes it.
     pub fn remove_group(&self, group: &Group) {
         let _ = self.procs.groups().map(|groups| groups.remove(group));
     }
 }
 
-/// What the host has for lanes.
+/// Gauges of the host for lanes.
 impl Host {
-    /// What the gauges of the host show.
+    /// Readings of the gauges of the host.
     pub fn readings(&self) -> Readings {
         self.procs.gauges().readings()
     }
@@ -244,7 +245,7 @@ impl Host {
         values.choose(taken, &mut |value| values.port(value).and_then(|port| self.user_of_port(port)))
     }
 
-    /// Who uses a port: `None` where nobody does, and within it no pid where the process cannot be seen.
+    /// The user of a port: `None` where the port is free. The inner pid is `None` where the process cannot be seen.
     pub fn user_of_port(&self, port: u16) -> Option<Option<u32>> {
         match self.procs.gauges().port(port) {
             Port::Used(pid) => Some(pid),

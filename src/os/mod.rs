@@ -1,7 +1,7 @@
 //! OUTSIDE: the operating system as a few traits, and `real`, the only caller of it.
 //!
-//! Knows files, clocks and processes; must not know what a task or a lane is for. The traits exist so that the
-//! crash tests can stop at every operation and the race tests can let one pretend process move at a time.
+//! Knows files, clocks and processes; must not know what a task or a lane is for. The traits exist so that the crash tests
+//! can stop at every operation and the race tests can let one pretend process move at a time.
 
 use crate::model::namespace::Sight;
 use crate::model::process::Ancestor;
@@ -27,7 +27,7 @@ pub use groups::Groups;
 pub use host::Host;
 pub use pipe::Pipe;
 
-/// The time: wall clock, boot clock, and which boot this is.
+/// The time: wall clock, boot clock, and the identity of this boot.
 pub trait Clock: Send + Sync {
     /// The wall clock.
     fn now(&self) -> Timestamp;
@@ -39,7 +39,7 @@ pub trait Clock: Send + Sync {
     fn sleep(&self, time: Duration);
 }
 
-/// What kind of thing a directory entry is.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileKind {
     /// A regular file.
@@ -55,14 +55,14 @@ pub enum FileKind {
 pub struct Entry {
     /// The name; one of at most 23 bytes, as nearly all are, takes no heap.
     pub name: SmolStr,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
 }
 
-/// What is known about a file without reading it; symbolic links are not followed.
+/// Metadata of a file, found without reading it; symbolic links are not followed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meta {
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Length in bytes.
     pub size: u64,
@@ -70,7 +70,7 @@ pub struct Meta {
     pub mode: u32,
     /// The owner.
     pub uid: u32,
-    /// How many names it has.
+    /// Number of its names.
     pub links: u64,
     /// Device and inode.
     pub ident: (u64, u64),
@@ -81,13 +81,13 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Whether only `uid` and root can change it, so that what it says may be obeyed with their rights.
+    /// Whether only `uid` and root can change it, so that its content may be obeyed with their rights.
     pub fn is_safe_for(&self, uid: u32) -> bool {
         self.mode & 0o022 == 0 && [0, uid].contains(&self.uid)
     }
 }
 
-/// How a file is opened.
+/// The way in which a file is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Open {
     /// For reading and writing; must exist.
@@ -96,14 +96,15 @@ pub enum Open {
     ReadOnly,
     /// For reading and writing; must not exist (O_CREAT|O_EXCL); the mode is set whatever the umask is.
     CreateNew(u32),
-    /// For reading and writing; a new file with the mode. A file that has the name loses it and is not written to, because it may
-    /// have other names.
+    /// For reading and writing; a new file with the mode. An old file of that name loses the name and is not written to,
+    /// because it may have other names.
     Truncate(u32),
     /// For appending (O_APPEND); created with the mode if it does not exist.
     Append(u32),
 }
 
-/// An open file. Dropping it closes it, and so gives up its kernel lock unless a copy of the descriptor lives on.
+/// An open file. Dropping it closes it, and so gives up its kernel lock unless another process or handle has a copy of the
+/// descriptor.
 pub trait Handle: Send {
     /// Reads from the start, at most `cap` bytes; a longer file is an error of kind `FileTooLarge`.
     fn read_all(&mut self, cap: u64) -> io::Result<Vec<u8>>;
@@ -116,7 +117,7 @@ pub trait Handle: Send {
     /// Frees the disk blocks of the first `to` bytes (FALLOC_FL_PUNCH_HOLE). The length and the offset of every other byte
     /// stay, so a process that appends to the file does not notice.
     fn free_front(&mut self, to: u64) -> io::Result<()>;
-    /// The offset of the first byte that was not freed; the length where all was.
+    /// The offset of the first byte that was not freed; the length where all bytes were freed.
     fn first_data(&self) -> io::Result<u64>;
     /// fdatasync(2). After a failure the descriptor must not be synced again.
     fn sync_data(&mut self) -> io::Result<()>;
@@ -139,20 +140,20 @@ pub trait Watch: Send {
     /// Waits until something changed in a watched directory or the time is over; true when something may have changed.
     /// Events that came since the last call count.
     fn wait(&mut self, time: Duration) -> io::Result<bool>;
-    /// Ends a wait also when this descriptor becomes readable. A watch that wakes by itself need not heed it.
+    /// Ends a wait also when this descriptor becomes readable. A watch that wakes by itself may ignore it.
     fn heed(&mut self, _: File) {}
 }
 
-/// Files below one directory that is held open. A path is relative, `/`-separated, and has no `..`; no component of
-/// it may be a symbolic link, and none leads out of the directory (openat2(2) RESOLVE_BENEATH|RESOLVE_NO_SYMLINKS).
-/// EINTR is retried by the implementation. Where `None` or `false` is not described, a missing file is an error.
+/// Files below one directory that is held open. A path is relative, `/`-separated, and has no `..`. No component of it may be
+/// a symbolic link, and none leads out of the directory (openat2(2) RESOLVE_BENEATH|RESOLVE_NO_SYMLINKS). EINTR is retried by
+/// the implementation. Where `None` or `false` is not described, a missing file is an error.
 pub trait Vfs: Send + Sync {
     /// The path of the root as it was opened, for messages and for child processes only.
     fn root(&self) -> &str;
     /// Opens another root. With `create`, missing directories are made with mode 0700.
     fn open_root(&self, path: &str, create: bool) -> io::Result<Option<Arc<dyn Vfs>>>;
-    /// Opens a regular file: `None` when a file that must exist does not, or one that must not does. Never blocks on a
-    /// FIFO; anything but a regular file is an error of kind `InvalidInput`.
+    /// Opens a regular file: `None` when a file that must exist is missing, or a file that must not exist is there. Never
+    /// blocks on a FIFO; anything but a regular file is an error of kind `InvalidInput`.
     fn open(&self, path: &str, how: Open) -> io::Result<Option<Box<dyn Handle>>>;
     /// Looks at a name; `None` when it does not exist.
     fn meta(&self, path: &str) -> io::Result<Option<Meta>>;
@@ -166,7 +167,7 @@ pub trait Vfs: Send + Sync {
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool>;
     /// Removes a directory; false when it is missing or not empty.
     fn remove_dir(&self, path: &str) -> io::Result<bool>;
-    /// Renames, replacing; false when `from` does not exist or the directory of `to` does not.
+    /// Renames, replacing; false when `from` or the directory of `to` does not exist.
     fn rename(&self, from: &str, to: &str) -> io::Result<bool>;
     /// Renames without replacing (RENAME_NOREPLACE).
     fn publish(&self, from: &str, to: &str) -> io::Result<Published>;
@@ -186,15 +187,15 @@ pub trait Vfs: Send + Sync {
     fn watch_file(&self, path: &str) -> io::Result<Option<Box<dyn Watch>>>;
     /// Makes a named pipe, which shows that this process lives; `None` when the name exists.
     fn make_pipe(&self, path: &str) -> io::Result<Option<Box<dyn Pipe>>>;
-    /// Whether the maker of a named pipe lives. False as well of what is missing, or is no pipe.
+    /// Whether the maker of a named pipe lives. False also for a name that is missing or is no pipe.
     fn is_pipe_alive(&self, path: &str) -> io::Result<bool>;
-    /// Calls the maker of a named pipe, and sets the time of its last change; false when there is nobody to hear it.
+    /// Calls the maker of a named pipe, and sets the time of its last change; false when no process has the pipe open.
     fn call_pipe(&self, path: &str) -> io::Result<bool>;
-    /// What the file system below the root is, for `doctor`.
+    /// The file system below the root, for `doctor`.
     fn file_system(&self) -> io::Result<FileSystem>;
 }
 
-/// What came of a rename that does not replace.
+/// Result of a rename that does not replace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
     /// It has the new name.
@@ -205,12 +206,12 @@ pub enum Published {
     NoDirectory,
 }
 
-/// A file system, as statfs(2) tells it.
+/// A file system, as statfs(2) describes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileSystem {
     /// A name for people, as `ext4`.
     pub name: String,
-    /// Whether flock(2) and rename(2) mean there what they mean on a local file system.
+    /// Whether flock(2) and rename(2) behave there as on a local file system.
     pub is_local: bool,
     /// Free bytes for an ordinary account.
     pub free_bytes: u64,
@@ -235,16 +236,17 @@ pub enum Signal {
     Wake,
 }
 
-/// Which processes belong to a task's tree.
+/// The marks of the processes of a task's tree.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeMark {
     /// The value of `LUZIA_STATE_DIR` in its processes.
     pub state_dir: String,
     /// The value of `LUZIA_TASK_ID` in its processes.
     pub task_id: String,
-    /// Device and inode of `tree.lock`, which its processes may have open; `None` when nobody can have it.
+    /// Device and inode of `tree.lock`, which its processes may have open; `None` when no process can have it.
     pub tree_lock: Option<(u64, u64)>,
-    /// The start time of the first process of the tree, in clock ticks since boot; processes that started earlier do not belong to the tree.
+    /// The start time of the first process of the tree, in clock ticks since boot. Processes that started earlier do not
+    /// belong to the tree.
     pub since: Option<u64>,
     /// Whether this very process began the tree, so that its processes descend from this one.
     pub is_own: bool,
@@ -263,15 +265,15 @@ pub struct Command {
     pub umask: u32,
     /// The account to become, when running as root.
     pub run_as: Option<String>,
-    /// The limits to set, where they are not those of this process.
+    /// The limits to set, where they differ from those of this process.
     pub limits: Option<Limits>,
     /// Whether it gets a terminal of its own (pty(7)), whose output goes to standard output.
     pub has_terminal: bool,
-    /// The process whose standard input it reads. A terminal of its own reads nothing more when that has ended.
+    /// The process whose standard input it reads. A terminal of its own reads nothing more when that process has ended.
     pub input_of: Option<Identity>,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     /// It exited with a code.
@@ -280,18 +282,18 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// What a command said, once it is over.
+/// The end and the output of a command that is over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
-    /// How it ended.
+    /// Its end.
     pub exit: Exit,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: Vec<u8>,
 }
 
-/// Why a command could not be started.
+/// The reason why a command could not be started.
 #[derive(Debug)]
 pub enum StartError {
     /// The program does not exist (127).
@@ -300,27 +302,27 @@ pub enum StartError {
     NotExecutable(io::Error),
     /// The host has no process, no memory or no answer on an account for it now (125).
     Short(io::Error),
-    /// Something else, as no working directory (125).
+    /// Another error, e.g. a missing working directory (125).
     Other(io::Error),
 }
 
-/// The error of the system for something that is not there. An `io::ErrorKind` alone has words of its own.
+/// The error of the system for a missing file. An `io::ErrorKind` alone has words of its own.
 pub fn absent() -> io::Error {
     Errno::NOENT.into()
 }
 
-/// The error of the system for something that is there already.
+/// The error of the system for a file that exists already.
 pub fn taken() -> io::Error {
     Errno::EXIST.into()
 }
 
-/// Whether an error says that the host is short of something that may come back: space, processes, memory, open files.
+/// Whether an error means that the host is short of something that may come back: space, processes, memory, open files.
 pub fn is_shortage(error: &io::Error) -> bool {
     const SHORT: [Errno; 5] = [Errno::NOSPC, Errno::DQUOT, Errno::AGAIN, Errno::NOMEM, Errno::NFILE];
     Errno::from_io_error(error).is_some_and(|errno| SHORT.contains(&errno))
 }
 
-/// What woke a process that watches a child.
+/// The event that woke a process that watches a child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Woken {
     /// The child is over.
@@ -333,7 +335,7 @@ pub enum Woken {
     Pass,
     /// One of the files that it heeds may have grown.
     Wrote,
-    /// A token is in the job server that it heeds, or was.
+    /// A token is in the job server that it heeds, or was there.
     Token,
     /// One of the other processes whose end it heeds has ended.
     Gone,
@@ -343,7 +345,7 @@ pub enum Woken {
 
 /// A child process that is being watched.
 pub trait Child {
-    /// Its pid, which belongs to nobody else as long as this value lives.
+    /// Its pid, which the kernel gives to no other process as long as this value lives.
     fn pid(&self) -> u32;
     /// Waits for the child, a signal, or the end of the time (`None`: for ever).
     fn wait(&mut self, time: Option<Duration>) -> io::Result<Woken>;
@@ -355,11 +357,11 @@ pub trait Child {
     /// Heeds the ends of other processes, as [`Processes::end_of`] gives them: [`Child::wait`] gives [`Woken::Gone`] once when
     /// one of them has ended, and then heeds none of them.
     fn heed_ends(&mut self, _: Vec<File>) {}
-    /// Signals its process group; of a command that runs in place, the child alone.
+    /// Signals its process group; for a command that runs in place, the child alone.
     fn signal(&mut self, signal: Signal) -> io::Result<()>;
 }
 
-/// Where the standard streams of a command go.
+/// Targets of the standard streams of a command.
 pub struct Streams {
     /// Standard input; `None` is `/dev/null`.
     pub stdin: Option<File>,
@@ -373,7 +375,7 @@ pub struct Streams {
 pub struct InPlace<'a> {
     /// The command.
     pub argv: &'a [String],
-    /// What its environment has beside or instead of this process's.
+    /// Variables of its environment beside or instead of those of this process.
     pub env: &'a [(String, String)],
     /// Its working directory; `None` is this process's.
     pub cwd: Option<&'a str>,
@@ -381,7 +383,7 @@ pub struct InPlace<'a> {
     pub has_input: bool,
     /// Files that it inherits.
     pub held: Vec<File>,
-    /// Its standard output, where it is not this process's.
+    /// Its standard output, where it is not that of this process.
     pub output: Option<File>,
 }
 
@@ -389,13 +391,13 @@ pub struct InPlace<'a> {
 pub struct Called<'a> {
     /// Program and arguments.
     pub argv: &'a [String],
-    /// What its environment has beside this process's.
+    /// Variables of its environment beside those of this process.
     pub env: &'a [(String, String)],
     /// Its working directory.
     pub cwd: &'a str,
-    /// What it reads.
+    /// Its standard input.
     pub input: &'a [u8],
-    /// How long it may take.
+    /// Time that it may take.
     pub time: Duration,
 }
 
@@ -405,22 +407,22 @@ pub trait Processes: Send + Sync {
     fn me(&self) -> Identity;
     /// The effective account of this process.
     fn uid(&self) -> u32;
-    /// The name of an account, where it has one; an error where that cannot be told.
+    /// The name of an account, where it has one; an error where it cannot be looked up.
     fn account_name(&self, uid: u32) -> io::Result<Option<String>>;
-    /// The number of an account, where there is one of that name; an error where that cannot be told.
+    /// The number of an account, where there is one of that name; an error where it cannot be looked up.
     fn account_id(&self, name: &str) -> io::Result<Option<u32>>;
     /// The name of this host.
     fn host(&self) -> String;
-    /// How busy the host is, which ports are in use, and which processors there are.
+    /// The load of the host, its ports in use, and its processors.
     fn gauges(&self) -> &dyn Gauges;
-    /// The context of this process; the same as long as nobody changes its limits from outside.
+    /// The context of this process; it stays the same unless another process changes its limits.
     fn context(&self) -> Context;
 
     /// The sandboxes in which processes live, as far as they can be seen.
     fn sandboxes(&self) -> Surroundings;
     /// The boot and the namespaces of this process. An inode that `/proc` does not show is 0.
     fn origin(&self) -> Origin;
-    /// Whether `/proc` belongs to the pid namespace of this process, so that what it shows are the processes around us.
+    /// Whether `/proc` belongs to the pid namespace of this process, so that it shows the processes around us.
     fn is_proc_own(&self) -> bool;
     /// Looks for a pid namespace among the processes that `/proc` shows, and for the process that has `pid` in it.
     fn look_below(&self, pid_namespace: u64, pid: Option<u32>) -> (Sight, Option<Probe>);
@@ -428,10 +430,10 @@ pub trait Processes: Send + Sync {
     fn has_child(&self) -> bool;
     /// Looks at a pid.
     fn probe(&self, pid: u32) -> Probe;
-    /// Another descriptor of what that very process has as its standard input, at the same place; `None` when it is dead, or
-    /// has not the directory `root` open, by device and inode. A socket cannot be opened again (ENXIO).
+    /// Another descriptor of the standard input of that very process, at the same offset. `None` when the process is dead, or
+    /// does not have the directory `root` open, by device and inode. A socket cannot be opened again (ENXIO).
     fn open_stdin_of(&self, who: &Identity, root: Option<(u64, u64)>) -> io::Result<Option<File>>;
-    /// Whether the process of that number runs the very program that this one runs.
+    /// Whether the process of that number runs the same program as this one.
     fn runs_this_program(&self, pid: u32) -> bool;
     /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.
     fn is_stopped(&self, who: &Identity) -> bool;
@@ -439,30 +441,31 @@ pub trait Processes: Send + Sync {
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool>;
     /// Waits until a process is dead or the time is over; true when it is dead.
     fn await_death(&self, who: &Identity, time: Duration) -> io::Result<bool>;
-    /// Starts `luzia --state-dir DIR supervise …` with `lock` as its standard input, in no session of ours, with an
-    /// environment that has no variable of a task. Gives its pid.
+    /// Starts `luzia --state-dir DIR supervise …` with `lock` as its standard input, outside our session, with an environment
+    /// that has no variable of a task. Gives its pid.
     fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32>;
     /// The kernel lock that this process inherited as its standard input, which stays open beside it.
     fn inherited_lock(&self) -> io::Result<Box<dyn Handle>>;
-    /// Makes another lock, as [`Handle::share`] gave it, this process's standard input: what shows whose supervisor it is.
+    /// Makes another lock, as [`Handle::share`] gave it, the standard input of this process: it shows whose supervisor this
+    /// is.
     fn replace_input(&self, lock: Option<File>) -> io::Result<()>;
-    /// Becomes a supervisor: own session, subreaper, no stray descriptor, default dispositions and an empty mask for
-    /// what it starts, SIGTERM and SIGUSR1 caught.
+    /// Becomes a supervisor: own session, subreaper, no stray descriptor, SIGTERM and SIGUSR1 caught. The processes that it
+    /// starts get default dispositions and an empty mask.
     fn become_supervisor(&self) -> io::Result<()>;
     /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only.
     fn start(&self, command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError>;
-    /// Starts a command in place. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
+    /// Starts a command in place. SIGINT and SIGQUIT reach it from the terminal; the caller passes SIGTERM on.
     fn start_here(&self, command: InPlace) -> Result<Box<dyn Child>, StartError>;
-    /// Runs a short program to its end, and gives how it ended and what it said on standard error. One that takes too long
-    /// is ended, and the error is `TimedOut`.
+    /// Runs a short program to its end, and gives its end and its standard error. A program that takes too long is ended, and
+    /// the error is `TimedOut`.
     fn call(&self, called: &Called) -> io::Result<(Exit, Vec<u8>)>;
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
-    /// The processes above a process, its parent first, up to the first of which that is `enough`; none where `/proc` does not
-    /// show them.
+    /// The processes above a process, its parent first, up to the first process for which `enough` is true. None where
+    /// `/proc` does not show them.
     fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor>;
-    /// The name of the program that a process runs, where it is to be seen.
+    /// The name of the program that a process runs, where it can be seen.
     fn program_of(&self, pid: u32) -> Option<String>;
     /// A descriptor that becomes readable when that very process ends; `None` where it has ended.
     fn end_of(&self, who: &Identity) -> io::Result<Option<File>>;
@@ -470,19 +473,19 @@ pub trait Processes: Send + Sync {
     fn descends_from(&self, who: &Identity) -> bool;
     /// Whether this process has a file (device and inode) open, as one that was inherited.
     fn has_open(&self, file: (u64, u64)) -> bool;
-    /// Whether another process of this program would run the very file that this one runs.
+    /// Whether another process of this program would run the same file as this one.
     fn is_program_current(&self) -> bool;
-    /// Waits for dead children that nobody else waits for, so that no zombie stays.
+    /// Waits for dead children that no other code waits for, so that no zombie stays.
     fn reap(&self);
-    /// The pid of a process that holds a kernel lock on a file, as far as `/proc/locks` tells.
+    /// The pid of a process that holds a kernel lock on a file, as far as `/proc/locks` shows it.
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32>;
     /// The control groups of this host; `None` where this process may not make any.
     fn groups(&self) -> Option<&dyn Groups>;
     /// Catches the signals that ask this process to end (SIGINT, SIGTERM, SIGHUP), unless it was started with them ignored.
     fn catch_ends(&self);
-    /// The number of such a signal that came since this was last asked.
+    /// The number of such a signal that came since the last call.
     fn asked_to_end(&self) -> Option<i32>;
-    /// Ends this process as a signal does that is not caught.
+    /// Ends this process as an uncaught signal does.
     fn die_of(&self, signal: i32);
     /// Keeps stop signals (SIGTSTP, SIGTTIN, SIGTTOU) from this process, or lets them through again.
     fn hold_stop_signals(&self, hold: bool);

@@ -1,5 +1,5 @@
-//! A named pipe whose maker others can see live and can call. Its life needs no lock and no pid: the kernel tells who polls
-//! it when the last writer is gone, in every pid namespace.
+//! A named pipe by which other processes see that its maker lives, and by which they call it. It needs no lock and no pid:
+//! the kernel reports to a process that polls it when the last writer is gone, in every pid namespace.
 
 use std::fs::File;
 use std::io;
@@ -7,18 +7,19 @@ use std::time::Duration;
 
 /// A named pipe that this process made. Dropping it closes it, as a kill does; its name stays.
 pub trait Pipe: Send {
-    /// Watches the pipe of another process from now on, and no other one. False, watching none, when nobody lives who made it.
+    /// Watches the pipe of another process from now on, and no other one. False when the maker of that pipe is dead; then it
+    /// watches no pipe.
     fn watch(&mut self, path: &str) -> io::Result<bool>;
     /// Watches no pipe.
     fn watch_none(&mut self);
-    /// Waits until somebody called at this pipe, the maker of the watched one is gone, or a caught signal came; false when the
-    /// time is over before. Calls since the last wait count.
+    /// Waits until a process called at this pipe, the maker of the watched pipe is gone, or a caught signal came; false when
+    /// the time is over before. Calls since the last wait count.
     fn wait(&mut self, time: Duration) -> io::Result<bool>;
     /// Puts bytes into it, each of them a token of a job server; an error where it is full.
     fn put(&mut self, _tokens: u32) -> io::Result<()> {
         Ok(())
     }
-    /// Takes at most so many bytes out that are there now, and gives how many.
+    /// Takes out at most so many bytes of those that are there now, and gives their number.
     fn take(&mut self, _most: u32) -> io::Result<u32> {
         Ok(0)
     }

@@ -3,7 +3,7 @@
 use crate::os::StartError;
 use std::io;
 
-/// What stands at a path, symbolic links followed.
+/// The file or directory at a path, symbolic links followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Whether it is a directory.
@@ -14,18 +14,18 @@ pub struct Place {
 
 /// Looks at places by absolute paths.
 pub trait Places: Send + Sync {
-    /// What stands at a path; `None` when there is nothing.
+    /// Looks at a path; `None` when there is nothing.
     fn look(&self, path: &str) -> io::Result<Option<Place>>;
     /// The path without symbolic links, `.` and `..`.
     fn canonical(&self, path: &str) -> io::Result<String>;
     /// The text of a regular file of at most 1 MiB; `None` if it does not exist.
     fn read(&self, path: &str) -> io::Result<Option<String>>;
-    /// A digest of what a git work tree holds, in hex digits: the tree of `HEAD`, what differs from it, and the files that git
-    /// neither knows nor ignores. Runs git(1), which changes nothing. Errors: `NotFound` without git, `InvalidData` with the
-    /// reason where git cannot tell, `TimedOut` after a minute.
+    /// A digest of the content of a git work tree, in hex digits: the tree of `HEAD`, what differs from it, and the files
+    /// that git neither knows nor ignores. Runs git(1), which changes nothing. Errors: `NotFound` without git, `InvalidData`
+    /// with the reason where git cannot answer, `TimedOut` after a minute.
     fn tree_digest(&self, top: &str) -> io::Result<String>;
-    /// Whether a working directory can be entered, and a program be started in it with an environment, as far as a look
-    /// tells; nothing is started.
+    /// Whether a working directory can be entered, and a program can be started in it with an environment. It only looks; it
+    /// starts nothing.
     fn check_program(&self, program: &str, env: &[(Vec<u8>, Vec<u8>)], cwd: &str) -> Result<(), StartError>;
 }
 

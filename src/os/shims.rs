@@ -1,4 +1,4 @@
-//! Links by which luzia stands before another program on PATH.
+//! Links by which luzia comes before another program on PATH.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub struct OnPath {
 pub trait Shims {
     /// The programs of a name, in the order of PATH.
     fn on_path(&self, name: &str) -> Vec<OnPath>;
-    /// Whether a folder stands on PATH.
+    /// Whether a folder is on PATH.
     fn has_on_path(&self, dir: &str) -> bool;
     /// The names of the links to luzia in a folder; none where there is no folder.
     fn list(&self, dir: &str) -> io::Result<Vec<String>>;

@@ -1,15 +1,15 @@
-//! Files of the user outside the state directory: settings of agents, and what stands beside them. Paths are absolute and
-//! may be symbolic links; a link stays, and the file that it leads to changes.
+//! Files of the user outside the state directory: settings of agents, and the files beside them. Paths are absolute and may
+//! be symbolic links. A link stays, and its target changes.
 
 use std::io;
 
 /// The files of the user, by absolute paths.
 pub trait UserFiles {
-    /// The bytes of a regular file; `None` if it does not exist. A file longer than `cap` is an error of kind `FileTooLarge`,
-    /// anything but a regular file one of kind `InvalidInput`.
+    /// The bytes of a regular file; `None` if it does not exist. A file longer than `cap` is an error of kind `FileTooLarge`;
+    /// anything but a regular file is an error of kind `InvalidInput`.
     fn read(&self, path: &str, cap: u64) -> io::Result<Option<Vec<u8>>>;
-    /// Replaces a file in one step, or makes it and its folders. Its permissions stay. `was` is what was read before; where
-    /// the file holds something else by now, nothing changes, and the error is of kind `ResourceBusy`.
+    /// Replaces a file in one step, or makes it and its folders. Its permissions stay. `was` is the content that the caller
+    /// read before. If the file holds something else by now, nothing changes, and the error is of kind `ResourceBusy`.
     fn replace(&self, path: &str, was: Option<&[u8]>, bytes: &[u8]) -> io::Result<()>;
     /// Copies a file with its permissions, in one step; replaces an older copy.
     fn copy(&self, path: &str, copy: &str) -> io::Result<()>;

@@ -1,4 +1,4 @@
-//! The clocks of the host. Nothing else here asks what time it is for a person.
+//! The clocks of the host. No other file of this folder reads the wall clock.
 
 use crate::model::Timestamp;
 use crate::os::Clock;

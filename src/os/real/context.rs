@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use std::collections::BTreeMap;
 
-/// What `/proc/self` and the kernel tell of this process. What cannot be read is absent: a sandbox without `/proc` equals
-/// only another one without.
+/// The context of this process from `/proc/self` and the kernel. A value that cannot be read is absent: a sandbox without
+/// `/proc` equals only another one without.
 pub(crate) fn of_this_process(boot_id: String) -> Context {
     let field = |name: &str| procfs::own_field(name).unwrap_or_default();
     let bits = |name: &str| u64::from_str_radix(field(name), 16).unwrap_or(0);

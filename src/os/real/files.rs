@@ -1,4 +1,4 @@
-//! The files below one directory. It knows no name of ours and reads no file; that is the business of a handle.
+//! The files below one directory. It knows no name of ours and reads no file; a handle does that.
 
 pub(crate) mod dir_root;
 pub(crate) mod fs_kind;
@@ -31,11 +31,11 @@ use std::sync::Arc;
 /// Never blocks on a FIFO, never makes a terminal ours.
 const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
-/// How many threads look at many paths at most.
+/// Number of threads that look at many paths, at most.
 const MOST_THREADS: usize = 8;
-/// How many directories to list are worth a thread.
+/// Number of directories to list that are worth a thread.
 const FEWEST_LISTINGS: usize = 200;
-/// How many names to look at are.
+/// Number of names to look at that are worth a thread.
 const FEWEST_LOOKS: usize = 1000;
 
 const LISTING: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
@@ -48,8 +48,8 @@ pub struct RealFiles {
 }
 
 impl RealFiles {
-    /// Opens a root; `None` when it does not exist and `create` is not asked for. Missing directories are made with
-    /// mode 0700. Symbolic links on the way to the root are followed: where it lies is its owner's business.
+    /// Opens a root; `None` when it does not exist and `create` is false. Missing directories are made with mode 0700.
+    /// Symbolic links on the way to the root are followed, because its owner decides where it is.
     pub fn open_at(path: &str, create: bool) -> io::Result<Option<Self>> {
         Self::open_by(path, LISTING, create, Beneath::new)
     }
@@ -98,8 +98,9 @@ impl RealFiles {
         self.beneath.open(path, flags, bits(mode))
     }
 
-    /// Makes a file in the place of one that a crash left, or that somebody put there: that may have other names, and is removed
-    /// and never written through. Mostly the name is free. What is no file stays, and is given to be refused.
+    /// Makes a file in the place of one that a crash or another process left. The old file may have other names, so it is
+    /// removed and never written through. Usually the name is free. Anything but a file stays, and is returned so that the
+    /// caller refuses it.
     fn open_fresh(&self, path: &str, flags: OFlags, mode: u32) -> Result<OwnedFd, Errno> {
         for _ in 0..100 {
             match self.open_new(path, flags, mode) {
@@ -120,7 +121,8 @@ impl RealFiles {
         Err(Errno::BUSY)
     }
 
-    /// Opens what exists, or makes it; says which. Without O_EXCL the mode of a new file could not be told from an old one's.
+    /// Opens what exists, or makes it; says which. Without O_EXCL the mode of a new file could not be told from that of an
+    /// old one.
     fn open_or_new(&self, path: &str, flags: OFlags, mode: u32) -> Result<(OwnedFd, bool), Errno> {
         // Others may remove and make the file meanwhile, but not for ever.
         for _ in 0..100 {
@@ -155,8 +157,8 @@ impl RealFiles {
     }
 }
 
-/// What `look` finds at each path, in their order. A look is the kernel's work and does not wait for the others, so threads
-/// share the paths where there are more than `fewest`, the least that is worth one.
+/// The result of `look` for each path, in the order of the paths. A look is the kernel's work and does not wait for the
+/// others. So threads share the paths where there are more than `fewest`, the least number that is worth a thread.
 fn of_each<T: Send>(paths: &[String], fewest: usize, look: &(dyn Fn(&str) -> T + Sync)) -> Vec<T> {
     let all = |paths: &[String]| paths.iter().map(|path| look(path)).collect::<Vec<_>>();
     if paths.len() <= fewest {
@@ -166,7 +168,7 @@ fn of_each<T: Send>(paths: &[String], fewest: usize, look: &(dyn Fn(&str) -> T +
     let share = paths.len().div_ceil(workers).max(fewest);
     std::thread::scope(|scope| {
         let (own, rest) = paths.split_at(share.min(paths.len()));
-        // Where no thread is to be had, its share is done here.
+        // Where no thread can be made, its share is done here.
         let looked = |share| std::thread::Builder::new().spawn_scoped(scope, move || all(share)).ok();
         let others: Vec<_> = rest.chunks(share).map(|share| (share, looked(share))).collect();
         let mut found = all(own);
@@ -188,7 +190,7 @@ impl Opened {
         Self { fd, mode: None }
     }
 
-    /// Refuses what is not a regular file, and gives it its mode. Gives its size.
+    /// Refuses anything but a regular file, and sets its mode. Gives its size.
     fn prepare(&self, path: &str) -> io::Result<u64> {
         let stat = fstat(&self.fd)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -232,7 +234,7 @@ impl Vfs for RealFiles {
             }
             Err(error) => {
                 if matches!(how, Open::CreateNew(_)) {
-                    // We made it, and the caller is told that it does not exist.
+                    // This call made the file and returns an error, so it removes the file.
                     let _ = self.unlink(path);
                 }
                 Err(error)
@@ -283,7 +285,7 @@ impl Vfs for RealFiles {
             return Ok(true);
         }
         match self.set_mode(path, mode) {
-            // Somebody has removed it again for being empty; it was made all the same, and the caller finds out.
+            // Another process has removed it again because it was empty. It was made, and the next use by the caller fails.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
             other => other.map(|()| true),
         }
@@ -310,7 +312,7 @@ impl Vfs for RealFiles {
         match renamed {
             Ok(()) => Ok(Published::Done),
             Err(Errno::EXIST) => Ok(Published::Exists),
-            // Either of the two is missing; that the first one is cannot be an answer, since the caller made it.
+            // One of the two is missing. It cannot be the first one, since the caller made it.
             Err(Errno::NOENT) => match self.stat(from) {
                 Ok(_) => Ok(Published::NoDirectory),
                 Err(error) => Err(fault(from, error)),
@@ -391,7 +393,7 @@ impl Vfs for RealFiles {
     }
 }
 
-/// What fstat(2) tells, in the words of the trait.
+/// The result of fstat(2), in the words of the trait.
 #[allow(clippy::unnecessary_cast)] // The widths of these fields differ between architectures.
 pub(super) fn meta_of(stat: &Stat) -> Meta {
     let at = |seconds: i64, nanos: i64| Timestamp(seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000));
@@ -435,7 +437,7 @@ fn has_mode(stat: &Stat, mode: u32) -> bool {
 }
 
 fn entries(dir: BorrowedFd<'_>) -> io::Result<Option<Vec<Entry>>> {
-    // Not from the heap: to give so much back makes the C library tidy all of it up, each time.
+    // Not on the heap: to give so much back makes the C library tidy all of it up, each time.
     let mut buffer = [const { MaybeUninit::uninit() }; 32 * 1024];
     let mut reader = RawDir::new(dir, &mut buffer);
     let mut found = Vec::new();
@@ -466,7 +468,7 @@ fn open_directory(path: &Path, how: OFlags) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| rustix::fs::open(path, how | OFlags::CLOEXEC, Mode::empty()))
 }
 
-/// Makes a directory and those above it that are missing. One that somebody else makes meanwhile is left as it is.
+/// Makes a directory and those above it that are missing. A directory that another process makes meanwhile is left as it is.
 fn make_directories(path: &Path) -> io::Result<()> {
     let make = || retry_on_intr(|| rustix::fs::mkdir(path, bits(0o700)));
     let made = match (make(), path.parent()) {
@@ -485,8 +487,8 @@ fn make_directories(path: &Path) -> io::Result<()> {
     change_mode(fd.as_fd(), 0o700)
 }
 
-/// Sets permission bits, if they differ. A descriptor that was not opened for reading cannot be given to fchmod(2), and
-/// one that was would need the very permission that is to be given; the link in /proc names the same inode for certain.
+/// Sets permission bits, if they differ. fchmod(2) refuses a descriptor that was not opened for reading, and to open one for
+/// reading would need the very permission that is to be given. The link in /proc names the same inode for certain.
 fn change_mode(fd: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
     if has_mode(&fstat(fd)?, mode) {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Control groups of version 2 below that of this process: a directory each (cgroups(7)).
 //!
-//! A process belongs to a group from its birth: that of its parent. So the supervisor enters the group, starts the command
-//! there, and leaves; there is no instant at which a process of the task is outside. No controller is enabled, so the group
-//! above may go on to have processes.
+//! A process belongs to the group of its parent from its birth. So the supervisor enters the group, starts the command there,
+//! and leaves. At no instant is a process of the task outside. No controller is enabled, so the group above may go on to have
+//! processes.
 
 use crate::model::{Group, GroupSight, Identity};
 use crate::os::Groups;
@@ -16,19 +16,19 @@ use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Where version 2 is mounted: alone, or beside version 1.
+/// Mount points of version 2: alone, or beside version 1.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 /// CGROUP2_SUPER_MAGIC of statfs(2).
 const MAGIC: FsWord = 0x6367_7270;
-/// How long a group may take to stand still: a process that waits for a disk stops when that has answered.
+/// Time that a group has to freeze: a process that waits for a disk stops when that has answered.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How deep groups are removed.
+/// Depth to which groups are removed.
 const DEEPEST: u32 = 16;
 
 /// The control groups of this host.
 pub(crate) struct RealGroups;
 
-/// The group of this process as it was at the first look. It is the one to which it returns.
+/// The group of this process as it was at the first look. The process returns to it.
 fn own() -> Option<&'static str> {
     own_with_owner().map(|(path, _)| path.as_str())
 }
@@ -42,7 +42,7 @@ fn own_with_owner() -> Option<&'static (String, u32)> {
 fn find_own() -> Option<(String, u32)> {
     let text = String::from_utf8(procfs::small("/proc/self/cgroup")?).ok()?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::"))?.trim_end_matches('/').to_owned();
-    // Outside of what this process sees (cgroup_namespaces(7)), or removed.
+    // Outside of the part that this process sees (cgroup_namespaces(7)), or removed.
     if path.contains("/..") || path.ends_with(" (deleted)") {
         return None;
     }
@@ -53,7 +53,7 @@ fn find_own() -> Option<(String, u32)> {
 }
 
 /// Whether the group of this process is delegated to its account: by its owner, or to root by the mark of systemd
-/// (`Delegate=`), or as the root of a container. Root owns every group of the host, and those of others are not to be changed.
+/// (`Delegate=`), or as the root of a container. Root owns every group of the host, and must not change those of others.
 fn is_delegated((own, owner): &(String, u32)) -> bool {
     let uid = geteuid();
     if !uid.is_root() {
@@ -103,7 +103,7 @@ fn group_at(path: String, above: &str) -> io::Result<Group> {
     Ok(Group { path, inode, above })
 }
 
-/// Whether it is this very group that stands at its path.
+/// Whether the group at its path is still this very group.
 fn is_there(group: &Group) -> bool {
     is_group(&group.path) && matches!(seen(&group.path), Ok(Some(inode)) if inode == group.inode)
 }
@@ -112,7 +112,7 @@ fn check(group: &Group) -> io::Result<()> {
     if is_there(group) { Ok(()) } else { Err(crate::os::absent()) }
 }
 
-/// What a line of `cgroup.events` says.
+/// The value of a line of `cgroup.events`.
 fn event(path: &str, name: &str) -> Option<bool> {
     let text = String::from_utf8(procfs::small(&format!("{path}/cgroup.events"))?).ok()?;
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).map(|value| value != "0")
@@ -197,7 +197,7 @@ impl Groups for RealGroups {
                 None if matches!(seen(&group.path), Ok(None)) => GroupSight::Gone,
                 None => GroupSight::Unseen,
             },
-            // Another one has the name, or none.
+            // Another group has the name, or no group has it.
             Ok(_) => GroupSight::Gone,
             Err(_) => GroupSight::Unseen,
         }

@@ -1,4 +1,4 @@
-//! What the hook of an agent needs of the system: a document on standard input that may never end, and an end of its own.
+//! Functions of the system for the hook of an agent: a document on standard input that may never end, and an end of its own.
 
 use crate::os::real::process::poll::{deadline, poll_until};
 use nix::sys::signal::{SigSet, Signal};
@@ -38,7 +38,7 @@ pub fn read_document(limit: usize, time: Duration, is_whole: &dyn Fn(&[u8]) -> b
     }
 }
 
-/// Ends this process with 0 when so many seconds have passed, whatever it does then. A later call sets another time.
+/// Ends this process with 0 after so many seconds, even in the middle of its work. A later call sets another time.
 pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
     register_conditional_shutdown(SIGALRM, 0, Arc::new(AtomicBool::new(true)))?;
     // The mask is inherited.
@@ -47,7 +47,7 @@ pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the end of [`end_with_success_after`] another time.
+/// Sets another time for the end of [`end_with_success_after`].
 pub fn end_after(seconds: u32) {
     alarm::set(seconds);
 }

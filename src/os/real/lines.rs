@@ -8,21 +8,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Line {
     /// Without its line feed.
     Whole(Vec<u8>),
-    /// One that is longer than a line may be; it was skipped.
+    /// A line that is longer than the limit; it was skipped.
     TooLong,
 }
 
 /// Work that goes on beside the reader.
 pub type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Reads standard input to its end and gives each line to `take`. A job that it gives back runs on a thread of its own, or at
-/// once without lines. After the last line `at_end` is called; the jobs are awaited then.
+/// Reads standard input to its end and gives each line to `take`. A job that `take` returns runs on a thread of its own, or
+/// at once without lines. After the last line `at_end` is called, and then the jobs are awaited.
 pub fn serve_lines<'a>(most_bytes: u64, take: &mut dyn FnMut(Line) -> Option<Job<'a>>, at_end: &dyn Fn()) {
     std::thread::scope(|scope| {
         let mut input = std::io::stdin().lock();
         while let Some(line) = next_line(&mut input, most_bytes) {
             let Some(job) = take(line) else { continue };
-            // The job is behind a slot, so that it is not lost where no thread can be made.
+            // The job is in a slot, so that it is not lost where no thread can be made.
             let slot = Arc::new(Mutex::new(Some(job)));
             let run = move || {
                 let job = slot.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,9 +1,9 @@
 //! The real operating system: the only caller of files, processes, signals, the clock and the terminal.
 //!
-//! It decides nothing, prints nothing on its own account and knows neither tasks nor lanes. It expects a process
-//! without threads: masks, the umask and close-on-exec flags are changed around a start and put back.
+//! It decides nothing, prints nothing on its own account and knows neither tasks nor lanes. It expects a process without
+//! threads: it changes masks, the umask and close-on-exec flags around a start, and restores them.
 
-// This is the one room in which the calls banned elsewhere may stand.
+// This is the one room in which the calls banned elsewhere are allowed.
 #![allow(clippy::disallowed_methods)]
 
 mod clock;

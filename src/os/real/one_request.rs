@@ -24,7 +24,7 @@ impl OneRequest {
         Ok(Self { input: Mutex::new(child.stdin.take()), output: Mutex::new((BufReader::new(output), child)) })
     }
 
-    /// Writes a line to it. One that has ended reads nothing; its end is seen by [`OneRequest::next_line`].
+    /// Writes a line to it. A process that has ended reads nothing; [`OneRequest::next_line`] sees its end.
     pub fn tell(&self, line: &[u8]) {
         if let Some(input) = self.input.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             let _ = input.write_all(&[line, b"\n"].concat());

@@ -1,4 +1,4 @@
-//! Processes of this host: who lives, who is told what. It holds no rule about tasks.
+//! Processes of this host: which live, and which get a signal. It holds no rule about tasks.
 
 pub(crate) mod account;
 pub(crate) mod ancestors;
@@ -123,7 +123,7 @@ impl Processes for RealProcesses {
         if probe(pid).proves_death_of(who.start) {
             return Ok(true);
         }
-        // The pid may have been reused: then the end of its current owner comes after the end of ours.
+        // The pid may have been reused: then the end of its present owner comes after the end of ours.
         poll_until(&mut [PollFd::new(&fd, PollFlags::IN)], until)
     }
 
@@ -142,7 +142,7 @@ impl Processes for RealProcesses {
     }
 
     fn become_supervisor(&self) -> io::Result<()> {
-        // The handlers come first, because the empty mask lets through what waited behind the old one.
+        // The handlers come first, because the empty mask lets signals through that the old one held back.
         signals::catch_child_deaths()?;
         signals::catch_always(signals::Caught::Terminate)?;
         signals::catch_always(signals::Caught::Pass)?;
@@ -235,7 +235,7 @@ impl Processes for RealProcesses {
         for signal in [NixSignal::SIGTSTP, NixSignal::SIGTTIN, NixSignal::SIGTTOU] {
             set.add(signal);
         }
-        // The only error is a wrong argument, and all are right.
+        // The only error is a wrong argument, and all arguments are right.
         let _ = if hold { set.thread_block() } else { set.thread_unblock() };
     }
 }
@@ -252,8 +252,8 @@ pub(super) fn number(signal: Signal) -> Number {
     }
 }
 
-/// Who this process is. Where /proc shows nothing the start time is 0; nothing can be probed there either, so it is never
-/// compared.
+/// The identity of this process. Where /proc shows nothing the start time is 0; nothing can be probed there either, so it is
+/// never compared.
 fn own_identity() -> Identity {
     let pid = getpid().as_raw_nonzero().get().unsigned_abs();
     Identity { pid, start: procfs::stat(pid).map_or(0, |stat| stat.start), boot_id: procfs::boot_id().to_owned() }
@@ -267,7 +267,7 @@ pub(super) fn probe(pid: Pid) -> Probe {
     match procfs::stat(pid.as_raw_nonzero().get().unsigned_abs()) {
         Some(stat) if stat.is_dead() => Probe::Zombie,
         Some(stat) => Probe::Alive { start: stat.start },
-        // What /proc does not show may be hidden; only the kernel's "no such process" proves that it is gone.
+        // A process that /proc does not show may be hidden; only the kernel's "no such process" proves that it is gone.
         None => match test_kill_process(pid) {
             Err(Errno::SRCH) => Probe::Gone,
             Ok(()) | Err(_) => Probe::Unknown,
@@ -275,7 +275,7 @@ pub(super) fn probe(pid: Pid) -> Probe {
     }
 }
 
-/// A descriptor of the process that has this number now; `None` where the process that is meant is dead.
+/// A descriptor of the process that has this number now; `None` where the process with this identity is dead.
 fn open_process(who: &Identity, pid: Pid) -> io::Result<Option<OwnedFd>> {
     if is_other_boot(&who.boot_id, procfs::boot_id()) {
         return Ok(None);
@@ -348,7 +348,7 @@ fn reap_by_list() {
 
 fn wait_for(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
-        // Without waiting and without a use for the status; a failure means that there is nothing to wait for.
+        // Without waiting and without a use for the status. A failure means that there is no child to wait for.
         let _ = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG));
     }
 }

@@ -77,7 +77,7 @@ fn path_dirs() -> impl Iterator<Item = PathBuf> {
 }
 
 fn is_own(file: &Path) -> bool {
-    // A link to another copy of luzia would come back to this one.
+    // A link to another copy of luzia would lead back to this one.
     if file.parent().is_some_and(|dir| dir.ends_with("luzia/shims")) {
         return true;
     }

@@ -32,7 +32,7 @@ pub(super) fn open(who: &Identity) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// How far the process has read.
+/// The offset up to which the process has read.
 fn position(dir: &str) -> io::Result<u64> {
     let info = std::fs::read_to_string(format!("{dir}/fdinfo/0"))?;
     let position = info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse().ok());

@@ -1,4 +1,4 @@
-//! Small things a command line needs of its terminal, its streams and its surroundings. It formats nothing.
+//! Functions of the terminal, the streams and the surroundings of a command line. It formats nothing.
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, retry_on_intr, write};
@@ -19,7 +19,7 @@ pub enum Stream {
     Err,
 }
 
-/// What came of writing.
+/// Result of a write.
 #[derive(Debug)]
 pub enum Written {
     /// Everything was written.
@@ -40,7 +40,7 @@ pub fn can_ask() -> bool {
     isatty(rustix::stdio::stdin())
 }
 
-/// Whether standard input is a pipe in which data waits that nobody has read.
+/// Whether standard input is a pipe with unread data.
 pub fn has_unread_input() -> bool {
     let stdin = rustix::stdio::stdin();
     let is_pipe = rustix::fs::fstat(stdin)
@@ -59,7 +59,7 @@ pub fn width(stream: Stream) -> Option<u16> {
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
-/// How much a pipe takes without a wait once [`has_room`] says so (PIPE_BUF, pipe(7)).
+/// Number of bytes that a pipe takes without a wait once [`has_room`] says so (PIPE_BUF, pipe(7)).
 pub const PIECE: usize = 4096;
 
 /// Waits until a stream takes bytes, or its reader has gone; false when a caught signal came before that, or the time is
@@ -71,7 +71,7 @@ pub fn has_room(stream: Stream, time: Option<Duration>) -> bool {
     match crate::os::real::process::poll::poll_until(&mut fds, time.and_then(crate::os::real::process::poll::deadline))
     {
         Ok(_) => !fds[0].revents().is_empty(),
-        // The write itself tells.
+        // The write itself reports an error.
         Err(_) => true,
     }
 }
@@ -85,7 +85,7 @@ pub fn write_all(stream: Stream, bytes: &[u8]) -> Written {
             Ok(0) => return Written::Failed(io::ErrorKind::WriteZero.into()),
             Ok(done) => rest = &rest[done..],
             Err(Errno::PIPE) => return Written::Closed,
-            // Somebody who shares the stream made it non-blocking.
+            // Another process that shares the stream made it non-blocking.
             Err(Errno::AGAIN) => {
                 let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
                 if let Err(error) = crate::os::real::process::poll::poll_until(&mut fds, None) {
@@ -126,7 +126,7 @@ pub fn read_whole(path: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((length <= limit).then_some(bytes))
 }
 
-/// One line from standard input without its end; empty at the end of the input. Nothing behind the line is taken.
+/// One line from standard input without its end; empty at the end of the input. Bytes behind the line stay unread.
 pub fn read_line() -> io::Result<String> {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -144,8 +144,8 @@ pub fn own_program() -> String {
     crate::os::real::process::launch::own_program().to_string_lossy().into_owned()
 }
 
-/// The file mode creation mask of this process. There is no way to ask but to set it for an instant, and no thread
-/// that could notice.
+/// The file mode creation mask of this process. It can be read only by setting it for an instant; no thread exists that could
+/// notice.
 pub fn umask() -> u32 {
     let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     rustix::process::umask(mask);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The files of this host.
 pub struct RealUserFiles;
 
-/// How many links are followed at most, as the kernel does.
+/// Number of links that are followed at most, as in the kernel.
 const MOST_LINKS: usize = 40;
 
 impl UserFiles for RealUserFiles {
@@ -96,7 +96,7 @@ fn write_over(place: &Path, like: Option<&Metadata>, bytes: &[u8]) -> io::Result
     let file = Published::prepare(place)?;
     like.map_or(Ok(()), |like| file.be_like(like))?;
     file.publish(bytes)?;
-    // The new content stands; that its name survives a power cut is a courtesy.
+    // The new content is in place. The sync only makes its name survive a power cut, so its failure is ignored.
     let _ = place.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Names below one directory that is held open. No component is ever followed through a symbolic link, and nothing
-//! outside the directory is reached; what a file is or says is not looked at here.
+//! Names below one directory that is held open. No component is ever followed through a symbolic link, and nothing outside
+//! the directory is reached. The kind and the content of a file are not looked at here.
 //!
 //! An open by path is one openat2(2). A change of a name opens its parent and then acts on the single last component.
 //! Parents that live as long as the state directory are kept open, since one grant of a lane names them ten times.
@@ -25,13 +25,14 @@ const PERMANENT: [&str; 9] = [
 
 const RESOLVE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// For openat(2). With openat2(2) only to look at what may be a link: there O_NOFOLLOW takes a last component that is one out
-/// of the reach of RESOLVE_NO_SYMLINKS, and a link in place of a directory would be called "not a directory".
+/// Flags for openat(2). With openat2(2) they are used only to look at what may be a link. There O_NOFOLLOW takes a link as
+/// last component out of the reach of RESOLVE_NO_SYMLINKS, and the error for a link in place of a directory would be "not a
+/// directory".
 const ONE_STEP: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
 const AS_PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
-/// How a path is walked.
+/// The way to walk a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
     /// By openat2(2).
@@ -88,7 +89,7 @@ pub(crate) fn refused(path: &str, what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{path:?} {what}"))
 }
 
-/// The error of an operation on a path: a symbolic link where none may be is a refusal, the rest is as the kernel says.
+/// The error of an operation on a path. A symbolic link in a wrong place is a refusal; other errors are those of the kernel.
 pub(crate) fn fault(path: &str, error: Errno) -> io::Error {
     match error {
         Errno::LOOP => refused(path, "is a symbolic link, or passes through one"),
@@ -105,7 +106,7 @@ fn split(path: &str) -> (&str, &str) {
 }
 
 impl Beneath {
-    /// Holds a directory. The kernel and the sandbox of a process stay the same, so the first directory tells the way.
+    /// Holds a directory. The kernel and the sandbox of a process do not change, so the first directory decides the way.
     pub(crate) fn new(root: OwnedFd) -> Self {
         static WAY: OnceLock<Way> = OnceLock::new();
         let way = *WAY.get_or_init(|| match retry_on_intr(|| openat2(&root, ".", AS_PLACE, Mode::empty(), RESOLVE)) {
@@ -156,7 +157,7 @@ impl Beneath {
     pub(crate) fn stat(&self, path: &str) -> Result<Stat, Errno> {
         let (parent, _) = split(path);
         if self.way == Way::Kernel && !PERMANENT.contains(&parent) && !is_root(parent) {
-            // Of a name that does not exist this is one call; O_PATH with O_NOFOLLOW opens a link itself.
+            // For a name that does not exist this is one call; O_PATH with O_NOFOLLOW opens a link itself.
             let (root, flags) = (self.root()?, OFlags::PATH | ONE_STEP);
             return fstat(retry_on_intr(|| openat2(root, path, flags, Mode::empty(), RESOLVE))?);
         }
@@ -252,7 +253,7 @@ impl Beneath {
     }
 }
 
-/// openat(2) with O_DIRECTORY calls a symbolic link "not a directory"; the callers want to know the difference.
+/// openat(2) with O_DIRECTORY calls a symbolic link "not a directory"; the callers need the difference.
 fn link_or(error: Errno, dir: BorrowedFd<'_>, name: &str) -> Errno {
     if error != Errno::NOTDIR {
         return error;

@@ -1,4 +1,4 @@
-//! What file system a directory lies on. It judges none: the table says where flock(2) and rename(2) are local.
+//! The file system of a directory. It judges none: the table says where flock(2) and rename(2) are local.
 
 use crate::os::FileSystem;
 use rustix::fs::fstatfs;
@@ -28,7 +28,7 @@ const LOCAL: [(u32, &str); 18] = [
     (0x7366_746e, "ntfs"),
 ];
 
-/// File systems of other hosts or of programs: locks may be missing, advisory to nobody, or lost with a connection.
+/// File systems of other hosts or of programs: locks may be missing, without effect, or lost with a connection.
 const REMOTE: [(u32, &str); 14] = [
     (0x0000_6969, "nfs"),
     (0x0000_517b, "smb"),
@@ -46,7 +46,7 @@ const REMOTE: [(u32, &str); 14] = [
     (0x786f_4256, "vboxsf"),
 ];
 
-/// Asks statfs(2). A file system that is in no table counts as local and has its magic number for a name.
+/// Asks statfs(2). A file system that is in no table counts as local, and its magic number is its name.
 pub(crate) fn file_system(dir: BorrowedFd<'_>) -> io::Result<FileSystem> {
     let stat = rustix::io::retry_on_intr(|| fstatfs(dir))?;
     // The magic number is an int that some architectures widen with its sign.

@@ -15,7 +15,7 @@ pub(crate) struct RealHandle {
     file: File,
     /// Its size when it was opened, for the first read.
     size: Option<u64>,
-    /// Whether what is written next comes to its end without a seek.
+    /// Whether the next write is at the end of the file without a seek.
     is_at_end: bool,
     /// After a failed sync the kernel forgets what it could not write, and a second sync would claim success.
     sync_failed: bool,
@@ -26,8 +26,8 @@ impl RealHandle {
         Self { file, size: None, is_at_end: false, sync_failed: false }
     }
 
-    /// A file that was just opened, of which a look has told the size; one that is empty, or open for appending, is at its
-    /// end.
+    /// A file that was just opened, with the size that a look has found. A file that is empty, or open for appending, is at
+    /// its end.
     pub(crate) fn opened(file: File, size: u64, is_at_end: bool) -> Self {
         Self { size: Some(size), is_at_end, ..Self::new(file) }
     }
@@ -58,11 +58,11 @@ impl Handle for RealHandle {
             bytes.resize(done + chunk, 0);
             let got = retry_on_intr(|| pread(&self.file, &mut bytes[done..], done as u64))?;
             bytes.truncate(done + got);
-            // One byte more than the size was asked for: when just the size came, the end was reached.
+            // The read asked for one byte more than the size: when just the size came, the end was reached.
             if got == 0 || got < chunk {
                 return Ok(bytes);
             }
-            // The file may grow while it is read, so what came is counted, not what fstat said.
+            // The file may grow while it is read, so the bytes that came count, not the size of fstat.
             if bytes.len() as u64 > cap {
                 return Err(too_large(cap));
             }
@@ -71,7 +71,7 @@ impl Handle for RealHandle {
     }
 
     fn read_part(&mut self, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        // The buffer grows with what is read: a reader that follows a log asks for a large part and gets a few lines.
+        // The buffer grows with the data read: a reader that follows a log asks for a large part and gets a few lines.
         let (mut bytes, mut done, mut chunk) = (Vec::new(), 0, 8 * 1024);
         while done < most {
             bytes.resize(most.min(done + chunk), 0);

@@ -1,5 +1,5 @@
-//! Files that somebody else writes to: tells that one may have grown, by inotify(7) or, where it cannot be had, after a
-//! pause. After each time it is deaf for a while, so that a fast writer costs its watcher little.
+//! Files that other processes write to. It reports that one may have grown, by inotify(7) or, where that is not available,
+//! after a pause. After each report it is deaf for a while, so that a fast writer costs its watcher little.
 
 use crate::os::real::process::poll::{drain, poll_until};
 use rustix::event::{PollFd, PollFlags};
@@ -9,22 +9,22 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// For how long nothing is set up. Most commands are over before, and cost nothing more.
+/// Time during which no watch is set up. Most commands end before, and cost nothing more.
 const AT_FIRST: Duration = Duration::from_millis(3);
-/// For how long it is deaf after it told something.
+/// Time for which it is deaf after a report.
 const DEAF: Duration = Duration::from_millis(10);
-/// How often something is told where the kernel tells nothing.
+/// Interval between reports where the kernel reports nothing.
 const BLIND: Duration = Duration::from_millis(50);
 
-/// One write to the file, and the watch is gone: the writer pays for no event that nobody would read.
+/// The watch ends at the first write to the file: the writer pays for no event that is never read.
 const ONE_WRITE: WatchFlags = WatchFlags::MODIFY.union(WatchFlags::ONESHOT);
 
-/// The files, and what the kernel tells of them.
+/// The files, and the events that the kernel reports for them.
 #[derive(Debug)]
 pub(crate) struct Heed {
     files: Vec<File>,
     queue: Option<OwnedFd>,
-    /// Until when nothing is heard.
+    /// The end of the time in which it is deaf.
     deaf_until: Option<Instant>,
 }
 
@@ -34,12 +34,12 @@ impl Heed {
         Self { files, queue: None, deaf_until: Instant::now().checked_add(AT_FIRST) }
     }
 
-    /// What to poll for reading.
+    /// The descriptor to poll for reading.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.queue.as_ref().filter(|_| self.deaf_until.is_none()).map(AsFd::as_fd)
     }
 
-    /// When to ask again even if nothing was told.
+    /// The time of the next question if no event came.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.deaf_until
     }
@@ -49,7 +49,7 @@ impl Heed {
         let now = Instant::now();
         match self.deaf_until {
             Some(until) if now < until => false,
-            // What was written while it was deaf is found by a look, and what comes after this by the kernel.
+            // A look finds data written while it was deaf, and the kernel reports later writes.
             Some(_) => {
                 self.deaf_until = if self.listen() { None } else { now.checked_add(BLIND) };
                 true
@@ -64,13 +64,13 @@ impl Heed {
         }
     }
 
-    /// Asks the kernel to tell the next write to each of the files; false where it cannot.
+    /// Asks the kernel to report the next write to each of the files; false where it cannot.
     fn listen(&mut self) -> bool {
         if self.queue.is_none() {
             self.queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
         }
         let Some(queue) = &self.queue else { return false };
-        // What was told meanwhile is answered by the look that follows. Watches that fired tell their end as well.
+        // The look that follows covers the events of the meantime. A watch that has fired reports its own end as well.
         let _ = drain(queue);
         let watch = |file: &File| {
             let link = format!("/proc/self/fd/{}", file.as_raw_fd());

@@ -1,4 +1,4 @@
-//! Changes of one name by another. Either may be missing: `false` says that nothing was changed.
+//! Changes of one name by another. Either may be missing: `false` means that nothing was changed.
 
 use crate::os::real::files::dir_root::{Beneath, check, fault};
 use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with};

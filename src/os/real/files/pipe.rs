@@ -1,5 +1,5 @@
-//! Named pipes that show who lives (fifo(7)). The maker holds its pipe open for reading and writing, so it is the only lasting
-//! writer; when it dies, however, the kernel tells every reader that hangs on it (POLLHUP). A byte in it is a call.
+//! Named pipes that show whether their makers live (fifo(7)). The maker holds its pipe open for reading and writing, so it is
+//! the only lasting writer. When it dies, the kernel reports that to every reader (POLLHUP). A byte in the pipe is a call.
 
 use crate::os::Pipe;
 use crate::os::real::files::dir_root::{Beneath, fault, refused};
@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many bytes a write does in one piece (PIPE_BUF, pipe(7)).
+/// Number of bytes that a write does in one piece (PIPE_BUF, pipe(7)).
 const PIPE_BUF: usize = 4096;
 
 const AT_ONCE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
@@ -36,14 +36,14 @@ pub(crate) fn make(beneath: &Arc<Beneath>, path: &str) -> io::Result<Option<Real
     match beneath.open(path, OFlags::RDWR | AT_ONCE, Mode::empty()) {
         Ok(own) => Ok(Some(RealPipe { beneath: Arc::clone(beneath), own, other: None })),
         Err(error) => {
-            // A umask without these bits, for example. We made it, and the caller is told that it does not exist.
+            // A umask without these bits, for example. This call made the pipe and returns an error, so it removes the pipe.
             let _ = beneath.on_name(path, |dir, name| unlinkat(dir, name, rustix::fs::AtFlags::empty()));
             Err(fault(path, error))
         }
     }
 }
 
-/// The reading end of a pipe whose maker lives; `None` of one whose maker is dead, and of anything else.
+/// The reading end of a pipe whose maker lives; `None` for a pipe whose maker is dead, and for anything else.
 pub(crate) fn living_end(beneath: &Beneath, path: &str) -> io::Result<Option<OwnedFd>> {
     let open = |how: OFlags| match beneath.open(path, how | AT_ONCE, Mode::empty()) {
         Ok(fd) => Ok(Some((fstat(&fd)?, fd))),
@@ -55,7 +55,7 @@ pub(crate) fn living_end(beneath: &Beneath, path: &str) -> io::Result<Option<Own
     if !is_fifo(&stat) {
         return Ok(None);
     }
-    // A reader is told that there is no writer only when it has seen one come and go. This is one.
+    // The kernel reports the absence of a writer only to a reader that has seen a writer come and go. This is that writer.
     let Some((seen, writer)) = open(OFlags::WRONLY)? else { return Ok(None) };
     if (seen.st_dev, seen.st_ino) != (stat.st_dev, stat.st_ino) {
         // The name belongs to another pipe by now, so the first one is over.
@@ -66,7 +66,7 @@ pub(crate) fn living_end(beneath: &Beneath, path: &str) -> io::Result<Option<Own
     Ok((!is_over).then_some(reader))
 }
 
-/// Writes a call into a pipe; false when nobody has it open for reading.
+/// Writes a call into a pipe; false when no process has it open for reading.
 pub(crate) fn call(beneath: &Beneath, path: &str) -> io::Result<bool> {
     let writer = match beneath.open(path, OFlags::WRONLY | AT_ONCE, Mode::empty()) {
         Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Ok(false),
@@ -76,7 +76,7 @@ pub(crate) fn call(beneath: &Beneath, path: &str) -> io::Result<bool> {
         return Err(refused(path, "is no pipe"));
     }
     match retry_on_intr(|| write(&writer, b"!")) {
-        // A full pipe has calls enough.
+        // A full pipe has enough calls.
         Ok(_) | Err(Errno::AGAIN) => Ok(true),
         Err(Errno::PIPE) => Ok(false),
         Err(error) => Err(fault(path, error)),
@@ -98,7 +98,7 @@ impl Pipe for RealPipe {
     }
 
     fn wait(&mut self, time: Duration) -> io::Result<bool> {
-        // Descriptors for which nothing is asked stand for those that are not there: of these only the end is told.
+        // Descriptors without requested events stand in for missing ones: the kernel reports only their end.
         let woken = signals::wakeups().map_or_else(|| self.own.as_fd(), AsFd::as_fd);
         let other = self.other.as_ref().map_or_else(|| self.own.as_fd(), AsFd::as_fd);
         let mut fds = [

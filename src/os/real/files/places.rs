@@ -53,7 +53,7 @@ impl Places for RealPlaces {
     }
 }
 
-/// The owner of what stands at a path; `None` where there is nothing.
+/// The owner of the file at a path; `None` where there is nothing.
 pub fn owner_of(path: &str) -> io::Result<Option<u32>> {
     absent(std::fs::metadata(path).map(|meta| meta.uid()))
 }

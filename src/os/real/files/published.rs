@@ -7,7 +7,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
-/// A file that is to appear at a path. Until then its text goes to a temporary file beside it, which goes with this value.
+/// A file that is to appear at a path. Until then its text goes to a temporary file beside it. Dropping this value removes
+/// the temporary file.
 pub struct Published {
     file: NamedTempFile,
     path: PathBuf,
@@ -29,7 +30,7 @@ impl Published {
         Ok(Self { file, path })
     }
 
-    /// Lets everybody read the file, whatever the mask of this process.
+    /// Lets every account read the file, whatever the mask of this process.
     pub fn readable_by_all(self) -> io::Result<Self> {
         self.file.as_file().set_permissions(Permissions::from_mode(0o644))?;
         Ok(self)
@@ -45,7 +46,7 @@ impl Published {
         file.set_permissions(Permissions::from_mode(other.mode() & 0o7777))
     }
 
-    /// Lets the file appear with a text, in the place of an older one.
+    /// Makes the file appear with a text, in the place of an older one.
     pub fn publish(mut self, text: impl AsRef<[u8]>) -> io::Result<()> {
         self.file.write_all(text.as_ref())?;
         self.file.as_file().sync_all()?;
@@ -53,7 +54,7 @@ impl Published {
     }
 }
 
-/// An error in the words of the system alone: the name of the temporary file, which `tempfile` adds, tells nobody anything.
+/// An error in the words of the system alone: `tempfile` adds the name of the temporary file, which does not help a reader.
 fn plain(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {

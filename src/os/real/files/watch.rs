@@ -1,4 +1,5 @@
-//! Waiting for changes in directories: inotify(7), or short sleeps where it cannot be had. What changed is not told.
+//! Waiting for changes in directories: inotify(7), or short sleeps where that is not available. The change itself is not
+//! reported.
 
 use crate::os::Watch;
 use crate::os::real::files::dir_root::Place;
@@ -22,20 +23,20 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::ONLYDIR);
 
-/// What happens to one file that is watched.
+/// Events of one watched file.
 const FILE_EVENTS: WatchFlags =
     WatchFlags::MOVE_SELF.union(WatchFlags::DELETE_SELF).union(WatchFlags::ATTRIB).union(WatchFlags::MODIFY);
 
-/// How long one sleep is where the kernel tells nothing.
+/// Length of one sleep where the kernel reports nothing.
 const NAP: Duration = Duration::from_millis(50);
 
-/// How long the first sleeps of a watch are, before the kernel is asked to tell of changes. The close of an inotify queue takes
-/// until the kernel has let go of what it watched, some 10 ms, and a process with one ends that much later. What is over
-/// within these sleeps needs no queue. In milliseconds.
+/// Lengths of the first sleeps of a watch, before the kernel is asked to report changes, in milliseconds. The close of an
+/// inotify queue takes until the kernel has released what it watched, some 10 ms, and a process with a queue ends that much
+/// later. A wait that ends within these sleeps needs no queue.
 const FIRST_NAPS: [u64; 8] = [1, 2, 4, 4, 4, 4, 4, 4];
 
-/// Watches directories. The first waits are short and tell that anything may have changed; the later ones end with a change.
-/// Where a limit of inotify is reached, each wait is 50 ms long.
+/// Watches directories. The first waits are short and report that anything may have changed; the later ones end with a
+/// change. Where a limit of inotify is reached, each wait is 50 ms long.
 pub(crate) fn start(places: &[Place<'_>]) -> io::Result<Box<dyn Watch>> {
     let places: Result<Vec<OwnedFd>, Errno> =
         places.iter().map(|place| fcntl_dupfd_cloexec(place.as_fd(), 3)).collect();
@@ -50,7 +51,7 @@ fn queue_of(places: &[OwnedFd]) -> io::Result<Option<Queue>> {
         match retry_on_intr(|| inotify::add_watch(&queue, link.as_str(), EVENTS)) {
             Ok(_) => {}
             Err(Errno::NOSPC | Errno::NOMEM) => return Ok(None),
-            // Removed since it was opened.
+            // The directory was removed since it was opened.
             Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
@@ -97,7 +98,7 @@ impl Watch for Soon {
         };
         self.others.drain(..).for_each(|other| watch.heed(other));
         self.watch = Some(watch);
-        // From here on nothing is missed; what came before is to be looked at.
+        // From here on the kernel reports every change; the caller has to look for earlier ones.
         Ok(true)
     }
 

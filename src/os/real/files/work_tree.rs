@@ -1,4 +1,4 @@
-//! What a git work tree holds, as git(1) tells it.
+//! The content of a git work tree, as git(1) reports it.
 
 use crate::model::name::hex;
 use crate::os::real::process::run_capture::ask_at_length;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long git may take in all.
+/// Time that git has in all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// See [`crate::os::places::Places::tree_digest`].
@@ -35,8 +35,8 @@ pub(crate) fn tree_digest(top: &str) -> io::Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
-/// Asks git. It is to change nothing, not even its index, and to start no program of the repository; variables by which a hook
-/// of git leads to another index or work tree do not count.
+/// Asks git. It must change nothing, not even its index, and must start no program of the repository. The variables by which
+/// a hook of git leads to another index or work tree are removed.
 fn git(top: &str, args: &[&str], wrong: &str, until: Instant) -> io::Result<File> {
     let mut command = Command::new("git");
     command.args(["-C", top, "-c", "core.fsmonitor=false"]).args(args);
@@ -51,8 +51,8 @@ fn git(top: &str, args: &[&str], wrong: &str, until: Instant) -> io::Result<File
     if status.success() { Ok(said) } else { Err(io::Error::new(io::ErrorKind::InvalidData, wrong)) }
 }
 
-/// The kind of a file, whether it can be executed, and its content. One that has gone meanwhile counts as empty; a directory
-/// is a repository of its own.
+/// The kind of a file, whether it can be executed, and its content. A file that has gone meanwhile counts as empty; a
+/// directory is a repository of its own.
 fn feed_file(hash: &mut Sha256, path: &Path) -> io::Result<()> {
     let meta = match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return feed(hash, &mut io::empty()),
@@ -66,7 +66,7 @@ fn feed_file(hash: &mut Sha256, path: &Path) -> io::Result<()> {
     if meta.is_file() { feed(hash, &mut File::open(path)?) } else { feed(hash, &mut io::empty()) }
 }
 
-/// A part and, behind it, its length, so that no two lists of parts read the same.
+/// A part with its length behind it, so that no two lists of parts give the same bytes.
 fn feed(hash: &mut Sha256, part: &mut dyn Read) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     let mut length = 0_u64;

@@ -16,10 +16,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long a program may take to say its version.
+/// Time that a program has to print its version.
 const VERSION_TIME: Duration = Duration::from_secs(1);
 
-/// How many processors of the host are online, whatever this process may use of them; 0 where that cannot be read.
+/// Number of processors of the host that are online, whatever this process may use of them; 0 where that cannot be read.
 pub fn online_processors() -> u32 {
     let listed = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
     let listed = listed.and_then(|list| readings::count_of(&list));
@@ -31,7 +31,7 @@ pub fn online_processors() -> u32 {
     listed.or_else(counted).unwrap_or(0)
 }
 
-/// Binds this process to some processors; no processor says nothing.
+/// Binds this process to some processors; an empty list changes nothing.
 pub(crate) fn bind_to(processors: impl Iterator<Item = usize>) -> io::Result<()> {
     let mut set = CpuSet::new();
     processors.filter(|number| *number < CpuSet::MAX_CPU).for_each(|number| set.set(number));

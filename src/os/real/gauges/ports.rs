@@ -7,12 +7,12 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 /// Sockets in this state listen (`include/net/tcp_states.h`).
 const LISTENS: &str = "0A";
 
-/// Tries both families: a listener on one address of one family is enough to be in the way of somebody.
+/// Tries both families: a listener on one address of one family already blocks a user of the port.
 pub(super) fn look(port: u16) -> Port {
     let any: [SocketAddr; 2] = [(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()];
     let refused = any.iter().any(|address| match TcpListener::bind(address) {
         Ok(_) => false,
-        // A low port of root cannot be tried by others, and a host may have one family only.
+        // Other accounts cannot try a low port of root, and a host may have one family only.
         Err(error) => error.kind() == ErrorKind::AddrInUse,
     });
     let is_low = port < 1024 && listening_inode(port).is_some();

@@ -1,11 +1,11 @@
-//! What the files of the kernel say, in thousandths. The files of the own control group come first.
+//! Values of the files of the kernel, in thousandths. The files of the own control group come first.
 
 use crate::model::capacity::Readings;
 
-/// Where version 2 of control groups is mounted.
+/// Mount point of version 2 of control groups.
 const UNIFIED: &str = "/sys/fs/cgroup";
 
-/// Everything that can be read. `read` gives the text of a file, `processors` is how many the load is counted for.
+/// Everything that can be read. `read` gives the text of a file; `processors` is the number by which the load is divided.
 pub(super) fn all(read: &dyn Fn(&str) -> Option<String>, processors: usize) -> Readings {
     let own = own_group(read);
     let pressure = |what: &str| {
@@ -19,7 +19,8 @@ pub(super) fn all(read: &dyn Fn(&str) -> Option<String>, processors: usize) -> R
         pressure_memory: pressure("memory"),
         pressure_io: pressure("io"),
         load: read("/proc/loadavg").as_deref().and_then(|text| load(text, processors)),
-        // A group without a limit of its own says nothing; one with a limit may still stand on a host that is full.
+        // A group without a limit of its own has no value here. A group with a limit may still be on a host whose memory is
+        // full.
         memory: group.into_iter().chain(host).min(),
     }
 }
@@ -52,7 +53,8 @@ fn available(text: &str) -> Option<u32> {
     share(of("MemAvailable:")?, of("MemTotal:")?)
 }
 
-/// How much of the memory limit of a control group is left, as a percentage. Pages of files that nobody uses now count as left.
+/// Share of the memory limit of a control group that is left, as a percentage. Pages of files that are not in use now count
+/// as left.
 fn left_in_group(group: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     let number = |name: &str| read(&format!("{group}/{name}"))?.trim().parse::<u64>().ok();
     let (max, current) = (number("memory.max")?, number("memory.current")?);
@@ -66,7 +68,7 @@ fn share(part: u64, whole: u64) -> Option<u32> {
     u32::try_from(u128::from(part) * 100_000 / u128::from(whole.max(1))).ok()
 }
 
-/// How many numbers a list of the kernel has, e.g. 5 for `0-3,8`.
+/// Count of the numbers in a list of the kernel, e.g. 5 for `0-3,8`.
 pub(super) fn count_of(list: &str) -> Option<u32> {
     let count = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

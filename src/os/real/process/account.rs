@@ -1,5 +1,5 @@
-//! The trampoline that takes an account on before it becomes the command of a task. Which account a task may have is
-//! decided elsewhere.
+//! The trampoline that takes an account on before it becomes the command of a task. Other code decides which account a task
+//! may have.
 
 use crate::model::Limits;
 use crate::model::context::LIMITS as LIMIT_NAMES;
@@ -27,11 +27,11 @@ pub(crate) const TREE_FD: &str = "LUZIA_EXEC_TREE_FD";
 /// Carries to the trampoline the limits to set, as one line.
 pub(crate) const LIMITS: &str = "LUZIA_EXEC_LIMITS";
 
-/// Instead of an account: the trampoline keeps its own.
+/// Stands in for an account: the trampoline keeps its own.
 pub(crate) const OWN_ACCOUNT: &str = "-";
 
-/// What a process needs to become an account: looked up by who starts the trampoline, for only that one can wait when the
-/// host is short of something.
+/// The numbers that a process needs to become an account. The process that starts the trampoline looks them up, because only
+/// that process can wait when the host is short of something.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Credentials {
     uid: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Those of an account. Groups are looked up by root alone: nobody else can take them on.
+    /// Those of an account. Only root looks groups up: no other account can take them on.
     pub(crate) fn of(name: &str) -> io::Result<Self> {
         let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no account {name:?}"));
         let host = passwd::host();
@@ -62,8 +62,8 @@ impl Credentials {
     }
 }
 
-/// The hidden verb `exec-task`: becomes an account for good (groups, gid, uid, verified, no new privileges) and then
-/// the command. Which account, `uid:gid:group,group` says. Returns only when it failed.
+/// The hidden verb `exec-task`: becomes an account for good (groups, gid, uid, verified, no new privileges) and then the
+/// command. `uid:gid:group,group` names the account. Returns only when it failed.
 pub fn exec_task(account: &str, argv: &[String]) -> StartError {
     let failed = match take_on(account) {
         Ok(env) => become_command(argv, &env),
@@ -81,11 +81,11 @@ fn take_on(account: &str) -> io::Result<Vec<CString>> {
         OWN_ACCOUNT => None,
         text => Some(Credentials::read(text).ok_or_else(unreadable)?),
     };
-    // Read before the account changes, because the new one may not open what the old one did.
+    // Read before the account changes, because the new account may not be allowed to open the file.
     let env = environment()?;
     let tree = number_in(TREE_FD);
     close_fds::set_fds_cloexec(3, tree.as_slice());
-    // A broken pipe ends the program that this process becomes, as it does by default.
+    // A broken pipe ends the program that this process becomes, as is the default.
     signals::make_harmless(SIGPIPE)?;
     if let Ok(text) = std::env::var(LIMITS) {
         let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{text:?} are not limits"));
@@ -97,8 +97,8 @@ fn take_on(account: &str) -> io::Result<Vec<CString>> {
     Ok(env)
 }
 
-/// Sets the limits of a submitter for this process and what it becomes. A process that may not raise a hard limit does not get
-/// here (contract P9); a nice value, an affinity or an OOM score that it may not set stays as it is.
+/// Sets the limits of a submitter for this process and the command that it becomes. A process that may not raise a hard limit
+/// does not get here (contract P9). A nice value, an affinity or an OOM score that it may not set stays as it is.
 fn set_limits(limits: &Limits) -> io::Result<()> {
     let _ = std::fs::write("/proc/self/oom_score_adj", limits.oom_score_adj.to_string());
     let _ = rustix::process::setpriority_process(None, limits.nice);
@@ -121,8 +121,8 @@ fn processors_in(list: &str) -> impl Iterator<Item = usize> {
         .flatten()
 }
 
-/// Groups first, uid last: each step needs the privilege that the last one gives up. What the kernel says afterwards
-/// counts, not what the calls returned.
+/// Groups first, uid last: each step needs the privilege that the last one gives up. The ids that the kernel reports
+/// afterwards count, not the results of the calls.
 fn drop_privileges(account: &Credentials) -> io::Result<()> {
     let (uid, gid, root) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid), Uid::from_raw(0));
     let mut has_groups = true;

@@ -20,7 +20,7 @@ pub(crate) fn ancestors(of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ance
         true => rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs()),
         false => procfs::stat(of).map_or(0, |stat| stat.parent),
     };
-    // The parent of what came from outside of a pid namespace is 0.
+    // 0 is the parent of a process that came from outside of a pid namespace.
     while pid > 0 && found.len() < MOST {
         let Some(seen) = procfs::stat(pid) else { break };
         let process = Identity { pid, start: seen.start, boot_id: procfs::boot_id().to_owned() };
@@ -40,8 +40,8 @@ fn file_of(pid: &str) -> Option<(u64, u64)> {
     stat(format!("/proc/{pid}/exe")).ok().map(|seen| (seen.st_dev, seen.st_ino))
 }
 
-/// The name of the file that a process runs: a script has the name of its interpreter, whatever it calls itself. Where another
-/// account does not show it, the name that the process has now.
+/// The name of the file that a process runs. A script has the name of its interpreter, whatever it calls itself. Where
+/// another account hides the file, the present name of the process.
 pub(crate) fn program(pid: u32) -> String {
     if let Ok(link) = readlink(format!("/proc/{pid}/exe"), Vec::new()) {
         let link = link.into_bytes();

@@ -1,8 +1,8 @@
-//! One child process that is watched. It is told what to signal and never decides to.
+//! One watched child process. Its caller decides which signals it gets.
 //!
-//! The child is not waited for (reaped) until this value is dropped. Until then its number belongs to nobody else,
-//! neither as a pid nor as the number of its group, so that a signal to the group can never reach strangers, even
-//! when only grandchildren are left in it.
+//! The child is not waited for (reaped) until this value is dropped. Until then the kernel gives its number to no other
+//! process, neither as a pid nor as the number of a group. So a signal to the group never reaches strangers, even when only
+//! grandchildren are left in it.
 
 use crate::os::real::files::heed::Heed;
 use crate::os::real::process::poll::{deadline, poll_until};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Children that a value of this file will wait for.
 static WATCHED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Whom a signal to the group of a child reaches.
+/// Recipients of a signal to the group of a child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     /// The process group that it leads.
@@ -36,8 +36,8 @@ pub(crate) enum Reach {
 #[derive(Debug)]
 pub(crate) struct RealChild {
     pid: Pid,
-    /// Missing where the process has no descriptor left: the child was started and must not be lost for that. SIGCHLD tells
-    /// of its end as well, unless the caller of this program blocked it.
+    /// Missing where this process has no descriptor left: the child was started and must not be lost for that. SIGCHLD
+    /// reports its end as well, unless the caller of this program blocked it.
     pidfd: Option<OwnedFd>,
     reach: Reach,
     ended: Option<Exit>,
@@ -46,7 +46,7 @@ pub(crate) struct RealChild {
     /// The pipe of its job server, and whether a token was seen in it.
     tokens: Option<File>,
     has_token: bool,
-    /// Other processes whose end it heeds, and whether one of them has ended.
+    /// Other processes for whose end it waits, and whether one of them has ended.
     others: Vec<File>,
     is_one_gone: bool,
 }
@@ -93,7 +93,7 @@ impl RealChild {
             .chain(self.others.iter().map(AsFd::as_fd))
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .collect();
-        // Without a pidfd and with SIGCHLD blocked, nothing tells of the end.
+        // Without a pidfd and with SIGCHLD blocked, nothing reports the end.
         let nap = deadline(Duration::from_millis(100)).filter(|_| self.pidfd.is_none());
         poll_until(&mut fds, nap.into_iter().chain(until).chain(self.heed.as_ref().and_then(Heed::due)).min())?;
         let has_token = tokens.is_some() && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
@@ -160,7 +160,7 @@ impl Child for RealChild {
     }
 
     fn signal(&mut self, signal: Signal) -> io::Result<()> {
-        // An error here means that the number is not reserved any more, and nothing may be signalled by it.
+        // An error here means that the number is not reserved any more; then it must not be signalled.
         self.look()?;
         let sent = match self.reach {
             Reach::Group => kill_process_group(self.pid, number(signal)),
@@ -175,7 +175,7 @@ impl Child for RealChild {
 
 impl Drop for RealChild {
     fn drop(&mut self) {
-        // One that still runs becomes a case for `reap`.
+        // `reap` waits for a child that still runs.
         let _ = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::NOHANG));
         watched().remove(&self.pid.as_raw_nonzero().get());
     }

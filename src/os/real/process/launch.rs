@@ -1,4 +1,4 @@
-//! Starts processes: supervisors, commands of tasks, and commands that run in place. What they are for is not known here.
+//! Starts processes: supervisors, commands of tasks, and commands that run in place. Their purpose is not known here.
 
 use crate::model::control::hooks::HOOK_VARIABLE;
 use crate::model::git::OF_ONE_REPOSITORY;
@@ -25,20 +25,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
 use std::sync::OnceLock;
 
-/// What runs a script without an interpreter of its own.
+/// The program that runs a script without an interpreter of its own.
 const SHELL: &CStr = c"/bin/sh";
 
-/// Starts this program as a supervisor, with a lock as its standard input; where another file has come into its place, that
-/// one, as after an upgrade. Our copy of the descriptor is closed without LOCK_UN, so there is no instant at which nobody
-/// holds the lock. From here on this process hands no stray descriptor on, since a supervisor that holds the pipe of a
-/// caller's caller would keep it from ever ending.
+/// Starts this program as a supervisor, with a lock as its standard input. Where another file has taken its place, as after
+/// an upgrade, it starts that file. Our copy of the descriptor is closed without LOCK_UN, so at every instant some process
+/// holds the lock. From here on this process hands no stray descriptor on: a supervisor that holds the pipe of a caller's
+/// caller would keep it from ever ending.
 pub(crate) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
     let lock = lock.into_file();
     let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
     close_fds::set_fds_cloexec(3, &[]);
     if let Some(program) = program_in_place() {
         let pid = supervisor(&program, args, &lock);
-        // In this very moment it may have been removed.
+        // It may have been removed in this very moment.
         if pid.is_ok() {
             return pid;
         }
@@ -53,7 +53,7 @@ fn supervisor(program: &Path, args: &[String], lock: &File) -> io::Result<u32> {
     for name in task_variables() {
         start.env.remove(OsStr::new(name));
     }
-    // It is not waited for here: it outlives us, or `reap` meets it.
+    // Not waited for here: it outlives us, or `reap` waits for it.
     start.spawn(Path::new("/"), [lock, &null, &null], false)
 }
 
@@ -70,8 +70,8 @@ impl Start {
         Self { program, args, env: BTreeMap::new() }
     }
 
-    /// Starts it, in a session of its own and without blocked signals where it is the command of a task. A script without a
-    /// first line that names its interpreter is run by the shell, as execvp(3) has it.
+    /// Starts it. The command of a task gets a session of its own and no blocked signals. The shell runs a script without a
+    /// first line that names its interpreter, as execvp(3) does.
     fn spawn(&self, cwd: &Path, streams: [&File; 3], is_command: bool) -> io::Result<u32> {
         let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::from);
         let (path, cwd) = (text(self.program.as_os_str())?, text(cwd.as_os_str())?);
@@ -98,9 +98,9 @@ impl Start {
     }
 }
 
-/// Starts the command of a task as the leader of a session of its own, and so of a group of its own. The kernel sends SIGHUP and
-/// SIGCONT to a stopped group that becomes an orphan. This one is an orphan from its start, because no process of its session is
-/// outside of its tree: what is stopped stays stopped when the supervisor is killed.
+/// Starts the command of a task as the leader of a session of its own, and so of a group of its own. The kernel sends SIGHUP
+/// and SIGCONT to a stopped group that becomes an orphan. This group is an orphan from its start, because no process of its
+/// session is outside of its tree. So a stopped process stays stopped when the supervisor is killed.
 pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
     signals::catch_child_deaths().map_err(StartError::Other)?;
     let tree = tree.map(out_of_the_way);
@@ -137,7 +137,7 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
     if wanted.cwd.is_some() {
         check_cwd(cwd)?;
     }
-    // Before the start: a signal between the two would end us and leave the command alone with the lock.
+    // Before the start: a signal between the two would end us and leave the command with the lock but without a watcher.
     signals::catch_child_deaths()
         .and_then(|()| signals::outlive_the_keyboard())
         .and_then(|()| signals::catch(&[Caught::Terminate]))
@@ -167,7 +167,7 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
     adopt(spawned, command.get_program(), cwd, Reach::Alone)
 }
 
-/// Takes away what would tell a process that it belongs to the task in which we run.
+/// Removes the variables that would make a process believe that it belongs to the task in which we run.
 pub(crate) fn leave_the_task(command: &mut StdCommand) {
     for name in task_variables() {
         command.env_remove(name);
@@ -178,9 +178,9 @@ fn task_variables() -> impl Iterator<Item = &'static str> {
     TASK_VARIABLES.into_iter().chain([HOOK_VARIABLE])
 }
 
-/// Makes the standard library start a child by fork(2) and not by posix_spawn(3), with which the C library leaves its
-/// two internal signals ignored in the child and in all that comes of it. To ask for the group that we have already is
-/// what decides it; where that cannot be set (a user namespace that does not map it), posix_spawn(3) has to do.
+/// Makes the standard library start a child by fork(2) and not by posix_spawn(3). With posix_spawn(3), the C library leaves
+/// its two internal signals ignored in the child and in all its descendants. A request for the group that we have already
+/// selects fork(2). Where that group cannot be set (a user namespace that does not map it), posix_spawn(3) is used.
 pub(crate) fn fork_and_exec(command: &mut StdCommand) {
     static OWN: OnceLock<Option<u32>> = OnceLock::new();
     let own = OWN.get_or_init(|| Some(getegid().as_raw()).filter(|own| procfs::maps_group(*own)));
@@ -189,8 +189,8 @@ pub(crate) fn fork_and_exec(command: &mut StdCommand) {
     }
 }
 
-/// This very program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the
-/// kernel, which would show as `exe` in a list of processes and is therefore not used otherwise.
+/// This very program as a file to execute. The link of the kernel reaches a binary that was replaced or removed meanwhile. It
+/// would show as `exe` in a list of processes, so it is not used otherwise.
 pub(crate) fn own_program() -> PathBuf {
     let path = std::env::current_exe().ok().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
     path.unwrap_or_else(|| PathBuf::from(SELF))
@@ -211,7 +211,7 @@ fn directly(command: &Command, cwd: &Path) -> Result<Start, StartError> {
 }
 
 /// Another run of this program takes the account on and sets the limits. It may run as root until then, so it must not see
-/// the environment of the task: a variable like LD_PRELOAD would be obeyed with the rights of root.
+/// the environment of the task: it would obey a variable like LD_PRELOAD with the rights of root.
 fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>) -> Result<Start, StartError> {
     split(&command.argv)?;
     let account = command.run_as.as_deref().map(Credentials::of).transpose().map_err(|error| match error.kind() {
@@ -254,16 +254,16 @@ fn adopt(spawned: io::Result<u32>, program: &OsStr, cwd: &Path, reach: Reach) ->
     Ok(Box::new(child))
 }
 
-/// Gives a lock that a command inherits a number that no shell script takes for itself: `exec 9>file` and `exec 200>file`
-/// are how scripts make locks of their own, and would silently close ours.
+/// Gives a lock that a command inherits a number that no shell script takes for itself. Scripts make locks of their own with
+/// `exec 9>file` and `exec 200>file`, and these would silently close ours.
 fn out_of_the_way(file: File) -> File {
     const NUMBERS: [i32; 2] = [700, 70];
     let moved = NUMBERS.into_iter().find_map(|least| fcntl_dupfd_cloexec(&file, least).ok());
     moved.map_or(file, File::from)
 }
 
-/// Lets a child inherit descriptors. They are close-on-exec everywhere else, so the caller drops them right after the
-/// start; that leaves their locks alone, since the child has copies.
+/// Lets a child inherit descriptors. They are close-on-exec everywhere else, so the caller drops them right after the start.
+/// That leaves their locks alone, since the child has copies.
 fn inheritable(files: Vec<File>) -> Result<Vec<File>, StartError> {
     for file in &files {
         fcntl_setfd(file, FdFlags::empty()).map_err(|error| StartError::Other(error.into()))?;

@@ -22,8 +22,8 @@ pub(crate) fn own() -> Origin {
 }
 
 /// Looks for a pid namespace among all processes that /proc shows. Its pid 1 lives as long as the namespace and keeps its
-/// number, so no listing misses it. A process below ours that hides its namespace may be in any. The second answer is about the
-/// process that has `pid` in that namespace: its pid 1 was seen, and every process was looked at.
+/// number, so no listing misses it. A process below ours that hides its namespace may be in any. The second answer is about
+/// the process that has `pid` in that namespace: its pid 1 was seen, and every process was looked at.
 pub(crate) fn look_below(namespace: u64, pid: Option<u32>) -> (Sight, Option<Probe>) {
     let Ok(pids) = procfs::pids() else { return (Sight::Unclear, None) };
     // Where pid 1 is not shown, others may be hidden too (hidepid of proc(5)).

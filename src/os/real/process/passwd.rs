@@ -1,9 +1,9 @@
-//! What is known of accounts: `/etc/passwd` and `/etc/group`, and for those that stand elsewhere (LDAP, systemd-userdbd)
-//! what getent(1) says.
+//! Accounts: `/etc/passwd` and `/etc/group`, and the answers of getent(1) for those that are stored elsewhere (LDAP,
+//! systemd-userdbd).
 //!
-//! The C library is not asked. For other sources than files it loads modules of its own version, and in a program that
-//! is linked statically it loads them beside itself: after an upgrade of the host they do not fit (nss(5), getpwnam(3)).
-//! Why the program is linked so: docs/decisions/070-static-link.md.
+//! The C library is not asked. For sources other than files it loads modules of its own version. In a program that is linked
+//! statically it loads them beside itself, and after an upgrade of the host they do not fit (nss(5), getpwnam(3)). The reason
+//! for the static link: docs/decisions/070-static-link.md.
 
 use crate::os::is_shortage;
 use crate::os::real::process::program::named;
@@ -16,23 +16,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// For how long getent(1) is waited for, with all that is asked of one look-up: a directory of the network may not answer.
+/// Time that getent(1) has for all questions of one look-up: a directory of the network may not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The sources of nsswitch.conf(5) that this host answers by itself: what they do not know is nowhere. ("compat" may include
-/// others; a service behind "systemd" that is down is not told apart.)
+/// The sources of nsswitch.conf(5) that this host answers by itself: an account that they do not know does not exist.
+/// ("compat" may include others; a service behind "systemd" that is down looks like one without the account.)
 const LOCAL: [&str; 6] = ["files", "compat", "systemd", "db", "altfiles", "extrausers"];
 
-/// Where accounts stand.
+/// The places where accounts are stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources<'a> {
     passwd: &'a Path,
     group: &'a Path,
-    /// nsswitch.conf(5): where else they may stand.
+    /// nsswitch.conf(5): the other places where accounts may be stored.
     switch: &'a Path,
-    /// The first getent(1) of these that exists is asked for what the files do not hold. Not looked for in `PATH`, which the
-    /// caller chose.
+    /// The first getent(1) of these that exists is asked for entries that the files do not hold. It is not searched in
+    /// `PATH`, which the caller chose.
     programs: &'a [&'a str],
-    /// Until when that is waited for.
+    /// The end of the wait for it.
     until: Instant,
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn host() -> Sources<'static> {
     }
 }
 
-/// The name of an account of this host, where it has one; an error where that cannot be told.
+/// The name of an account of this host, where it has one; an error where it cannot be looked up.
 pub fn account_name(uid: u32) -> io::Result<Option<String>> {
     Ok(host().with_uid(uid)?.map(|account| account.name))
 }
 
-/// The home of the account that called this program, where it has one; an error where that cannot be told.
+/// The home of the account that called this program, where it has one; an error where it cannot be looked up.
 pub fn account_home() -> io::Result<Option<PathBuf>> {
     Ok(host().with_uid(getuid().as_raw())?.map(|account| account.home))
 }
@@ -75,10 +75,10 @@ impl Sources<'_> {
         self.account(name, |account| account.name == name)
     }
 
-    /// The groups of an account, its own first: what getgrouplist(3) gives.
+    /// The groups of an account, its own first, as getgrouplist(3) gives them.
     pub(crate) fn groups_of(&self, account: &Account) -> io::Result<Vec<u32>> {
         let mut groups = vec![account.gid];
-        // Which groups an account of the files is in may be written elsewhere (nsswitch.conf(5), "initgroups").
+        // The groups of an account of the files may be written elsewhere (nsswitch.conf(5), "initgroups").
         groups.extend(match self.getent("initgroups", &account.name)? {
             Some(text) => numbers_after(&text, &account.name).ok_or_else(|| unreadable(&account.name, &text))?,
             None => groups_with(&read(self.group)?, &account.name),
@@ -94,19 +94,19 @@ impl Sources<'_> {
         if let Some(account) = find(&passwd) {
             return Ok(Some(account));
         }
-        // No account is called so, and it would be read as an option.
+        // No account has such a name, and getent(1) would read it as an option.
         if key.starts_with('-') {
             return Ok(None);
         }
         match self.getent("passwd", key)? {
-            // Looked at like the file: digits are taken for a uid, whatever was meant.
+            // Checked like the file: getent(1) takes digits for a uid, even if they were meant as a name.
             Some(text) => Ok(find(&text)),
             None => self.elsewhere(&passwd)?.map_or(Ok(None), |source| Err(unreachable(key, &source))),
         }
     }
 
-    /// A source of accounts that may not have answered: getent(1) says "not found" for a directory of the network that is
-    /// down, too. "compat" is one where a line of the file includes others (`+`).
+    /// Whether there is a source of accounts that may not have answered: getent(1) says "not found" also for a directory of
+    /// the network that is down. "compat" is such a source where a line of the file includes others (`+`).
     fn elsewhere(&self, passwd: &[u8]) -> io::Result<Option<String>> {
         let includes = passwd.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"+"));
         let is_local = |source: &str| LOCAL.contains(&source) && !(includes && source == "compat");
@@ -114,8 +114,8 @@ impl Sources<'_> {
         Ok(sources(&String::from_utf8_lossy(&text)).find(|source| !is_local(source)).map(str::to_owned))
     }
 
-    /// What getent(1) says; nothing where it is not installed, or does not know the key or the database. A shortage of the
-    /// host stays one ([`is_shortage`]).
+    /// The answer of getent(1). Nothing where it is not installed, or does not know the key or the database. A shortage of
+    /// the host stays a shortage ([`is_shortage`]).
     fn getent(&self, database: &str, key: &str) -> io::Result<Option<Vec<u8>>> {
         const UNKNOWN_DATABASE: i32 = 1;
         const NOT_FOUND: i32 = 2;
@@ -150,14 +150,14 @@ fn sources(text: &str) -> impl Iterator<Item = &str> {
             let (database, rest) = line.trim_start().split_once([':', ' ', '\t'])?;
             (database == "passwd").then(|| rest.split('#').next().unwrap_or_default())
         })
-        // In brackets stands what is to be done then.
+        // The brackets hold the action for a result.
         .flat_map(|line| line.split('[').map(|part| part.rsplit(']').next().unwrap_or_default()))
         .flat_map(|part| part.split([':', ' ', '\t']))
         .filter(|source| !source.is_empty())
 }
 
-/// The fields of each entry of passwd(5) or group(5). Lines without a name are none, nor are those by which old hosts
-/// include others (`+`, `-`).
+/// The fields of each entry of passwd(5) or group(5). Lines without a name are no entries. Nor are the lines by which old
+/// hosts include other sources (`+`, `-`).
 fn entries(text: &[u8]) -> impl Iterator<Item = Vec<&[u8]>> {
     let lines = text
         .split(|byte| *byte == b'\n')
@@ -192,7 +192,7 @@ fn numbers_after(text: &[u8], name: &str) -> Option<Vec<u32>> {
     rest.split_ascii_whitespace().map(|word| number(word.as_bytes())).collect()
 }
 
-/// What `source` does not tell now, and may tell later.
+/// The error for an entry that `source` cannot give now, and may give later.
 fn unreachable(key: &str, source: &str) -> io::Error {
     let why = "whether the entry is absent or the source did not answer cannot be told";
     let text = format!("getent finds no account {key:?}, and \"{source}\" of /etc/nsswitch.conf is elsewhere: {why}");

@@ -1,4 +1,4 @@
-//! Waiting for descriptors until a deadline. It never looks at what came.
+//! Waiting for descriptors until a deadline. It never reads from them.
 
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::{Errno, read, retry_on_intr};
@@ -6,10 +6,10 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// The longest single sleep in the kernel: far below every limit of its types, and a longer wait just goes on.
+/// The longest single sleep in the kernel: far below every limit of its types. A longer wait sleeps again.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The end of a wait that begins now; `None`, for ever, where the clock cannot count that far.
+/// The end of a wait that begins now; `None` means for ever, where the clock cannot count that far.
 pub(crate) fn deadline(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
 }

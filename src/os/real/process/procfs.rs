@@ -1,4 +1,4 @@
-//! What /proc says. Everything that cannot be read is `None` or empty, and never a guess.
+//! Values of /proc. A value that cannot be read is `None` or empty, and never a guess.
 
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use rustix::fs::{Mode, OFlags, open, readlinkat_raw};
@@ -18,7 +18,7 @@ pub(crate) fn boot_id() -> &'static str {
     })
 }
 
-/// What `/proc/<pid>/stat` says of a process (proc(5)).
+/// The fields of `/proc/<pid>/stat` of a process (proc(5)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stat {
     pub(crate) state: u8,
@@ -29,7 +29,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// Whether nothing of it runs any more. A leader that ended before its threads looks like a zombie and is alive.
+    /// Whether all of its threads have ended. A leader that ended before its threads looks like a zombie and is alive.
     pub(crate) fn is_dead(&self) -> bool {
         match self.state {
             b'Z' => self.threads <= 1,
@@ -74,7 +74,7 @@ pub(crate) fn pid_namespace() -> u64 {
     own_namespace("pid").unwrap_or(0)
 }
 
-/// The inode of one of our namespaces. Nothing here ever enters another one, so the first look counts.
+/// The inode of one of our namespaces. This program never enters another one, so the first look counts.
 pub(crate) fn own_namespace(kind: &str) -> Option<u64> {
     static SEEN: Mutex<BTreeMap<String, Option<u64>>> = Mutex::new(BTreeMap::new());
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,8 +100,9 @@ fn namespace_inode(link: &[u8], kind: &str) -> Option<u64> {
     number.parse().ok()
 }
 
-/// Whether /proc was mounted for our own pid namespace. Another one tells of strangers. The line `NSpid` has a process's
-/// numbers from the namespace of /proc inwards (proc_pid_status(5)): one number, our own, is our own namespace.
+/// Whether /proc was mounted for our own pid namespace. The /proc of another namespace shows other processes. The line
+/// `NSpid` has a process's numbers from the namespace of /proc inwards (proc_pid_status(5)): one number, our own, is our own
+/// namespace.
 pub(crate) fn shows_our_namespace() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     *OURS.get_or_init(|| {
@@ -125,7 +126,7 @@ fn namespace_pids(status: &[u8]) -> Option<Vec<u32>> {
     line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
 }
 
-/// The numbers of a process from our pid namespace inwards, where /proc is our own. Everybody may read them.
+/// The numbers of a process from our pid namespace inwards, where /proc is our own. Every account may read them.
 pub(crate) fn pids_inwards(pid: u32) -> Option<Vec<u32>> {
     namespace_pids(&small(&format!("/proc/{pid}/status"))?)
 }
@@ -139,7 +140,7 @@ pub(crate) fn last_pid() -> Option<u32> {
     text.split_ascii_whitespace().nth(4)?.parse().ok()
 }
 
-/// Where the kernel starts again from below.
+/// The pid at which the kernel starts again from below.
 pub(crate) fn pid_max() -> Option<u32> {
     String::from_utf8(small("/proc/sys/kernel/pid_max")?).ok()?.trim().parse().ok()
 }

@@ -1,8 +1,8 @@
-//! Which file a command means, and what it means when it cannot be started. Nothing is started here.
+//! Finds the file of a command, and sorts the errors of a failed start. Nothing is started here.
 //!
-//! `PATH` is searched here, because the entries are relative to the working directory of the task, and a file that is
-//! found and cannot be executed gives 126. The crate `which` does neither. As with flock(1), execvp(3) then gives a file of
-//! unknown format to /bin/sh.
+//! `PATH` is searched here, because its entries are relative to the working directory of the task, and a file that is found
+//! and cannot be executed gives 126. The crate `which` does neither. As with flock(1), execvp(3) then gives a file of unknown
+//! format to /bin/sh.
 
 use crate::os::{StartError, is_shortage};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Where execvp(3) looks when there is no PATH.
+/// The folders that execvp(3) searches when there is no PATH.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// The file of a program, always with a slash in it: a name with a slash is taken as it is (relative to the working
@@ -41,7 +41,7 @@ pub(crate) fn find(program: &str, path: Option<&OsStr>, cwd: &Path) -> Result<Pa
     })
 }
 
-/// A working directory that cannot be entered is told apart from a program that cannot be started.
+/// Separates a working directory that cannot be entered from a program that cannot be started.
 pub(crate) fn check_cwd(cwd: &Path) -> Result<(), StartError> {
     let entered = match std::fs::metadata(cwd) {
         Ok(meta) if !meta.is_dir() => Err(Errno::NOTDIR.into()),
@@ -54,7 +54,7 @@ pub(crate) fn check_cwd(cwd: &Path) -> Result<(), StartError> {
     })
 }
 
-/// Sorts the error of a failed start by what the exit code will say.
+/// Sorts the error of a failed start by its exit code.
 pub(crate) fn start_error(error: io::Error, program: &Path, cwd: &Path) -> StartError {
     let shown = program.to_string_lossy();
     match error.raw_os_error().map(Errno::from_raw_os_error) {
@@ -78,7 +78,7 @@ pub(crate) fn start_error(error: io::Error, program: &Path, cwd: &Path) -> Start
     }
 }
 
-/// The value of a variable in an environment; of two the last one counts, as in the environment that is made of them.
+/// The value of a variable in an environment. Of two, the last one counts, as in the environment that is made of them.
 pub(crate) fn lookup(env: &[(Vec<u8>, Vec<u8>)], name: &str) -> Option<OsString> {
     let hit = env.iter().rfind(|(key, _)| key == name.as_bytes());
     hit.map(|(_, value)| OsStr::from_bytes(value).to_owned())

@@ -1,6 +1,6 @@
-//! The hidden verb `exec-pty`: a terminal of its own for a command (pty(7)), as script(1) gives one. It runs as the command of
-//! a task. It copies what the command writes to its own standard output, which is the log, and gives the command what it
-//! reads itself. It ends as the command ends.
+//! The hidden verb `exec-pty`: gives a command a terminal of its own (pty(7)), as script(1) does. It runs as the command of a
+//! task. It copies the output of the command to its own standard output, which is the log, and passes its own input to the
+//! command. It ends as the command ends.
 
 use crate::os::real::process::account::become_with_own_environment;
 use crate::os::real::process::child::{Reach, RealChild};
@@ -21,17 +21,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The size of a terminal when nobody looks at it.
+/// The size of a terminal without a viewer.
 const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-/// How often the size of the caller's terminal is looked at.
+/// The interval between two looks at the size of the caller's terminal.
 const SIZE_LOOK: Duration = Duration::from_millis(500);
-/// How long after the end of the command its last output is awaited.
+/// Time for which the last output of the command is awaited after its end.
 const LAST_OUTPUT: Duration = Duration::from_millis(20);
-/// The pause before output is written again that had no space in the log.
+/// The pause before output is written again for which the log had no space.
 const NO_SPACE: Duration = Duration::from_millis(200);
 /// Instead of a process whose standard input is read.
 const NOBODY: &str = "-";
-/// What a terminal reads as the end of its input (VEOF, termios(3)).
+/// The byte that a terminal reads as the end of its input (VEOF, termios(3)).
 const END_OF_INPUT: &[u8] = &[4];
 
 /// Runs a command on a terminal of its own and waits for it. Its standard input and its size are those of this process.
@@ -45,7 +45,7 @@ pub fn run_on_terminal(input_of: &str, argv: &[String]) -> Result<Exit, StartErr
     grantpt(&master).and_then(|()| unlockpt(&master)).map_err(other)?;
     let slave = File::from(ioctl_tiocgptpeer(&master, flags).map_err(other)?);
     let stdin = rustix::stdio::stdin();
-    // A size that cannot be set is no reason to run nothing.
+    // The command runs even if the size of its terminal cannot be set.
     let _ = tcsetwinsize(&master, tcgetwinsize(stdin).unwrap_or(SIZE));
     let mut inner = StdCommand::new(own_program());
     fork_and_exec(&mut inner);
@@ -78,7 +78,7 @@ fn watch(child: &mut RealChild) -> Result<Exit, StartError> {
 }
 
 /// The other half of the hidden verb: makes the terminal on standard input that of a session of its own, and becomes the
-/// command. Returns only when it failed.
+/// command. Returns only when that failed.
 pub fn become_on_terminal(argv: &[String]) -> StartError {
     match setsid().and_then(|_| ioctl_tiocsctty(rustix::stdio::stdin())) {
         Ok(()) => become_with_own_environment(argv),
@@ -86,13 +86,13 @@ pub fn become_on_terminal(argv: &[String]) -> StartError {
     }
 }
 
-/// Ends this process as its command ended: by the same signal, where one ended that.
+/// Ends this process as its command ended: by the same signal, where a signal ended the command.
 pub fn end_as(exit: Exit) -> u8 {
     let signal = match exit {
         Exit::Code(code) => return u8::try_from(code).unwrap_or(u8::MAX),
         Exit::Signal(signal) => signal,
     };
-    // The command has left its own core.
+    // The command has left its own core file.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: None });
     let _ = signal_hook::low_level::emulate_default_handler(signal);
     // SIGKILL has no handler to emulate.
@@ -100,7 +100,7 @@ pub fn end_as(exit: Exit) -> u8 {
     u8::try_from(signal).map_or(u8::MAX, |signal| signal.saturating_add(128))
 }
 
-/// Copies what the command writes, until it has ended and nothing is left.
+/// Copies the output of the command, until the command has ended and nothing is left.
 fn copy_output(master: BorrowedFd, is_over: &AtomicBool) {
     let mut bytes = [0; 16 * 1024];
     loop {
@@ -114,13 +114,13 @@ fn copy_output(master: BorrowedFd, is_over: &AtomicBool) {
         match retry_on_intr(|| read(master, &mut bytes)) {
             Ok(0) => return,
             Ok(count) => log(&bytes[..count]),
-            // EIO: nobody has the terminal open any more.
+            // EIO: no process has the terminal open any more.
             Err(_) => return,
         }
     }
 }
 
-/// Writes to standard output. As long as there is no space the command waits, as it would for a slow terminal.
+/// Writes to standard output. The command waits as long as there is no space, as it would for a slow terminal.
 fn log(mut bytes: &[u8]) {
     while !bytes.is_empty() {
         match retry_on_intr(|| write(rustix::stdio::stdout(), bytes)) {
@@ -131,8 +131,8 @@ fn log(mut bytes: &[u8]) {
     }
 }
 
-/// Copies what stands on standard input, and the size of the terminal that it may be.
-/// When the process whose terminal that is has ended, the keys belong to somebody else.
+/// Copies the data on standard input, and the size of the terminal if it is one. When the process that owns that terminal has
+/// ended, the keys belong to another process.
 fn copy_input(master: BorrowedFd, input_of: Option<(u32, u64)>) {
     let is_ours = || input_of.is_none_or(|(pid, start)| procfs::stat(pid).is_some_and(|stat| stat.start == start));
     let stdin = rustix::stdio::stdin();
@@ -183,12 +183,12 @@ pub(crate) fn wrapped(command: &Command) -> Vec<String> {
     words.into_iter().chain(command.argv.iter().cloned()).collect()
 }
 
-/// What a terminal was like before its input was made raw; it is so again when this value ends.
+/// The state of a terminal before its input was made raw. Dropping this value restores it.
 pub struct RawInput(rustix::termios::Termios);
 
 impl RawInput {
-    /// Lets each key of the terminal on standard input arrive at once and as it is, and output pass as it is: it comes from
-    /// another terminal. `None` where standard input is no terminal.
+    /// Passes each key of the terminal on standard input on at once and unchanged, and output unchanged, because it comes
+    /// from another terminal. `None` where standard input is no terminal.
     pub fn begin() -> Option<Self> {
         use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
         let stdin = rustix::stdio::stdin();

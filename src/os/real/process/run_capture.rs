@@ -10,18 +10,18 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How much of an answer is read: the members of a very large group fit.
+/// Number of bytes of an answer that are read: the members of a very large group fit.
 const LONGEST: u64 = 1 << 20;
-/// How long one that is killed may take to end.
+/// Time that a killed program has to end.
 const LAST: Duration = Duration::from_secs(1);
 /// The most bytes that are read of the standard error of a called program.
 const LONGEST_SAID: u64 = 4096;
 /// The time that a called program has to end after SIGTERM, and again after SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs a program and gives what it wrote. One that is not over at `until` is killed with its group, and the error is
-/// [`io::ErrorKind::TimedOut`]. What it says goes to a file: whatever it leaves behind may keep that open, and nobody waits
-/// for it.
+/// Runs a program and gives its output. A program that is not over at `until` is killed with its group, and the error is
+/// [`io::ErrorKind::TimedOut`]. The output goes to a file: a process that the program leaves behind may keep the file open,
+/// and this process does not wait for it.
 pub(crate) fn ask(command: &mut Command, until: Instant) -> io::Result<(ExitStatus, Vec<u8>)> {
     let (status, said) = ask_at_length(command, until)?;
     let mut answer = Vec::new();
@@ -35,14 +35,14 @@ pub(crate) fn ask_at_length(command: &mut Command, until: Instant) -> io::Result
     fork_and_exec(command);
     command.process_group(0).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    // Where the kernel does not let go of one that is killed (a file of a dead server), nobody waits.
+    // This process does not wait for a killed program that the kernel does not let go of (a file of a dead server).
     let status = await_end(&mut child, until, &[Signal::KILL], LAST, "it did not answer in time")?;
     said.rewind()?;
     Ok((status, said))
 }
 
-/// Runs a program for its effect, in a group of its own, with this process's environment but no variable of a task. Gives how
-/// it ended and what it said on standard error. One that is not over in time is ended with its group, and the error is
+/// Runs a program for its effect, in a group of its own, with this process's environment but no variable of a task. Gives its
+/// end and its standard error. A program that is not over in time is ended with its group, and the error is
 /// [`io::ErrorKind::TimedOut`].
 pub(crate) fn call(called: &Called) -> io::Result<(Exit, Vec<u8>)> {
     let mut given = File::from(memfd_create("payload", MemfdFlags::CLOEXEC)?);
@@ -61,8 +61,8 @@ pub(crate) fn call(called: &Called) -> io::Result<(Exit, Vec<u8>)> {
     Ok((exit_of(status), answer))
 }
 
-/// Runs a program to its end and gives what it wrote. It has this process's environment plus `env`, but no variable of
-/// a task; nothing on standard input, and no descriptor of ours.
+/// Runs a program to its end and gives its output. It has this process's environment plus `env`, but no variable of a task.
+/// It has nothing on standard input, and no descriptor of ours.
 pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
     let done = outside_of_the_task(argv, env)?.stdin(Stdio::null()).output()?;
     Ok(Output { exit: exit_of(done.status), stdout: done.stdout, stderr: done.stderr })
@@ -86,8 +86,8 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-/// Waits for a child that leads a group of its own. One that is not over in time gets the signals, with its group, one after
-/// the other, and has `grace` after each; that it was late is the error.
+/// Waits for a child that leads a group of its own. A child that is not over in time gets the signals, with its group, one
+/// after the other, and has `grace` after each. The lateness is the error.
 fn await_end(
     child: &mut Child,
     until: Instant,

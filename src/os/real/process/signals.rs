@@ -1,7 +1,7 @@
-//! Signals of this process: which are caught, and a pipe that wakes the waiter. What a signal means is not known here.
+//! Signals of this process: which are caught, and a pipe that wakes the waiter. The meaning of a signal is not known here.
 //!
-//! A handler is reset to the default by an exec, an ignored signal stays ignored in every descendant; so nothing is
-//! ever set to "ignore" here, and what shall do no harm gets a handler that does nothing.
+//! An exec resets a handler to the default; an ignored signal stays ignored in every descendant. So no signal is ever set to
+//! "ignore" here. A signal that must do no harm gets a handler that does nothing.
 
 use crate::os::real::process::procfs;
 use nix::sys::signal::SigSet;
@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A signal that can be caught and asked for.
+/// A signal that can be caught and queried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Caught {
     /// SIGTERM.
@@ -50,7 +50,8 @@ struct Desk {
     writer: UnixStream,
 }
 
-/// Every signal with a handler, so that none is registered twice. Apart from the desk, whose pipe most verbs never need.
+/// Every signal with a handler, so that no handler is registered twice. Kept outside the desk, because most verbs never need
+/// its pipe.
 static HANDLED: Mutex<Vec<(i32, Purpose)>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,8 +73,8 @@ fn desk() -> io::Result<&'static Desk> {
     DESK.get().ok_or_else(|| io::Error::other("no signal desk"))
 }
 
-/// To be called first in `main`: a file size limit becomes an error instead of a death, a wake-up that comes too early
-/// does no harm, and dead children can be waited for whatever the caller of this program ignores.
+/// To be called first in `main`. A file size limit becomes an error instead of a death, and a wake-up that comes too early
+/// does no harm. Dead children can be waited for even if the caller of this program ignores SIGCHLD.
 pub fn prepare_process() -> io::Result<()> {
     let ignored = procfs::ignored_signals();
     for signal in [SIGXFSZ, SIGUSR1] {
@@ -87,8 +88,8 @@ pub fn prepare_process() -> io::Result<()> {
     Ok(())
 }
 
-/// Catches signals: each is remembered until [`take`] asks for it, and ends a wait for a child or for a directory.
-/// A signal that this process was started with as ignored stays so.
+/// Catches signals. Each is remembered until [`take`] asks for it, and ends a wait for a child or for a directory. A signal
+/// that was ignored when this process was started stays ignored.
 pub fn catch(signals: &[Caught]) -> io::Result<()> {
     let ignored = procfs::ignored_signals();
     for signal in signals {
@@ -99,7 +100,7 @@ pub fn catch(signals: &[Caught]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a signal that is caught came since this was last asked.
+/// Whether a caught signal came since the last call.
 pub fn take(signal: Caught) -> bool {
     DESK.get().is_some_and(|desk| desk.came[signal as usize].swap(false, Ordering::SeqCst))
 }
@@ -118,7 +119,7 @@ pub(crate) fn catch_always(signal: Caught) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets the death of a child end a wait. Never left ignored, since the kernel would then throw exit statuses away.
+/// Lets the death of a child end a wait. SIGCHLD is never left ignored, since the kernel would then throw exit statuses away.
 pub(crate) fn catch_child_deaths() -> io::Result<()> {
     let desk = desk()?;
     let mut handled = HANDLED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,9 +153,9 @@ pub(crate) fn outlive_the_keyboard() -> io::Result<()> {
     Ok(())
 }
 
-/// Makes what is started from here on begin with default dispositions and an empty mask, whatever this process
-/// inherited. SIGPIPE is left to the standard library, which ignores it here and resets it in children. An ignored
-/// SIGILL, SIGFPE or SIGSEGV stays so: no handler may be set for them without unsafe code.
+/// Makes processes that are started from here on begin with default dispositions and an empty mask, whatever this process
+/// inherited. SIGPIPE is left to the standard library, which ignores it here and resets it in children. An ignored SIGILL,
+/// SIGFPE or SIGSEGV stays ignored: no handler may be set for them without unsafe code.
 pub(crate) fn start_clean() -> io::Result<()> {
     const OUT_OF_REACH: [i32; 6] = [SIGKILL, SIGSTOP, SIGILL, SIGFPE, SIGSEGV, SIGPIPE];
     for signal in procfs::ignored_signals().iter().copied() {
@@ -166,7 +167,7 @@ pub(crate) fn start_clean() -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGQUIT] {
         make_harmless(signal)?;
     }
-    // Last, because a signal that waits behind the mask arrives now.
+    // Last, because a signal that the mask holds back arrives now.
     Ok(SigSet::empty().thread_set_mask()?)
 }
 

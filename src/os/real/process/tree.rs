@@ -1,10 +1,11 @@
 //! The living processes of a task's tree. It finds and never kills.
 //!
-//! Three marks, each for those that the others miss: descent, for a process that emptied its environment; the environment,
-//! for a process that init inherited because a supervisor died; an open `tree.lock`, for one that did both.
+//! Each of three marks finds processes that the others miss. Descent finds a process that emptied its environment. The
+//! environment finds a process that init inherited because a supervisor died. An open `tree.lock` finds a process that did
+//! both.
 //!
-//! A subreaper inherits more than its task's tree: when a supervisor that it started ends, the supervisors which that
-//! one started become its children. They are known by the lock they were started with, and descent ends at them.
+//! A subreaper inherits more than its task's tree: when a supervisor that it started ends, the supervisors started by that
+//! one become its children. They are known by the lock they were started with, and descent ends at them.
 
 use crate::model::Identity;
 use crate::os::real::clock::RealClock;
@@ -21,7 +22,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Up to how many pids each is asked for, instead of listing all processes.
+/// Number of pids up to which each pid is looked at, instead of a list of all processes.
 const FEW_PIDS: u32 = 64;
 
 /// Lists a task's tree. Descent counts only for a subreaper, and not below a spared process or another supervisor; the
@@ -30,7 +31,7 @@ pub(crate) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
     let is_subreaper = matches!(child_subreaper(), Ok(Some(_)));
     if mark.is_own && mark.tree_lock.is_none() && is_subreaper && has_no_child() {
-        // A process that is left without a parent becomes a child of this process: without a child, nobody is left.
+        // An orphan of the tree becomes a child of this process: without a child, the tree is empty.
         return Ok(Vec::new());
     }
     let begun_here = mark.since.filter(|_| mark.is_own);
@@ -67,9 +68,9 @@ fn living_processes(range: Option<RangeInclusive<u32>>) -> io::Result<BTreeMap<u
     Ok(stats.filter(|(_, stat)| !stat.is_dead()).collect())
 }
 
-/// The pids that can have been given since this process began, for a tree that this process began. The kernel gives
-/// rising numbers and starts again from below at `pid_max`. `None` unless it is certain that it did not come round: no
-/// host gives a million numbers a second.
+/// The pids that the kernel can have given since this process began, for a tree that this process began. The kernel gives
+/// rising numbers and starts again from below at `pid_max`. `None` unless it is certain that the kernel did not start again:
+/// no host gives a million numbers a second.
 fn pids_since(since: u64, me: u32) -> Option<RangeInclusive<u32>> {
     const TICKS_MS: u64 = 10;
     let passed_ms = RealClock.boot_ms().saturating_sub(since.saturating_mul(TICKS_MS));
@@ -120,13 +121,13 @@ fn standard_input(pid: u32) -> Option<PathBuf> {
     name.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(name)))
 }
 
-/// Only an own process shows its environment and descriptors; asking the others would cost time and bring nothing.
+/// Only a process of the same account shows its environment and descriptors; a look at the others would be useless.
 fn may_look_into(pid: u32) -> bool {
     let uid = geteuid();
     uid.is_root() || rustix::fs::stat(format!("/proc/{pid}")).is_ok_and(|stat| stat.st_uid == uid.as_raw())
 }
 
-/// Whether a process is above this one. What became an orphan stands below the subreaper.
+/// Whether a process is above this one. An orphan is below the subreaper.
 pub(crate) fn descends_from(who: &Identity) -> bool {
     const MOST: usize = 4096;
     let mut pid = std::process::id();
@@ -147,7 +148,7 @@ pub(crate) fn has_open(pid: u32, file: (u64, u64)) -> bool {
     let mut buffer = Vec::with_capacity(4096);
     let mut reader = RawDir::new(&dir, buffer.spare_capacity_mut());
     while let Some(Ok(entry)) = reader.next() {
-        // Without a sync, so that a descriptor on a network file system that is away does not stop us.
+        // Without a sync, so that a descriptor on an unreachable network file system does not block us.
         let how = AtFlags::STATX_DONT_SYNC;
         let seen = statx(&dir, entry.file_name(), how, StatxFlags::INO);
         if seen.is_ok_and(|it| (makedev(it.stx_dev_major, it.stx_dev_minor), it.stx_ino) == file) {

@@ -22,8 +22,8 @@ fn given_path() -> Option<PathBuf> {
     std::path::absolute(given).ok()
 }
 
-/// The path of this program, if another executable file is there now. It must be as hard for others to change as a
-/// configuration.
+/// The path of this program, if another executable file is there now. Other accounts must be as unable to change that file as
+/// to change a configuration.
 pub(crate) fn replacement() -> Option<PathBuf> {
     let path = given_path()?;
     let found = stat(&path).ok().filter(|found| !is_running(found))?;
@@ -48,7 +48,7 @@ pub(crate) fn is_running(found: &Stat) -> bool {
     stat(SELF).is_ok_and(|running| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
 }
 
-/// Whether a process runs the file that runs here; false of one that does not show its program.
+/// Whether a process runs the same file as this one; false for a process that hides its program.
 pub(crate) fn runs_this_program(pid: u32) -> bool {
     stat(format!("/proc/{pid}/exe")).is_ok_and(|found| is_running(&found))
 }

@@ -30,7 +30,7 @@ pub fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
 /// Variables: an object of texts, or `K=V` as [`one_or_more`] reads them.
 pub fn variables<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let pair = |(key, value): (String, Value)| match key.contains('=') {
-        // Joined with its value it would be another variable.
+        // Joined with its value, it would name another variable.
         true => Err(D::Error::custom(format!("has \"{}\", which is no variable's name", key.escape_debug()))),
         false => Ok(format!("{key}={}", text(value)?)),
     };

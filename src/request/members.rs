@@ -48,10 +48,10 @@ pub fn option_of(member: &str) -> String {
     format!("--{}", member.replace('_', "-"))
 }
 
-/// What is wrong with a member.
+/// A fault of a member.
 #[derive(Debug)]
 enum Wrong {
-    /// No field has its name: the names there are.
+    /// No field has its name; the names that exist.
     Unknown(&'static [&'static str]),
     /// The field has its value already.
     Twice(&'static str),

@@ -1,6 +1,6 @@
-//! ASKED: what a command is asked for, defined once. The command line (clap), a line of `--from` and a call of a tool (serde)
-//! all read into these types, and their help and their schemas are made from them. Never looks anything up: `app` checks
-//! the values.
+//! ASKED: the requests of commands, each defined once. The command line (clap), a line of `--from` and a call of a tool
+//! (serde) all read into these types, and their help and their schemas are made from them. Never looks anything up: `app`
+//! checks the values.
 
 mod edit;
 mod kinds;

@@ -13,7 +13,7 @@ pub(crate) fn priority(text: &str) -> Result<u8, String> {
 
 /// A kind of whole number, with the largest one that its values are read up to.
 pub(crate) trait Whole: FromStr + Display {
-    /// The largest one.
+    /// The largest number.
     const MOST: Self;
 }
 

@@ -1,4 +1,4 @@
-//! Tasks that are chosen by what they have in common.
+//! Selection of tasks by a common property.
 
 use crate::model::Status;
 use clap::Args;
@@ -33,14 +33,14 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether it is no more than a user, a lane or the whole host, each of which has a hold of its own.
+    /// Whether it is only a user, a lane or the whole host, each of which has a hold of its own.
     pub fn is_a_hold(&self) -> bool {
         let Self { user, lane, states, label, key, all } = self;
         let names_one = [user.is_some(), lane.is_some(), *all].into_iter().filter(|is_named| *is_named).count() == 1;
         names_one && states.is_empty() && label.is_none() && key.is_none()
     }
 
-    /// Whether tasks are chosen by it.
+    /// Whether the caller selects tasks by it.
     pub fn is_given(&self) -> bool {
         let Self { user, lane, states, label, key, all } = self;
         user.is_some() || lane.is_some() || !states.is_empty() || label.is_some() || key.is_some() || *all

@@ -1,4 +1,5 @@
-//! The members of a task request and the shape of their values, made from the options. Help texts and schemas are made of them.
+//! The members of a task request and the shape of their values, made from the options. Help texts and schemas are made of
+//! them.
 
 use super::{TaskRequest, members};
 use clap::{Arg, ArgAction, Args, Command};
@@ -15,12 +16,12 @@ pub struct Member {
     pub shape: Shape,
 }
 
-/// What the value of a member may be.
+/// Shape of the value of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// A text.
     Text,
-    /// Texts, or one alone.
+    /// Texts, or a single text.
     Texts,
     /// One of these words.
     Choice(Vec<String>),

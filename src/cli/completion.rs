@@ -1,4 +1,4 @@
-//! The use cases behind the names that completion scripts ask for. Nothing is made and nothing is said.
+//! The use cases behind the names that completion scripts ask for. Nothing is created and nothing is printed.
 
 use super::args::{Command, Globals};
 use super::context::opened;

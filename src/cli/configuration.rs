@@ -1,4 +1,4 @@
-//! Finds and reads the configuration, and looks whether its files have changed since.
+//! Finds and reads the configuration, and checks whether its files have changed since.
 
 use super::args::Globals;
 use super::context::{HOME, of_state_dir, variable};
@@ -15,21 +15,21 @@ use std::cell::RefCell;
 /// The largest configuration read, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
-/// A configuration and where it came from.
+/// A configuration and its origin.
 pub struct Loaded {
     /// The values.
     pub config: Config,
     /// Its file; `None` for the built-in defaults.
     pub path: Option<String>,
-    /// Which rule applied.
+    /// The rule that applied.
     pub rule: &'static str,
     /// Keys that have no effect.
     pub warnings: Vec<String>,
-    /// What was found at every place that was looked at: another look that finds the same needs not read.
+    /// The state of every place that was looked at: the files are not read again if another look finds the same state.
     seen: Vec<(String, Option<Stamp>)>,
 }
 
-/// What changes when a file does.
+/// The properties that change when a file does.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     ident: (u64, u64),
@@ -76,7 +76,7 @@ fn load(globals: &Globals) -> Result<Loaded, AppError> {
     Ok(Loaded { config: Config::default(), path: None, rule: "built-in defaults", warnings: Vec::new(), seen })
 }
 
-/// The command that checks a configuration file: one that an option names is named again.
+/// The command that checks a configuration file; it repeats a file that an option names.
 fn check_of(place: &ConfigPlace) -> String {
     match place.rule {
         "--config" => format!("luzia config check --config {}", shell_word(&place.path)),
@@ -84,8 +84,8 @@ fn check_of(place: &ConfigPlace) -> String {
     }
 }
 
-/// The configuration as a process that lives for long needs it. `loaded` is what it read at its start; where that failed,
-/// every look tries again.
+/// The configuration for a process that lives for long. `loaded` is the configuration that it read at its start; where that
+/// failed, every look tries again.
 pub(super) fn followed(loaded: Result<Loaded, AppError>, globals: &Globals) -> Settings {
     let (config, force) = match loaded {
         Ok(Loaded { config, path, seen, .. }) => (config, InForce { path, seen: Some(seen) }),
@@ -97,11 +97,11 @@ pub(super) fn followed(loaded: Result<Loaded, AppError>, globals: &Globals) -> S
     Settings::followed(config, Box::new(move |round| force.borrow_mut().look(&globals, round)))
 }
 
-/// What is known of the configuration in force.
+/// The state of the configuration in force.
 #[derive(Default)]
 struct InForce {
     path: Option<String>,
-    /// What was found when it was read; `None` when the last look failed.
+    /// The state of its places when it was read; `None` when the last look failed.
     seen: Option<Vec<(String, Option<Stamp>)>>,
 }
 
@@ -117,7 +117,8 @@ impl InForce {
             && loaded.seen.iter().any(|(place, stamp)| place == path && stamp.is_none())
             && round == Round::Early
         {
-            // An editor may have moved the old file aside while it saves. Other rules hold only when it stays away.
+            // An editor may have moved the old file aside while it saves. Other rules take effect only when the file stays
+            // away.
             let message = format!("the configuration \"{path}\" is gone");
             return Err(AppError::new(Code::ConfigAbsent, message)
                 .hint("without it the next of the usual places counts, or the built-in defaults"));
@@ -132,7 +133,7 @@ pub(super) fn named_config(globals: &Globals) -> Result<Option<String>, AppError
     Ok(places(globals, || Ok(None))?.into_iter().find(|place| place.must_exist).map(|place| place.path))
 }
 
-/// Where a configuration is looked for.
+/// Places where a configuration is searched.
 fn places(globals: &Globals, home: BelowHome) -> Result<Vec<ConfigPlace>, AppError> {
     let variable = variable("LUZIA_CONFIG")?;
     let is_relative = |path: &String| !path.starts_with('/');

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Looks up the name of the calling account.
 pub type Account = fn() -> Result<String, AppError>;
 
-/// A variable of the environment; an empty one counts as not set, one that is not UTF-8 is refused.
+/// A variable of the environment. An empty variable counts as not set; one that is not UTF-8 is refused.
 pub(super) fn variable(name: &str) -> Result<Option<String>, AppError> {
     match term::env(name).map(OsString::into_string) {
         None => Ok(None),
@@ -33,7 +33,7 @@ pub(super) fn variable(name: &str) -> Result<Option<String>, AppError> {
     }
 }
 
-/// Where the home of the caller is looked for.
+/// Places where the home of the caller is searched.
 pub(super) const HOME: state_dir::Home = state_dir::Home { variable: term::env, of_account: real::account_home };
 
 pub(super) fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
@@ -72,7 +72,7 @@ pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
             .hint(format!(
                 "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
             )),
-        // What stands on the command line is usage; what stands in the environment is configuration.
+        // A wrong value on the command line is a usage error; a wrong value in the environment is an error of configuration.
         StateDirError::Control(what, _)
         | StateDirError::Relative(what, _)
         | StateDirError::NoWorkingDirectory(what, _) => {
@@ -95,15 +95,15 @@ pub(super) fn opened(globals: &Globals, command: &Command) -> Result<App, AppErr
     app_of(globals, followed(Ok(config_of(globals)?), globals), &state_dir(globals)?, command)
 }
 
-/// The use cases in the state directory that was found, by the rules of now. It is made by the verbs that keep something in
-/// it. Every way in comes through here, so each follows `lanes set` and `pause`.
+/// The use cases in the state directory that was found, by the present rules. Verbs that store something make the directory.
+/// Every command gets its use cases here, so each follows `lanes set` and `pause`.
 pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, command: &Command) -> Result<App, AppError> {
     let creates = command.makes_state();
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
     let store = Spool::new(files, Arc::new(RealClock), processes);
     let mut is_absent = false;
-    // `doctor` looks at an unsafe directory too, and says what is wrong with it.
+    // `doctor` looks at an unsafe directory too, and reports its faults.
     if !matches!(command, Command::Doctor(_)) {
         match store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some(), creates) {
             Err(StoreError::Absent { .. }) => is_absent = true,
@@ -144,7 +144,7 @@ fn zone_name() -> Option<String> {
     Some(if name.is_empty() { "UTC" } else { name }.to_owned())
 }
 
-/// The name of the agent that the environment tells of.
+/// The name of the agent that the environment gives.
 pub(super) fn agent() -> Option<String> {
     let text = |name: &str| variable(name).ok().flatten();
     crate::app::agent::agent_of(&text).map(|agent| agent.name)
@@ -180,8 +180,8 @@ pub(super) fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
     Ok(Some(Inside { task, user: variable("LUZIA_USER")?, project: variable("LUZIA_PROJECT")? }))
 }
 
-/// The name of the account that calls; one that has none is called by its number. A name that cannot be looked up is not
-/// replaced by the number: it would be another user, whose tasks run beside this one's.
+/// The name of the calling account. An account without a name is called by its number. If the look-up of the name fails, the
+/// number does not replace it: the number would be another user, whose tasks run beside those of this one.
 pub(super) fn account() -> Result<String, AppError> {
     let (uid, _) = term::account();
     let failed = |error| AppError::not_looked_up(&format!("the name of this account (uid {uid})"), &error);

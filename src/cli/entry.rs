@@ -47,7 +47,7 @@ pub fn entry(args: Vec<OsString>) -> ExitCode {
     };
     let code = match args::parse(args) {
         Ok(cli) => {
-            // A file size limit becomes an error instead of a death. Where /proc cannot be read nothing is lost but that.
+            // A file size limit becomes an error instead of a death. If /proc cannot be read, only that is lost.
             let _ = real::prepare_process();
             let mut console = Console::new(&cli.globals, streams(&cli.globals), RealClock.now(), &mut write);
             let answer = verbs::run(&cli, &mut console);
@@ -58,7 +58,7 @@ pub fn entry(args: Vec<OsString>) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Carries a command line out for a server, with the answer as a document. Nobody can be asked there.
+/// Carries out a command line for a server, with the answer as a document. A server has no person to ask.
 pub(super) fn captured(words: &[String], globals: &Globals) -> Answered {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut write = |channel: Channel, bytes: &[u8]| {
@@ -110,7 +110,7 @@ fn streams(globals: &Globals) -> Streams {
     }
 }
 
-/// Answers help and version, and refuses what cannot be read.
+/// Answers help and version, and refuses a command line that cannot be parsed.
 fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8 {
     match stop {
         ParseStop::Answer { plain, styled } => {
@@ -139,14 +139,14 @@ fn unwritten(error: &std::io::Error) -> Report {
     Report::new(Code::Output, Exit::Io, format!("the answer could not be written: {error}"))
 }
 
-/// Turns the end of a verb into an exit code, and says what went wrong.
+/// Turns the end of a verb into an exit code, and reports its error.
 fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
     match answer {
         Ok(code) => code,
         Err(error) => match report_of_end(&error, console) {
             None => Exit::Done.code(),
             Some(mut report) => {
-                // Bad input always gets a way out; without a better one, the help of the command.
+                // Bad input always gets a next command; without a better one, the help of the command.
                 if report.exit == Exit::Usage.code() && report.hint.is_none() && report.next.is_empty() {
                     report = report.next(format!("luzia {verb} --help"));
                 }
@@ -156,8 +156,8 @@ fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
     }
 }
 
-/// The report of the error that ended a command: the one place that knows which errors there are. None for a reader that
-/// has closed the pipe.
+/// The report of the error that ended a command. Only this function knows all kinds of errors. None for a reader that has
+/// closed the pipe.
 fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report> {
     match (error.downcast_ref::<AppError>(), error.downcast_ref::<Stop>()) {
         (Some(error), _) => {
@@ -183,17 +183,17 @@ pub(super) fn alone(cli: &Cli, console: &mut Console, act: &mut dyn FnMut(&Cli, 
     act(cli, console)
 }
 
-/// What a verb that works in a state directory is called with.
+/// Arguments of a verb that works in a state directory.
 pub(super) struct InState<'a> {
     /// The use cases in the state directory.
     pub app: &'a App,
     /// The rule by which the state directory was found, in words.
     pub rule: &'static str,
-    /// How a person agrees.
+    /// The way in which a person agrees.
     pub agree: Consent<'a>,
 }
 
-/// Runs a verb in the state directory of the command line, by the rules of now.
+/// Runs a verb in the state directory of the command line, by the present rules.
 pub(super) fn in_state(
     cli: &Cli,
     console: &mut Console,
@@ -214,7 +214,7 @@ pub(super) fn in_state(
     let rule = found.rule.text();
     let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
     if app.is_absent {
-        // A mistyped path looks like an empty queue otherwise.
+        // Without this note, a mistyped path looks like an empty queue.
         console.say(&format!("note: there is no state directory \"{}\" ({rule}) yet", found.path));
     }
     if command.fires_timers() {
@@ -233,7 +233,8 @@ pub(super) fn in_state(
     answer
 }
 
-/// Names the command that runs here what a caller cannot queue, because it may write to the folder `locks` only.
+/// Names the command that runs the work here, for a caller that cannot queue it because it may write to the folder `locks`
+/// only.
 fn with_lock_instead(error: anyhow::Error, command: &Command) -> anyhow::Error {
     let task = match command {
         Command::Run(args) => &args.task,
@@ -273,7 +274,8 @@ pub(super) fn hooked(app: &App) -> Answer {
     Ok(Exit::Done.code())
 }
 
-/// Gives a command that streams output the terminal of this process. The signals that stop a program are counted from then on.
+/// Gives a command that streams output the terminal of this process. From then on, the signals that stop a program are
+/// counted.
 pub(super) fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
     let has_room = |stream, time| match stream {
         Stream::Out => term::has_room(term::Stream::Out, time),
@@ -300,8 +302,8 @@ pub(super) fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer
     })
 }
 
-/// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so
-/// where there is one, an empty one stands in for it.
+/// Plays the demo in a directory that is removed afterwards. Another configuration must not change the demo, so an empty one
+/// takes its place.
 pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
     let failed = |error: std::io::Error| {
         let message = format!("cannot make a temporary directory: {error}");
@@ -330,7 +332,7 @@ pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) ->
     answer
 }
 
-/// The things that `doctor` looks at, the faults that stop other verbs among them.
+/// The surroundings that `doctor` looks at, with the faults that stop other verbs.
 pub(super) fn around(globals: &Globals) -> doctor::Around {
     let inputs = inputs(globals);
     let found =
@@ -364,7 +366,7 @@ pub(super) fn exec_task(args: &[String], console: &mut Console) -> u8 {
     if flag != "--account" || dashes != "--" || argv.is_empty() {
         return Exit::Usage.code();
     }
-    // Whether a project may use this account was decided when the task was accepted.
+    // The check whether a project may use this account was made when the task was accepted.
     not_started(real::exec_task(account, argv), console)
 }
 
@@ -381,7 +383,7 @@ pub(super) fn exec_pty(args: &[String], console: &mut Console) -> u8 {
     }
 }
 
-/// Says why a command was not started, and gives the exit code for that.
+/// Reports why a command was not started, and gives the exit code for that.
 fn not_started(error: StartError, console: &mut Console) -> u8 {
     let (code, error) = match error {
         StartError::NotFound(error) => (Exit::NoCommand, error),

@@ -5,7 +5,7 @@ use crate::app::foresee::{Estimate, about, rough};
 use crate::app::queue::run::InQueue;
 use serde_json::{Value, json};
 
-/// An estimate as JSON; null where too little is known.
+/// An estimate as JSON; null where there is too little data.
 pub fn estimate_json(estimate: Option<&Estimate>) -> Value {
     estimate.map_or(Value::Null, |estimate| {
         json!({
@@ -17,7 +17,7 @@ pub fn estimate_json(estimate: Option<&Estimate>) -> Value {
     })
 }
 
-/// An estimate as a sentence, for a task that waits for these reasons; `None` where nothing is in the way of the task.
+/// An estimate as a sentence, for a task that waits for these reasons; `None` where the task has no obstacle.
 pub fn estimate_text(estimate: Option<&Estimate>, reasons: &[Obstacle]) -> Option<String> {
     let Some(Estimate { p50_ms, p90_ms, samples, position }) = estimate else {
         return Some("when it starts is unknown: too little is known of how long the work before it runs".to_owned());
@@ -33,7 +33,7 @@ pub fn estimate_text(estimate: Option<&Estimate>, reasons: &[Obstacle]) -> Optio
         more => format!(", after {more} tasks of all users"),
     };
     let told = format!("{after} (by the last {samples} runs of the same work)");
-    // Nobody knows when somebody starts a dispatcher.
+    // The start of a dispatcher cannot be predicted.
     Some(match reasons.contains(&Obstacle::NoDispatcher) {
         true => format!("once a dispatcher runs, it starts {span} later{told}"),
         false => format!("it starts in {span}{told}"),

@@ -1,4 +1,4 @@
-//! Which exit code an end of a task gets, and the manual page of all of them (contract, section 6).
+//! The exit code of each end of a task, and the manual page of all of them (contract, section 6).
 
 use crate::app::Code;
 use crate::app::locks::lock::End;

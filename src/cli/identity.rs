@@ -1,4 +1,4 @@
-//! Who calls: `--as`, else what the environment says.
+//! The calling agent: `--as`, else the name from the environment.
 
 use super::args::Command;
 use crate::app::{AppError, agent};

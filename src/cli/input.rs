@@ -1,16 +1,16 @@
-//! What luzia reads: files of task lines, and the answers to its questions.
+//! Input of luzia: files of task lines, and the answers to its questions.
 
 use super::args::Globals;
 use crate::app::locks::consent::Question;
 use crate::app::{AppError, Code};
 use crate::os::real::term;
 
-/// Asks a person; false for a no. Where nobody can be asked it is an error, unless `--yes` answers.
+/// Asks a person; false for a no. Where there is no person to ask, the result is an error, unless `--yes` answers.
 pub type Ask<'a> = &'a dyn Fn(&str) -> Result<bool, AppError>;
 
-/// How a person agrees.
+/// The way in which a person agrees.
 pub struct Consent<'a> {
-    /// Asks.
+    /// Asks the person.
     pub ask: Ask<'a>,
     /// Whether `--yes` has answered everything.
     pub yes: bool,
@@ -24,7 +24,8 @@ pub(super) fn agreement(ask: Ask, question: Option<Question>) -> Result<(), AppE
     }
 }
 
-/// Goes on only where a person agrees that work of somebody else is ended or taken. `next` is what harms nobody (P10).
+/// Goes on only where a person agrees that work of another caller is ended or taken. `next` is a command that does no harm
+/// (P10).
 pub(super) fn consent(ask: Ask, question: Option<Question>, next: &str) -> Result<(), AppError> {
     let Some(question) = question else { return Ok(()) };
     match ask(&question.text()) {

@@ -1,4 +1,4 @@
-//! The file of `simulate`: a described load as JSON. Every error names the member that is wrong.
+//! The file of `simulate`: a described load as JSON. Every error names the wrong member.
 
 use crate::app::AppError;
 use crate::app::foresee::simulate::{Gap, MOST_TASKS, Plan, RunLength, Stream};

@@ -19,7 +19,7 @@ const RELAY: &str = "__mcp";
 /// The option with which a process answers by itself.
 const HOLDER: &str = "--holder";
 
-/// Stays as the relay of a server, where this process was started as one; its exit code.
+/// Stays as the relay of a server, where this process was started as one; gives its exit code.
 pub(super) fn called(args: &[OsString]) -> Option<u8> {
     let (name, rest) = args.split_first()?;
     let (first, rest) = rest.split_first()?;
@@ -59,14 +59,14 @@ impl Helper for Process {
     }
 }
 
-/// Writes one message a line, whole. Where nobody reads, standard input ends as well.
+/// Writes one message a line, whole. When the reader has gone, standard input ends as well.
 fn write_alone(output: &Mutex<()>, line: &[u8]) {
     let _alone = output.lock();
     let _ = term::write_all(term::Stream::Out, line);
 }
 
 /// Becomes the relay of a server, or answers the requests of standard input where a relay has started this process. `call`
-/// carries a command line of luzia out.
+/// carries out a command line of luzia.
 pub(super) fn serve(
     globals: &Globals,
     holder: Option<String>,
@@ -84,7 +84,7 @@ pub(super) fn serve(
     let server = Server::new(&host);
     let mut take = |line: Line| match line {
         Line::Whole(bytes) => server.take(&bytes),
-        // A relay passes no long line on.
+        // A relay passes on no long line.
         Line::TooLong => None,
     };
     real::serve_lines(LONGEST_LINE, &mut take, &|| server.end());

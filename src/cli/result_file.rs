@@ -5,11 +5,11 @@ use crate::cli::output::json;
 use crate::os::real::Published;
 use serde_json::Value;
 
-/// The file for the document of `run`; nothing where none is wanted.
+/// The file for the document of `run`; nothing where the caller wants none.
 pub struct ResultFile(Option<(Published, String)>);
 
 impl ResultFile {
-    /// Looks at once whether the file can be made; nothing is queued otherwise.
+    /// Checks at once whether the file can be made; otherwise nothing is queued.
     pub fn prepare(path: Option<&str>) -> Result<Self, AppError> {
         let Some(path) = path else { return Ok(Self(None)) };
         if path.is_empty() {

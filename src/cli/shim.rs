@@ -38,7 +38,7 @@ fn no_home(things: &str, way: &str) -> AppError {
     AppError::new(Code::NoHome, message).hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
 }
 
-/// Plays the shim, where this process was called by the name of one; its exit code.
+/// Runs as the shim, where this process was called by the name of one; gives its exit code.
 pub(super) fn called(args: &[OsString]) -> Option<u8> {
     let (own, rest) = args.split_first()?;
     let called = Path::new(own);
@@ -68,7 +68,7 @@ pub(super) fn called(args: &[OsString]) -> Option<u8> {
     }
 }
 
-/// Ends, or goes on without the lane: a build that luzia cannot order is better than none.
+/// Ends, or goes on without the lane: a build that luzia cannot order is better than no build.
 fn failed(error: &AppError, has_started: bool, name: &str, go_on: &mut dyn FnMut() -> u8) -> u8 {
     let of_program = matches!(error.kind(), Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted);
     if has_started || of_program {

@@ -5,7 +5,7 @@ use crate::os::real::{self, term};
 /// The signals that have asked a command to stop.
 #[derive(Clone, Copy, Default)]
 pub struct Interrupts {
-    /// How many came.
+    /// Number of signals that came.
     pub count: u32,
     /// Whether one of them was Ctrl-C.
     pub is_from_keyboard: bool,
@@ -16,7 +16,7 @@ pub struct Interrupts {
 /// The signals that stop a program.
 pub(super) const STOPS: [real::Caught; 3] = [real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup];
 
-/// Counts the signals of `ending` from now on. The other signals of [`STOPS`] are caught too, and only wake the program.
+/// Counts the signals of `ending` from now on. The other signals of [`STOPS`] are caught too, but only wake the program.
 pub(super) fn interrupts(ending: &'static [real::Caught]) -> impl FnMut() -> Interrupts {
     let _ = real::catch(&STOPS);
     let mut seen = Interrupts::default();

@@ -18,8 +18,9 @@ pub fn seconds(text: &str) -> Result<u64, AppError> {
     parse_duration(text).map_err(|error| AppError::usage(error.to_string()))
 }
 
-/// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are
-/// passed over; any other mistake is named by its line, and nothing is queued. Each comes with the number of its line.
+/// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are skipped.
+/// Any other mistake is reported with the number of its line, and nothing is queued. Each request comes with the number of
+/// its line.
 pub fn task_lines(text: &str) -> Result<Vec<(usize, TaskRequest)>, AppError> {
     let mut tasks = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -37,7 +38,7 @@ fn task_line(line: &str) -> Result<TaskRequest, String> {
     members::read(members.0)
 }
 
-/// The members of a JSON object as they stand there: a map would forget that one is given twice.
+/// The members of a JSON object in the order of the text: a map would lose a member that is given twice.
 struct Members(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Members {

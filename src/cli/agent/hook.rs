@@ -1,5 +1,5 @@
-//! `luzia agent hook`: reads what an agent says, and answers it. Whatever goes wrong here, the agent goes on: the exit code
-//! is always 0, and a failure is one event. So these arguments are not read by clap, which would refuse some.
+//! `luzia agent hook`: reads the document of an agent, and answers it. The agent goes on after any error here: the exit code
+//! is always 0, and a failure is one event. So clap, which would refuse some arguments, does not read them.
 
 use crate::app::agents::hook::{Hook, note_failed_hook};
 use crate::app::{App, AppError, Settings, shell_word};
@@ -17,26 +17,26 @@ use std::time::Duration;
 
 /// The longest document that is read, in bytes.
 const LONGEST_DOCUMENT: usize = 1024 * 1024;
-/// How long standard input is waited for.
+/// Time for which standard input is awaited.
 const INPUT_TIME: Duration = Duration::from_secs(3);
 /// The longest file of variables that is read, in bytes.
 const LONGEST_ENV_FILE: u64 = 1024 * 1024;
-/// When the process ends at the latest, in seconds: while it reads, and after that.
+/// Time after which the process ends at the latest, in seconds: while it reads, and after that.
 const READING_SECONDS: u32 = 5;
 const SESSION_END_SECONDS: u32 = 1;
 const ANSWER_SECONDS: u32 = 3;
 
-/// What stands on the command line.
+/// Arguments of the command line.
 #[derive(Default)]
 struct Call {
     globals: Globals,
     agent: String,
     gate: bool,
-    /// A word that is not understood.
+    /// An unknown word.
     wrong: Option<String>,
 }
 
-/// Answers the hook, where the command line is one; the exit code.
+/// Answers the hook, where the command line is one; gives the exit code.
 pub(in crate::cli) fn called(args: &[OsString]) -> Option<u8> {
     let call = read_arguments(args)?;
     // A file size limit becomes an error instead of a death.
@@ -44,7 +44,7 @@ pub(in crate::cli) fn called(args: &[OsString]) -> Option<u8> {
     Some(run(&call))
 }
 
-/// Answers the hook of a command line that clap has read; the exit code.
+/// Answers the hook of a command line that clap has read; gives the exit code.
 pub(in crate::cli) fn answered(agent: AgentKind, gate: bool, globals: &Globals) -> u8 {
     run(&Call { globals: globals.clone(), agent: agent.word().to_owned(), gate, wrong: None })
 }
@@ -53,7 +53,7 @@ fn run(call: &Call) -> u8 {
     // Where no alarm can be set, every wait below has an end of its own.
     let _ = real::end_with_success_after(READING_SECONDS);
     if let Err(why) = answer(call) {
-        // Without a state directory there is nobody to tell. Rules with a mistake are a reason to tell, too.
+        // Without a state directory, the failure cannot be recorded. With a mistake in the rules, the built-in rules apply.
         let note = Command::Beat(Deferred(BeatArgs { note: None, task: None }));
         let plain = || app_of(&call.globals, Settings::fixed(Config::default()), &state_dir(&call.globals)?, &note);
         let app = open(&call.globals).or_else(|_| plain());
@@ -111,7 +111,7 @@ fn answer(call: &Call) -> Result<(), String> {
     let shims = folder().ok();
     let hook = Hook { agent, shims: shims.as_ref(), gate: call.gate };
     let app = open(&call.globals);
-    // A session begins with its variables all the same.
+    // A session begins with its variables even if the state directory cannot be opened.
     let answer = hook.answer(app.as_ref().ok(), &read).map_err(|error| error.to_string())?;
     let mut trouble = app.err().map(|error| error.to_string());
     if let HookAnswer::Start { variables, .. } = &answer {
@@ -127,8 +127,8 @@ fn open(globals: &Globals) -> Result<App, AppError> {
     opened(globals, &look)
 }
 
-/// Appends the variables to the file that the agent reads before each command. It may call at every start and resumption of
-/// a session, so what stands there already is not written again.
+/// Appends the variables to the file that the agent reads before each command. The agent may call at every start and
+/// resumption of a session, so variables that are in the file already are not written again.
 fn export(variables: &[(String, String)]) -> Result<(), String> {
     let path = match variable("CLAUDE_ENV_FILE") {
         Ok(Some(path)) => path,

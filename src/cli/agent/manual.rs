@@ -41,7 +41,7 @@ fn files(agent: AgentKind) -> Vec<(String, String)> {
     (0..rows).map(|row| (cell(&own, row), cell(&project, row))).collect()
 }
 
-/// What is special about each agent, in their order.
+/// The special features of each agent, in their order.
 const NOTES: [&str; 5] = [
     "It blocks only on a refusal in JSON or on exit code 2. Commands read the variables of\n.BR $CLAUDE_ENV_FILE .\n\
      CLAUDE_CONFIG_DIR names another folder than \\fI~/.claude\\fR.\nThe folder \\fIpackaging/agents\\fR is also a plugin, \

@@ -19,9 +19,9 @@ pub use manual::manual_page;
 use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent};
 use serde_json::{Map, Value, json};
 
-/// The longest path that is taken, in bytes.
+/// The longest path that is accepted, in bytes.
 const LONGEST: usize = 4096;
-/// The longest session that is taken, in bytes.
+/// The longest session that is accepted, in bytes.
 const LONGEST_SESSION: usize = 200;
 /// The most files of one call that are looked at.
 const MOST_FILES: usize = 64;
@@ -34,7 +34,7 @@ const PATCHES: [&str; 3] = ["command", "patch", "input"];
 struct Names {
     /// The events at the begin and at the end of a session, and before the call of a tool.
     events: [&'static str; 3],
-    /// The members with the session; the first that is there counts.
+    /// The members with the session; the first one present counts.
     sessions: &'static [&'static str],
     /// The tools that write files.
     writers: &'static [&'static str],
@@ -121,7 +121,7 @@ impl Names {
     }
 }
 
-/// The answer as the agent reads it; empty where it reads nothing.
+/// The answer as the agent reads it; empty where the agent reads nothing.
 pub fn write(agent: AgentKind, answer: &HookAnswer) -> String {
     use AgentKind::{ClaudeCode, Codex, Copilot, Cursor, Gemini};
     use HookAnswer::{Deny, Note, Nothing, Start};
@@ -159,7 +159,7 @@ fn text(document: &Document, name: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A session as an agent names it. A text that could not stand in a variable or in a line is not one.
+/// A session as an agent names it. A text that cannot be part of a variable or of a line is refused.
 fn session(document: &Document, name: &str) -> Option<String> {
     text(document, name).filter(|text| text.len() <= LONGEST_SESSION && !text.chars().any(char::is_control))
 }
@@ -173,7 +173,7 @@ fn is_path(path: &str) -> bool {
     !path.is_empty() && path.len() <= LONGEST && !path.contains('\0')
 }
 
-/// The members of a tool's arguments, also where they come as a text of JSON.
+/// The members of a tool's arguments, also where they arrive as a text of JSON.
 fn arguments(document: &Document, name: &str) -> Document {
     match document.get(name) {
         Some(Value::Object(members)) => members.clone(),

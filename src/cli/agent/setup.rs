@@ -1,4 +1,4 @@
-//! Where the files of agents are, for `luzia agent setup`.
+//! Places of the files of agents, for `luzia agent setup`.
 
 use crate::app::agents::found::{Named, named_programs};
 use crate::app::agents::plan::{Folders, SERVER};
@@ -18,7 +18,7 @@ use crate::os::user_files::UserFiles;
 /// The largest document that is replaced, in bytes.
 const LARGEST_DOCUMENT: u64 = 4 << 20;
 
-/// Runs `luzia agent`. A hook comes here only with options that clap reads in another way; it must not fail.
+/// Runs `luzia agent`. A hook gets here only with options that clap reads in another way; it must not fail.
 pub(in crate::cli) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut Console) -> Answer {
     let args = match verb {
         AgentVerb::Setup(args) => args,
@@ -40,7 +40,7 @@ pub(in crate::cli) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut C
     run(args, &setup, console)
 }
 
-/// Makes the state directory, so that a sandbox finds the folder that it may write.
+/// Makes the state directory, so that a sandbox finds the folder to which it may write.
 fn make_state(globals: &Globals) -> Result<(), AppError> {
     let lock = Command::Lock(Deferred(LockArgs::of("build")));
     let app = app_of(globals, followed(config_of(globals), globals), &state_dir(globals)?, &lock)?;
@@ -89,7 +89,7 @@ fn folders(agent: AgentKind, is_project: bool, globals: &Globals) -> Result<Fold
     Ok(Folders { root: home()?, own, is_project, locks: Some(locks), program: program() })
 }
 
-/// Writes a manual page or a completion script, where it is not there yet.
+/// Writes a manual page or a completion script, if it does not exist yet.
 pub(in crate::cli) fn write_document(path: &str, text: &str) -> std::io::Result<()> {
     let was = RealUserFiles.read(path, LARGEST_DOCUMENT)?;
     if was.as_deref() == Some(text.as_bytes()) {

@@ -1,4 +1,4 @@
-//! What may stand at the end of a half-written command line: the answer to `luzia __complete line LINE`. Pure.
+//! The possible words at the end of a half-written command line: the answer to `luzia __complete line LINE`. Pure.
 
 use crate::cli::verbs::{Does, Verb};
 use clap::builder::PossibleValue;
@@ -30,29 +30,29 @@ pub enum Live {
     Documents,
 }
 
-/// What may stand there.
+/// The kinds of a possible word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wanted {
-    /// One of these words, each with what it means, or a name.
+    /// One of these words, each with its meaning, or a name.
     Words(Vec<(String, String)>, Vec<Live>),
     /// A file.
     Files,
     /// A directory.
     Directories,
-    /// A command of its own: the byte of the line at which it begins, and how many words are before it.
+    /// A command of its own: the byte of the line at which it begins, and the number of words before it.
     Command(usize, usize),
 }
 
 /// The end of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct End {
-    /// What stands before the part that is completed, in the same word, e.g. `--user=`.
+    /// The text before the part that is completed, in the same word, e.g. `--user=`.
     pub lead: String,
     /// The part that is completed.
     pub part: String,
-    /// What may stand there.
+    /// The possible words.
     pub wanted: Wanted,
-    /// The global options of the line that say where tasks are: name and value.
+    /// The global options of the line that name the place of tasks: name and value.
     pub places: Vec<(String, String)>,
 }
 
@@ -71,16 +71,16 @@ struct Reader<'a> {
     command: &'a Command,
     /// The option whose value comes next.
     pending: Option<&'a Arg>,
-    /// How many values without an option came.
+    /// Number of values without an option so far.
     position: usize,
     is_separated: bool,
-    /// Where a command of its own begins: the byte, and the number of the word.
+    /// Start of a command of its own: the byte, and the number of the word.
     begin: Option<(usize, usize)>,
     places: Vec<(String, String)>,
 }
 
 impl<'a> Reader<'a> {
-    /// The lead, the part that is completed, and what may stand there.
+    /// The lead, the part that is completed, and the possible words.
     fn wanted(&self, at: (usize, usize), part: &str) -> (String, String, Wanted) {
         let plain = |wanted| (String::new(), part.to_owned(), wanted);
         if let Some((begin, count)) = self.begin {
@@ -169,11 +169,11 @@ fn long<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
 }
 
 fn takes_value(arg: &Arg) -> bool {
-    // An option whose value may be missing has it behind `=` only, as far as a reader of half a line can tell.
+    // An option whose value may be missing has its value only behind `=`, as far as a reader of half a line can know.
     arg.get_num_args().is_some_and(|range| range.min_values() > 0)
 }
 
-/// The argument at a place; the last one may come several times.
+/// The argument at a place; the last one may occur several times.
 fn positional(command: &Command, position: usize) -> Option<&Arg> {
     let all: Vec<&Arg> = command.get_positionals().collect();
     let several = |arg: &&Arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1);
@@ -208,7 +208,7 @@ fn about(help: Option<&clap::builder::StyledStr>) -> String {
     help.map(|help| help.to_string().lines().next().unwrap_or_default().to_owned()).unwrap_or_default()
 }
 
-/// The values of an argument. Of a list with commas, the last item is completed.
+/// The values of an argument. For a list with commas, the last item is completed.
 fn of_value(command: &Command, arg: &Arg, part: &str, lead: &str) -> (String, String, Wanted) {
     let is_list =
         arg.get_value_delimiter() == Some(',') || ["STATE", "COLUMN"].iter().any(|name| names(arg).contains(name));

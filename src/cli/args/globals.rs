@@ -45,7 +45,7 @@ pub struct Globals {
 }
 
 impl Globals {
-    /// How to answer: `-o` if given, else JSON with `--json`, else a table.
+    /// The form of answers: `-o` if given, else JSON with `--json`, else a table.
     pub fn format(&self) -> OutputFormat {
         match self.output {
             Some(format) => format,

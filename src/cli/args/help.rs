@@ -5,7 +5,7 @@ use crate::cli::verbs::Group;
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Command};
 
-/// The verbs of the first hour.
+/// The verbs for a first hour with luzia.
 const FIRST: [&str; 6] = ["run", "lock", "list", "explain", "logs", "cancel"];
 
 const FIRST_EXAMPLES: &str = "\
@@ -54,7 +54,7 @@ fn line(root: &Command, name: &str, width: usize) -> String {
     format!("  {:width$}  {about}{also}\n", one.get_name())
 }
 
-/// What `luzia --help` says.
+/// Text of `luzia --help`.
 fn first_page() -> StyledStr {
     let root = command();
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n\nStart here:\n");
@@ -83,7 +83,7 @@ fn wrapped(heading: &str, names: impl Iterator<Item = &'static str>) -> String {
     format!("{}\n", text.trim_end())
 }
 
-/// What `luzia help all` says: each verb in its group, and the global options.
+/// Text of `luzia help all`: each verb in its group, and the global options.
 pub(super) fn all() -> StyledStr {
     let root = command();
     let width = root.get_subcommands().map(|one| one.get_name().len()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The members of a line of `--from`, for the help of `enqueue`: made from the options that they are.
+//! The members of a line of `--from`, for the help of `enqueue`: made from the matching options.
 
 use crate::request::shape::{Shape, of_task};
 use clap::Command;
@@ -10,7 +10,7 @@ const KIND: usize = 26;
 /// The most columns of the names of a kind.
 const WIDTH: usize = 78;
 
-/// What is written below the options of a command, with the list of members in its place.
+/// The text below the options of a command, with the list of members in its place.
 pub fn after_help(command: &Command) -> String {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     if text.contains(PLACE) { text.replace(PLACE, &list()) } else { text }

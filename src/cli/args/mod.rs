@@ -1,6 +1,7 @@
 //! The command line, read by clap.
 //!
-//! The result is text, small numbers and enums; `app` and the commands turn them into names, lanes and durations. Never prints and never ends the process: an answer or a refusal is returned as a [`ParseStop`].
+//! The result is text, small numbers and enums; `app` and the commands turn them into names, lanes and durations. Never
+//! prints and never ends the process: an answer or a refusal is returned as a [`ParseStop`].
 
 pub mod complete;
 mod deferred;
@@ -81,7 +82,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
 }
 
 /// Reads a command line. clap copies the global options into every command that it knows (150 KiB, a tenth of the time of
-/// `enqueue`), so it is told of the one command first, and of all of them where that fails.
+/// `enqueue`). So it gets only the one command first, and all of them where that fails.
 pub(crate) fn read(args: &[String]) -> Result<Cli, clap::Error> {
     if let Some(cli) = command_word(args).and_then(|word| read_one(word, args)) {
         return Ok(cli);
@@ -96,7 +97,7 @@ fn read_one(word: &str, args: &[String]) -> Option<Cli> {
     Cli::from_arg_matches(&root.try_get_matches_from(args).ok()?).ok()
 }
 
-/// Notes whether `--` stands before the command of a task, which clap does not tell.
+/// Notes whether `--` is before the command of a task, which clap does not report.
 fn with_separator(mut cli: Cli, args: &[String]) -> Cli {
     let task = match &mut cli.command {
         Command::Enqueue(Deferred(enqueue)) => &mut enqueue.task,

@@ -34,8 +34,8 @@ pub(super) fn read(args: &[String]) -> Option<Cli> {
     Some(Cli { globals: Globals::default(), command })
 }
 
-/// Reads the command line of a supervisor, exactly as luzia writes it. clap would take a sixth of all instructions that
-/// such a process executes.
+/// Reads the command line of a supervisor, exactly as luzia writes it. clap would take a sixth of all instructions that such
+/// a process executes.
 pub(super) fn of_supervisor(args: &[String]) -> Option<Cli> {
     let mut globals = Globals::default();
     let mut words = args.iter().skip(1).map(String::as_str);

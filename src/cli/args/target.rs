@@ -1,4 +1,4 @@
-//! The user or lane that a command is about, in the place of its first argument.
+//! The user or lane of a command, in the place of its first argument.
 
 use clap::Args;
 
@@ -15,7 +15,7 @@ pub struct Instead {
 }
 
 impl Instead {
-    /// The text that names what is meant.
+    /// The text that names the user or lane.
     pub fn text(&self, target: Option<&str>) -> String {
         match &self.lane {
             Some(lane) => lane_text(lane),

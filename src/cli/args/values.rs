@@ -1,4 +1,4 @@
-//! The words that options accept. What needs a rule of the domain is read at the door, not here.
+//! The words that options accept. Other code checks values that need a rule of the domain.
 
 use crate::model::control::How;
 use crate::model::{AgentKind, ThingKind};

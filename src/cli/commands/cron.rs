@@ -1,4 +1,4 @@
-//! `luzia cron`: schedules, each of whose moments makes a task.
+//! `luzia cron`: schedules; each moment of a schedule makes a task.
 
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
@@ -217,14 +217,14 @@ fn add(
     let name = row.schedule.name.as_str();
     let first = row.schedule.next.map_or_else(|| "never".to_owned(), |at| said(app, at, &row.zone));
     tell(name, json_of(&row), &format!("\"{name}\" makes its first task at {first}"), console)?;
-    // The schedule stands, whether that can be looked at or not.
+    // The schedule is stored, whether the dispatcher can be looked at or not.
     if !console.is_json() && app.inside.is_none() && !has_dispatcher(app).unwrap_or(true) {
         console.hint("nothing is running that starts tasks; `luzia daemon` makes them on time");
     }
     Ok(())
 }
 
-/// Answers with one thing: a document, a name, or a sentence.
+/// Answers with one schedule: a document, a name, or a sentence.
 fn tell(name: &str, document: Value, sentence: &str, console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
         return console.document(&json::single("cron", document));
@@ -285,7 +285,7 @@ fn health_json(app: &App) -> Value {
         "expression": Value::Null,
         "next_at": Value::Null,
         "built_in": true,
-        // Of a daemon, which makes a pass so often at least.
+        // The interval of a daemon, which makes a pass at least so often.
         "every_ms": config(app).poll_interval_ms,
         "has_dispatcher": has_dispatcher(app).ok(),
     })

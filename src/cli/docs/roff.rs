@@ -1,4 +1,4 @@
-//! Text as roff(7), and the tidying of what clap_mangen writes.
+//! Text as roff(7), and the cleaning of the output of clap_mangen.
 
 /// Plain text in a line of its own.
 pub(in crate::cli) fn text(text: &str) -> String {

@@ -50,7 +50,7 @@ fn page(command: &Command) -> String {
     tidied(&page)
 }
 
-/// What clap_mangen writes of a section. Writing to memory cannot fail.
+/// The text of a section by clap_mangen. Writing to memory cannot fail.
 fn written(section: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
     let _ = section(&mut out);
@@ -63,7 +63,7 @@ fn synopsis(command: &Command) -> String {
     format!(".SH SYNOPSIS\n{}\n", lines.join("\n.br\n"))
 }
 
-/// Examples, exit codes and whatever else stands at the end of the help.
+/// Examples, exit codes and all other text at the end of the help.
 fn after(command: &Command) -> String {
     let help = args::after_help(command);
     let section = |section: &str| {

@@ -1,6 +1,6 @@
-//! The words of the manual pages that are not in the help: what apropos(1) finds, files, variables, and related pages.
+//! The words of the manual pages that are not in the help: those that apropos(1) finds, files, variables, and related pages.
 
-/// Words of other tools for what a verb does. They stand in its NAME line, where apropos(1) looks.
+/// Words of other tools for the work of a verb. They are in its NAME line, where apropos(1) looks.
 const ALSO: [(&str, &str); 24] = [
     ("luzia", "job queue, mutex, semaphore"),
     ("luzia-enqueue", "queue a job, batch, at"),
@@ -28,12 +28,12 @@ const ALSO: [(&str, &str); 24] = [
     ("luzia-daemon", "job scheduler of the queue"),
 ];
 
-/// Words of other tools for what a page is about, e.g. `flock, mutex`.
+/// Words of other tools for the subject of a page, e.g. `flock, mutex`.
 pub(super) fn also(page: &str) -> Option<&'static str> {
     ALSO.iter().find(|(name, _)| *name == page).map(|(_, words)| *words)
 }
 
-/// The files that every command reads or writes, and what they are.
+/// The files that every command reads or writes, and their purpose.
 pub(super) const FILES: [(&str, &str); 4] = [
     ("$XDG_CONFIG_HOME/luzia/config.json", "The configuration of the account, luzia-config(5)."),
     ("/etc/luzia/config.json", "The configuration of the host, where the account has none."),
@@ -59,7 +59,7 @@ const INSIDE: &[&str] = &[
     "luzia-acquire",
 ];
 
-/// A variable of the environment, what it does, and the pages that name it. An empty list means all pages.
+/// A variable of the environment, its effect, and the pages that name it. An empty list means all pages.
 type Variable = (&'static str, &'static str, &'static [&'static str]);
 
 /// The variables that luzia reads.
@@ -84,7 +84,7 @@ const ENVIRONMENT: [Variable; 10] = [
     ("CLICOLOR_FORCE", "When neither empty nor 0: colour in a pipe too.", &["luzia"]),
 ];
 
-/// The variables of one page, with what they do.
+/// The variables of one page, with their effects.
 pub(super) fn environment(page: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_here = move |pages: &[&str]| pages.is_empty() || pages.contains(&page) || page == "luzia";
     ENVIRONMENT.into_iter().filter(move |(_, _, pages)| is_here(pages)).map(|(name, meaning, _)| (name, meaning))

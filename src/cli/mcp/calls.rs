@@ -1,4 +1,4 @@
-//! Carries calls of tools out, by the commands of luzia.
+//! Carries out calls of tools, by the commands of luzia.
 
 use super::lean;
 use super::tools::{RUN_WAIT_S, Tool};
@@ -19,32 +19,32 @@ use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a call that waits tells its progress, in milliseconds.
+/// Interval at which a call that waits reports its progress, in milliseconds.
 const PROGRESS_MS: u64 = 5_000;
-/// How long a call waits between two looks whether it was cancelled, in milliseconds.
+/// Interval at which a waiting call checks whether it was cancelled, in milliseconds.
 const SLICE_MS: u64 = 500;
-/// How often a lane is looked at that is to become free.
+/// Interval between two looks at a lane that is to become free.
 const LANE_LOOK: Duration = Duration::from_millis(200);
-/// How many lines of a log an answer holds, and how many bytes of them.
+/// Number of lines of a log that an answer holds, and of their bytes.
 const LOG_LINES: u64 = 60;
 const LOG_BYTES: usize = 12_000;
 
-/// What a command of luzia answered.
+/// The answer of a command of luzia.
 pub struct Answered {
     /// Its exit code.
     pub code: u8,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub out: Vec<u8>,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub err: Vec<u8>,
 }
 
-/// What work on a state directory gives.
+/// A piece of work on a state directory.
 pub type Work<'a> = &'a mut dyn FnMut(&App) -> Result<(), AppError>;
 
-/// What the server has of this host.
+/// The access of the server to this host.
 pub struct Host<'a> {
-    /// Carries a command line of luzia out.
+    /// Carries out a command line of luzia.
     pub call: &'a (dyn Fn(&[String]) -> Answered + Sync),
     /// Opens the state directory for a piece of work.
     pub with_app: &'a (dyn Fn(Work) -> Result<(), AppError> + Sync),
@@ -66,17 +66,17 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// The client wants no answer any more.
+    /// Notes that the client does not want the answer any more.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::SeqCst);
     }
 
-    /// Nothing more comes from the client, which may still read.
+    /// Notes that the client sends nothing more. It may still read.
     pub fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the client wants no answer any more.
+    /// Whether the client does not want the answer any more.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::SeqCst)
     }
@@ -97,9 +97,9 @@ pub struct Call<'a> {
     message: String,
 }
 
-/// What a call came to.
+/// Outcome of a call.
 pub enum Outcome {
-    /// A document, and whether it tells of an error.
+    /// A document, and whether it is an error.
     Document(Value, bool),
     /// Tasks that are not over.
     Unfinished(Vec<TaskId>, Value),
@@ -113,7 +113,7 @@ impl<'a> Call<'a> {
         Self { host, stop, token, begin_ms: now, told_ms: now, step: 0, message: "queued".to_owned() }
     }
 
-    /// Carries a tool out.
+    /// Carries out a tool.
     pub fn carry_out(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> Outcome {
         if tool.starts
             && let Some(refusal) = self.refusal(arguments)
@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
             return Outcome::Document(refusal, true);
         }
         match tool.name {
-            // Nothing was asked for any more.
+            // The client has cancelled the call before it began.
             _ if self.stop.is_cancelled() => Outcome::Document(json!({}), false),
             "run" | "enqueue" => {
                 let (accepted, is_error) = document((self.host.call)(&words::enqueue(tool, arguments)));
@@ -137,7 +137,7 @@ impl<'a> Call<'a> {
                 if is_created && let Err(error) = (self.host.with_app)(&mut |app| refuse_or_take_back(app, id)) {
                     return Outcome::Document(error_document(&error), true);
                 }
-                // A client that cancels the call knows the task by this.
+                // A client that cancels the call identifies the task by this.
                 self.tell(&format!("queued as {id}"));
                 let outcome = self.await_tasks(&[id], wait_ms);
                 if is_created && self.stop.is_cancelled() {
@@ -189,7 +189,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Why a command is not run: the configuration admits none of its kind.
+    /// The reason why a command is not run: the configuration does not allow commands of its kind.
     fn refusal(&self, arguments: &Map<String, Value>) -> Option<Value> {
         let argv = words::argv(arguments);
         let mut refusal = None;
@@ -271,7 +271,7 @@ impl<'a> Call<'a> {
         Outcome::Document(lean::answer(value), false)
     }
 
-    /// Waits until tasks are over, and starts meanwhile what can be started.
+    /// Waits until tasks are over, and meanwhile starts tasks that can start.
     fn await_tasks(&mut self, ids: &[TaskId], wait_ms: u64) -> Outcome {
         let mut open: Vec<TaskId> = Vec::new();
         let awaited = (self.host.with_app)(&mut |app| {
@@ -308,7 +308,7 @@ impl<'a> Call<'a> {
         if open.is_empty() { Outcome::Document(value, false) } else { Outcome::Unfinished(open, value) }
     }
 
-    /// What became of a task: its state, why it waits, its place, the end of its log, and how to go on.
+    /// The result of a task: its state, why it waits, its place, the end of its log, and how to go on.
     pub fn report(&self, id: TaskId) -> Value {
         let (task, _) = document((self.host.call)(&["explain", "--", &id.to_string()].map(str::to_owned)));
         let mut position = None;
@@ -349,7 +349,7 @@ impl<'a> Call<'a> {
         wait_ms.saturating_sub((self.host.now_ms)().saturating_sub(self.begin_ms))
     }
 
-    /// Whether the wait is over; tells the progress of one that goes on.
+    /// Whether the wait is over; reports the progress of a wait that goes on.
     fn is_over(&mut self, wait_ms: u64) -> bool {
         if self.stop.is_set() || self.left_ms(wait_ms) == 0 {
             return true;
@@ -361,7 +361,7 @@ impl<'a> Call<'a> {
         false
     }
 
-    /// Tells how far the call is, where the client has asked for that.
+    /// Reports the progress of the call, where the client has asked for that.
     fn tell(&mut self, message: &str) {
         self.told_ms = (self.host.now_ms)();
         if let Some(token) = self.token {
@@ -423,7 +423,7 @@ fn document(answered: Answered) -> (Value, bool) {
     let notes: Vec<&str> = notes.lines().filter(|line| !line.is_empty()).collect();
     if let Some(members) = value.as_object_mut() {
         if let Some(mut error) = error {
-            // As errors of other calls: who reads this sees no exit code.
+            // As errors of other calls: the reader of this answer sees no exit code.
             if let Some(error) = error.as_object_mut() {
                 error.retain(|name, _| !["schema", "exit"].contains(&name.as_str()));
             }

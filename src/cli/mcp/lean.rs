@@ -1,4 +1,4 @@
-//! Answers as a model needs them: each value under one name, and nothing that is not there. Pure.
+//! Answers for a model: each value under one name, and no empty member. Pure.
 
 use crate::cli::output::escape::escape_controls;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// The most letters of a command in a list.
 const MOST_LETTERS: usize = 60;
 
-/// A document of luzia without empty members, and without the names that stand for others.
+/// A document of luzia without empty members, and without duplicate names.
 pub fn lean(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -37,12 +37,12 @@ pub fn answer(value: Value) -> Value {
     value
 }
 
-/// What a model needs of a task that it waits for, out of what `explain` says.
+/// The members of a task that a model needs while it waits, from the document of `explain`.
 pub fn report(task: &Value) -> Map<String, Value> {
     let mut members = Map::new();
     for name in ["status", "exit_code", "signal", "result_summary", "created_at", "started_at", "completed_at"] {
         let value = task.get(name).filter(|value| !value.is_null());
-        // A command that has completed is no news beside its code.
+        // The state of a completed command adds nothing to its code.
         let is_news = name != "result_summary" || task.get("status") != Some(&json!("completed"));
         members.extend(value.filter(|_| is_news).map(|value| (name.to_owned(), value.clone())));
     }
@@ -67,7 +67,7 @@ pub fn tasks(list: &Value) -> Value {
         for (name, of) in [("task", "id"), ("status", "status"), ("user", "user"), ("exit_code", "exit_code")] {
             row.extend(task.get(of).filter(|value| !value.is_null()).map(|value| (name.to_owned(), value.clone())));
         }
-        // The lane of its user says nothing more.
+        // The lane of its user adds nothing.
         let lanes: Vec<&str> = words("lanes").into_iter().filter(|lane| !lane.starts_with("user:")).collect();
         row.extend((!lanes.is_empty()).then(|| ("lanes".to_owned(), json!(lanes))));
         row.insert("command".to_owned(), json!(command));

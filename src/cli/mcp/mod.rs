@@ -1,6 +1,6 @@
 //! `luzia mcp`: the tools of luzia for agents, by the Model Context Protocol over standard input and output (decision 135).
 //!
-//! Each call runs on a thread of its own, so a call that waits keeps no other one. The end of standard input ends the server;
+//! Each call runs on a thread of its own, so a waiting call blocks no other call. The end of standard input ends the server;
 //! tasks go on.
 
 mod calls;
@@ -27,9 +27,9 @@ use wire::{INVALID_PARAMS, LEGACY, METHOD_NOT_FOUND, Request, TASKS, error, miss
 pub const LONGEST_LINE: u64 = 1 << 20;
 /// The most bytes of a result: about 10,000 tokens.
 const MOST_BYTES: usize = 40_000;
-/// For how long a client may take a list of tools for true, in milliseconds: `mcp.allow` may change.
+/// Time for which a client may cache a list of tools, in milliseconds: `mcp.allow` may change.
 const LIST_FRESH_MS: u64 = 60_000;
-/// How often a client is to ask for a task, in milliseconds.
+/// Interval at which a client is to ask for a task, in milliseconds.
 const POLL_MS: u64 = 2_000;
 
 /// A server.
@@ -48,7 +48,7 @@ impl<'a> Server<'a> {
         Self { host, calls: Mutex::default() }
     }
 
-    /// Takes a line. Gives the work back that may take long.
+    /// Takes a line. Returns work that may take long.
     pub fn take(&'a self, line: &[u8]) -> Option<Job<'a>> {
         match read(line) {
             Message::Nothing => None,
@@ -71,7 +71,7 @@ impl<'a> Server<'a> {
                 Some(Box::new(move || {
                     let answer = self.call(&request, &stop);
                     self.calls().remove(&request.id.to_string());
-                    // Nobody waits for the answer to a call that was cancelled.
+                    // The client of a cancelled call does not wait for its answer.
                     if !stop.is_cancelled() {
                         (self.host.write)(&answer);
                     }
@@ -84,7 +84,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Ends the waits of all calls, which are answered by what has happened; their tasks go on.
+    /// Ends the waits of all calls. Each is answered with the present state; their tasks go on.
     pub fn end(&self) {
         self.calls().values().for_each(|stop| stop.end());
     }
@@ -190,7 +190,7 @@ impl<'a> Server<'a> {
     }
 
     fn task(&self, id: &str, request: &Request) -> Value {
-        // Somebody has to start what waits.
+        // A pass first, because there may be no other process that starts waiting tasks.
         let _ = (self.host.with_app)(&mut |app| pass(app).map(drop));
         let stop = Stop::default();
         let Some(task_id) = crate::model::TaskId::parse(id) else {
@@ -256,7 +256,7 @@ fn tool_result(mut value: Value, is_error: bool) -> Value {
     })
 }
 
-/// Leaves the last items of the longest list out until a document is short enough, and says how many.
+/// Removes the last items of the longest list until a document is short enough, and reports their number.
 fn shorten(value: &mut Value) {
     let mut left_out = 0;
     while value.to_string().len() > MOST_BYTES {

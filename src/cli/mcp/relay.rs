@@ -1,6 +1,7 @@
-//! The part of a server that stays: it hands each request to a process that answers this one request, and passes the answer on.
+//! The part of a server that stays: it hands each request to a process that answers only this request, and passes the answer
+//! on.
 //!
-//! A server lives as long as its agent. What stays in memory is this file and the reader of messages; a request that ends its
+//! A server lives as long as its agent. Only this file and the reader of messages stay in memory. A request that ends its
 //! process ends nothing else (`docs/decisions/136-one-process-a-request.md`).
 
 use super::LONGEST_LINE;
@@ -19,7 +20,7 @@ const INTERNAL_ERROR: i64 = -32603;
 pub trait Helper: Send + Sync {
     /// Gives it a line.
     fn tell(&self, line: &[u8]);
-    /// Tells it that no line will follow; it ends then.
+    /// Closes its input, so that it ends.
     fn close(&self);
     /// Its next line, with the line feed; `None` at its end.
     fn next_line(&self) -> Option<Vec<u8>>;
@@ -57,7 +58,7 @@ impl<'a> Relay<'a> {
         self.say(&error(&Value::Null, INVALID_REQUEST, &text, Value::Null));
     }
 
-    /// Takes a line. Gives the work back that may take long.
+    /// Takes a line. Returns work that may take long.
     pub fn take(&'a self, line: &[u8]) -> Option<Job<'a>> {
         match read(line) {
             Message::Nothing => None,
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A helper that says its lines one by one.
+    /// A helper that gives its lines one by one.
     struct Played {
         lines: Mutex<Vec<&'static str>>,
         told: Arc<Mutex<Vec<String>>>,

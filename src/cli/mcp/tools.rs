@@ -1,5 +1,5 @@
-//! The tools of `luzia mcp`: their names, what they are for, what they take, and the command line that each call means. Pure.
-//! A call is carried out by the commands of luzia themselves, so each tool has their checks, documents and errors.
+//! The tools of `luzia mcp`: their names, their purposes, their arguments, and the command line of each call. Pure. The
+//! commands of luzia themselves carry out a call, so each tool has their checks, documents and errors.
 
 use crate::request::shape::{Member, Shape, of_task};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 /// The longest wait of a call, in seconds: clients end calls after a minute.
 pub const LONGEST_WAIT_S: u64 = 50;
-/// The wait of `run` when nothing is said, in seconds.
+/// The default wait of `run`, in seconds.
 pub const RUN_WAIT_S: u64 = 20;
 
 /// A tool.
@@ -16,9 +16,9 @@ pub struct Tool {
     pub name: &'static str,
     about: &'static str,
     takes: Vec<Member>,
-    /// Of which at least one must be given.
+    /// The arguments of which at least one must be given.
     needs: &'static [&'static str],
-    /// What its answer holds, beside `error` and `notes`.
+    /// Members of its answer, beside `error` and `notes`.
     gives: &'static [Given],
     /// Whether it starts commands, which `mcp.allow` must admit.
     pub starts: bool,
@@ -33,11 +33,11 @@ fn argument(name: &str, shape: Shape, about: &str) -> Member {
 /// The arguments of `run` and `enqueue` that are members of a task request.
 const OF_ANY: [&str; 10] =
     ["command", "shell", "cwd", "user", "lanes", "key", "on_conflict", "timeout", "env", "label"];
-/// Further ones of `enqueue`.
+/// Further arguments of `enqueue`.
 const OF_LATER: [&str; 2] = ["after", "at"];
 
-/// The arguments that are members of a task request, in the order of the names. A list has the name of one of its items, and a
-/// time that of its unit.
+/// The arguments that are members of a task request, in the order of the names. A list has the name of one of its items. A
+/// time has the name of its unit.
 fn members(names: &[&str]) -> Vec<Member> {
     let mut members = of_task();
     members.retain(|member| names.contains(&member.name.as_str()));
@@ -72,7 +72,7 @@ fn lanes() -> Member {
     argument("lane", Shape::Texts, "A lane, e.g. build, thread:7, user:alice, @tree, or a list of lanes.")
 }
 
-/// A member of an answer, its type in JSON, and what it says.
+/// A member of an answer, its type in JSON, and its meaning.
 type Given = (&'static str, &'static str, &'static str);
 
 const REPORT: &[Given] = &[
@@ -299,13 +299,13 @@ impl Tool {
         json!({ "type": "object", "properties": properties })
     }
 
-    /// The arguments by the names of today: `argv` was the first name of `command`.
+    /// The arguments by their present names: `argv` was the first name of `command`.
     pub fn named(&self, given: &Map<String, Value>) -> Map<String, Value> {
         let name = |name: &str| if name == "argv" && self.starts { "command".to_owned() } else { name.to_owned() };
         given.iter().map(|(key, value)| (name(key), value.clone())).collect()
     }
 
-    /// Checks the arguments of a call: their names, their types, and that one of those that are needed is there.
+    /// Checks the arguments of a call: their names, their types, and that one of the required arguments is given.
     pub fn check(&self, given: &Map<String, Value>) -> Result<(), String> {
         for (name, value) in given {
             let known = self.takes.iter().find(|argument| argument.name == *name);
@@ -382,7 +382,7 @@ fn fits(shape: &Shape, value: &Value) -> bool {
     }
 }
 
-/// What luzia tells a client about itself.
+/// Instructions of luzia to a client.
 pub const INSTRUCTIONS: &str = "\
 luzia lets agents and scripts on this host take turns. Commands in one lane (a repository, a build slot, a user) run one at a \
 time. Take a lane with acquire before you edit files that others may edit, and give it back with release. Answers say who \

@@ -1,13 +1,13 @@
 //! Messages of the Model Context Protocol over standard streams: one JSON-RPC 2.0 object a line. Pure.
 //!
-//! Two eras are spoken. Revisions 2025-06-18 and 2025-11-25 begin with `initialize`. In revision 2026-07-28 each request says
-//! its version in `_meta`, and `server/discover` takes the place of the handshake. The shapes were read on 2026-11-23 in
-//! modelcontextprotocol.io/specification/2026-07-28 (basic, versioning), in SEP-2663 (tasks) and in the models of the crate
-//! `rmcp` 3.11.
+//! Two eras are supported. Revisions 2025-06-18 and 2025-11-25 begin with `initialize`. In revision 2026-07-28 each request
+//! gives its version in `_meta`, and `server/discover` takes the place of the handshake. The shapes were read on 2026-11-23
+//! in modelcontextprotocol.io/specification/2026-07-28 (basic, versioning), in SEP-2663 (tasks) and in the models of the
+//! crate `rmcp` 3.11.
 
 use serde_json::{Map, Value, json};
 
-/// The revision whose requests stand alone.
+/// The revision without a handshake.
 pub const MODERN: &str = "2026-07-28";
 /// The revisions that begin with `initialize`, the newest first.
 pub const LEGACY: [&str; 2] = ["2025-11-25", "2025-06-18"];
@@ -28,12 +28,12 @@ pub const INVALID_PARAMS: i64 = -32602;
 const UNSUPPORTED_VERSION: i64 = -32022;
 const MISSING_CAPABILITY: i64 = -32021;
 
-/// What came on a line.
+/// The content of a line.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
-    /// Something that wants an answer.
+    /// A message that needs an answer.
     Request(Request),
-    /// Something that wants none.
+    /// A message that needs no answer.
     Notification {
         /// Its method.
         method: String,
@@ -42,7 +42,7 @@ pub enum Message {
     },
     /// Nothing to act upon: an answer, or a blank line.
     Nothing,
-    /// What is answered at once.
+    /// A message that is refused at once, with this answer.
     Refused(Value),
 }
 
@@ -55,9 +55,9 @@ pub struct Request {
     pub method: String,
     /// Its parameters.
     pub params: Map<String, Value>,
-    /// Whether it says its revision itself.
+    /// Whether it gives its revision itself.
     pub is_modern: bool,
-    /// Whether its caller takes a task for an answer.
+    /// Whether its caller accepts a task as an answer.
     pub takes_tasks: bool,
 }
 
@@ -114,7 +114,7 @@ fn request(id: Value, method: String, params: Map<String, Value>) -> Message {
     Message::Request(Request { id, method, params, is_modern, takes_tasks })
 }
 
-/// All revisions that are spoken, the newest first.
+/// All supported revisions, the newest first.
 pub fn versions() -> Vec<&'static str> {
     [MODERN].into_iter().chain(LEGACY).collect()
 }
@@ -123,7 +123,7 @@ fn refused(id: &Value, text: &str) -> Message {
     Message::Refused(error(id, INVALID_REQUEST, text, Value::Null))
 }
 
-/// An answer that says what went wrong with a request.
+/// An answer that reports the error of a request.
 pub fn error(id: &Value, code: i64, message: &str, data: Value) -> Value {
     let mut error = json!({ "code": code, "message": message });
     if let Some(members) = error.as_object_mut().filter(|_| !data.is_null()) {
@@ -132,13 +132,13 @@ pub fn error(id: &Value, code: i64, message: &str, data: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-/// The refusal of a method of the extension to a caller that does not name it.
+/// The refusal of a method of the extension to a caller that does not name the extension.
 pub fn missing_extension(id: &Value) -> Value {
     let data = json!({ "requiredCapabilities": { "extensions": { TASKS: {} } } });
     error(id, MISSING_CAPABILITY, "the request does not name the extension of tasks", data)
 }
 
-/// The answer to a request. In the modern era a result says of which type it is.
+/// The answer to a request. In the modern era a result names its type.
 pub fn result(request: &Request, mut value: Value) -> Value {
     if let Some(members) = value.as_object_mut().filter(|_| request.is_modern) {
         members.entry("resultType").or_insert_with(|| json!("complete"));

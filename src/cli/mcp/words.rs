@@ -1,4 +1,4 @@
-//! The command line that a call of a tool means. The arguments were checked before. Pure.
+//! The command line of a call of a tool. The arguments were checked before. Pure.
 
 use super::tools::Tool;
 use crate::cli::args::lane_text;
@@ -12,7 +12,7 @@ pub fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
-/// The texts of an argument that is one or a list of them.
+/// The texts of an argument that is a single text or a list of texts.
 pub fn texts(arguments: &Arguments, name: &str) -> Vec<String> {
     match arguments.get(name) {
         Some(Value::String(text)) => vec![text.clone()],
@@ -64,7 +64,7 @@ pub fn enqueue(tool: &Tool, arguments: &Arguments) -> Vec<String> {
             }
             Shape::Duration => words.option(&option, seconds(arguments, name).as_deref()),
             Shape::Text | Shape::Texts | Shape::Choice(_) => words.options(&option, &texts(arguments, name)),
-            // No tool takes an option of such a value.
+            // No tool has an option with such a value.
             Shape::Flag | Shape::Count | Shape::Share | Shape::Directory | Shape::Steps | Shape::Command => {}
         }
     }
@@ -73,7 +73,7 @@ pub fn enqueue(tool: &Tool, arguments: &Arguments) -> Vec<String> {
     words.0
 }
 
-/// The command line of a tool that looks or that changes a lock; `None` for one that has a way of its own.
+/// The command line of a tool that looks or that changes a lock; `None` for a tool that is carried out in another way.
 /// `holder` is the name under which this server holds leases that end by time.
 pub fn direct(tool: &str, arguments: &Arguments, holder: &str) -> Option<Vec<String>> {
     let mut words = match tool {
@@ -119,7 +119,7 @@ pub fn direct(tool: &str, arguments: &Arguments, holder: &str) -> Option<Vec<Str
     Some(words.end())
 }
 
-/// How long a call waits, in milliseconds.
+/// Time that a call waits, in milliseconds.
 pub fn wait_ms(arguments: &Arguments, default_s: u64) -> u64 {
     let given = arguments.get("wait_s").and_then(Value::as_f64);
     let most = super::tools::LONGEST_WAIT_S * 1000;
@@ -140,7 +140,7 @@ fn milliseconds(seconds: f64) -> u64 {
     (seconds * 1000.0).round() as u64
 }
 
-/// A verb with its options, and the argument that stands behind all of them.
+/// A verb with its options, and the argument behind all of them.
 struct Words(Vec<String>, Option<String>);
 
 impl Words {
@@ -152,7 +152,7 @@ impl Words {
         Self(self.0, text.map(str::to_owned))
     }
 
-    /// Behind `--` an argument is no option, whatever it looks like.
+    /// Behind `--`, an argument is no option even if it looks like one.
     fn end(mut self) -> Vec<String> {
         self.0.extend(self.1.into_iter().flat_map(|argument| ["--".to_owned(), argument]));
         self.0

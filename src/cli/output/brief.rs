@@ -1,5 +1,5 @@
-//! A task in the cells of a table: why it waits in a few words, and lengths of time in whole seconds. The full sentence is
-//! that of `messages`.
+//! A task in the cells of a table: the reason why it waits in a few words, and lengths of time in whole seconds. The full
+//! sentence is that of `messages`.
 
 use crate::app::look::cycles::Member;
 use crate::app::look::list::Stuck;
@@ -58,7 +58,7 @@ fn name(holder: &Holder) -> &str {
     holder.name.as_deref().unwrap_or("an unknown holder")
 }
 
-/// Why nobody watches a task.
+/// The reason why no live supervisor watches a task.
 pub fn stuck(stuck: Stuck) -> String {
     match stuck {
         Stuck::Orphan => "orphan: supervisor dead".to_owned(),
@@ -68,19 +68,19 @@ pub fn stuck(stuck: Stuck) -> String {
     }
 }
 
-/// What a task waits for, and until when.
+/// The event that a task waits for, and the end of the wait.
 pub fn wait(open: &OpenWait, now: Timestamp) -> String {
     let what = if open.kind == WaitKind::Event.word() { &open.event } else { &open.kind };
     format!("waits for {what} {}", until(open, now))
 }
 
-/// Until when a task waits, or since when nothing has come of the end of that time.
+/// The end of a wait, or the moment since which it is overdue.
 pub fn until(open: &OpenWait, now: Timestamp) -> String {
     let is_overdue = Timestamp::parse(&open.until).is_some_and(|until| until <= now);
     format!("{} {}", if is_overdue { "overdue since" } else { "until" }, open.until)
 }
 
-/// How a task ended, where it did not end well; and how it did before, where it was retried and did not start again.
+/// The end of a task that did not end well. For a task that was retried and did not start again, also its end before.
 pub fn outcome(outcome: &Outcome, earlier: Option<&Outcome>) -> String {
     let how = how_ended(outcome);
     match earlier.filter(|_| outcome.ran_ms.is_none()).map(how_ended) {
@@ -112,11 +112,11 @@ pub fn command(words: &[String]) -> String {
     words.iter().map(shell_word).collect::<Vec<_>>().join(" ")
 }
 
-/// How long the command of a task ran, or has been running, in milliseconds; none before it starts.
+/// Time that the command of a task ran, or has been running, in milliseconds; none before it starts.
 pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
     match (task.outcome(), &task.last_start) {
         (Some(outcome), _) => {
-            // One that was cancelled after a retry, and before its start, has run before.
+            // A task that was cancelled after a retry, and before its start, has run before.
             let last = outcome.ran_ms.or_else(|| task.terms.earlier.last().and_then(|earlier| earlier.ran_ms));
             last.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX))
         }
@@ -125,8 +125,8 @@ pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
     }
 }
 
-/// How long a task waited from the moment at which it was queued and due to its latest start, in milliseconds; none before it
-/// is due.
+/// Time that a task waited, in milliseconds, from the moment at which it was queued and due to its latest start. None before
+/// it is due.
 pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
     let from = task.due_since();
     let is_pending = task.status() == Status::Pending;
@@ -136,7 +136,7 @@ pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
     (to >= from).then(|| to.ms_since(from))
 }
 
-/// When a task started, or is due.
+/// The moment at which a task started, or is due.
 pub fn start(task: &Task, now: Timestamp) -> String {
     match (&task.last_start, task.due_at) {
         (Some(start), _) if task.status() != Status::Pending => {

@@ -1,5 +1,5 @@
-//! Where answers go: data to stdout, sentences to stderr, each in the form that was asked for. Writes through a function
-//! that its maker gives, so that nothing here touches the operating system.
+//! Targets of answers: data goes to stdout, sentences to stderr, each in the requested form. It writes through a function
+//! that its maker gives, so it never touches the operating system.
 
 use super::escape::{escape_controls, escape_lines};
 use super::json;
@@ -20,17 +20,17 @@ pub enum Channel {
     Err,
 }
 
-/// What came of writing.
+/// Result of a write.
 pub enum Wrote {
     /// All of it was written.
     Done,
-    /// Nobody reads any more.
+    /// The reader has gone.
     Closed,
     /// It could not be written.
     Failed(io::Error),
 }
 
-/// Why nothing more can be written.
+/// The reason why nothing more can be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
     /// The reader has closed the pipe: end quietly with 0.
@@ -45,7 +45,7 @@ pub enum Stop {
 /// report and an exit code.
 pub type Answer = anyhow::Result<u8>;
 
-/// What is known of the two streams.
+/// Properties of the two streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     /// Style of stdout.
@@ -74,17 +74,17 @@ impl Streams {
 /// The two streams, and the form of answers.
 pub struct Console<'a> {
     write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
-    /// What is known of the streams.
+    /// The properties of the streams.
     pub streams: Streams,
     /// The form of answers.
     pub format: OutputFormat,
     /// No hints and no progress.
     pub quiet: bool,
-    /// Say what is done.
+    /// Report each action.
     pub verbose: bool,
     /// The moment at which the answer is given, for ages.
     pub now: Timestamp,
-    /// The failure that was told last and lasts still.
+    /// The last reported failure, if it still lasts.
     trouble: Option<String>,
 }
 
@@ -110,12 +110,12 @@ impl<'a> Console<'a> {
         self.out_bytes(text.as_bytes())
     }
 
-    /// Writes data that is text from outside: a pipe gets it as it is, a terminal without control characters.
+    /// Writes data that is text from outside: unchanged into a pipe, without control characters on a terminal.
     pub fn text(&mut self, text: &str) -> Result<(), Stop> {
         if self.streams.is_out_terminal { self.out(&escape_lines(text)) } else { self.out(text) }
     }
 
-    /// Writes data as it is.
+    /// Writes data unchanged.
     pub fn out_bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         match (self.write)(Channel::Out, bytes) {
             Wrote::Done => Ok(()),
@@ -124,7 +124,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Passes on what a command wrote to stderr, where its reader may have gone as that of stdout.
+    /// Passes on the stderr of a command. Its reader may have gone, as that of stdout may.
     pub fn pass_err_on(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         match (self.write)(Channel::Err, bytes) {
             Wrote::Closed => Err(Stop::Closed),
@@ -132,7 +132,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Writes to stderr as it is; a closed stderr is not an error.
+    /// Writes to stderr unchanged; a closed stderr is not an error.
     pub fn err_bytes(&mut self, bytes: &[u8]) {
         let _ = (self.write)(Channel::Err, bytes);
     }
@@ -151,12 +151,12 @@ impl<'a> Console<'a> {
         self.out(&json::line(&json::of_kind(schema, value)))
     }
 
-    /// A list to write while its items come: a document with `items`, or each by itself for `jsonl`.
+    /// A list that is written as its items arrive: a document with `items`, or each by itself for `jsonl`.
     pub fn begin_items(&self, schema: &str) -> json::Items {
         if self.format == OutputFormat::Jsonl { json::Items::lines(schema) } else { json::Items::document(schema) }
     }
 
-    /// Writes a list whose items are all there.
+    /// Writes a list whose items are all known.
     pub fn items(&mut self, schema: &str, all: impl IntoIterator<Item = Value>) -> Result<(), Stop> {
         let mut items = self.begin_items(schema);
         all.into_iter().for_each(|item| items.push(&item));
@@ -183,7 +183,7 @@ impl<'a> Console<'a> {
         Layout { width: self.streams.width, wide, style: self.streams.out_style }
     }
 
-    /// Says a sentence on stderr, unless `-q`.
+    /// Prints a sentence on stderr, unless `-q`.
     pub fn say(&mut self, text: &str) {
         if !self.quiet {
             let line = format!("{}\n", escape_controls(text));
@@ -191,14 +191,14 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Says for whom a command waits on stderr, unless `-q` or JSON is asked for.
+    /// Prints on stderr what a command waits for, unless `-q` or JSON is requested.
     pub fn progress(&mut self, text: &str) {
         if !self.is_json() {
             self.say(text);
         }
     }
 
-    /// Says a hint on stderr, unless `-q` or JSON is asked for.
+    /// Prints a hint on stderr, unless `-q` or JSON is requested.
     pub fn hint(&mut self, text: &str) {
         if !self.quiet && !self.is_json() {
             let word = self.streams.err_style.paint(Tone::Faint, "hint:").into_owned();
@@ -207,7 +207,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Says a line on stderr with `-v` only; log lines quoted from a source come out word for word.
+    /// Prints a line on stderr with `-v` only; log lines quoted from a source are printed word for word.
     pub fn log(&mut self, text: &str) {
         if self.verbose {
             let line = format!("{}\n", escape_controls(text));
@@ -225,7 +225,7 @@ impl<'a> Console<'a> {
         report.exit
     }
 
-    /// Reports a failure of what is tried again, but not the same one again as long as it lasts.
+    /// Reports a failure of an action that is tried again, but only once as long as it lasts.
     pub fn trouble(&mut self, report: &Report) {
         let text = report.render(self.is_json(), self.streams.err_style);
         if self.trouble.as_ref() != Some(&text) {
@@ -234,7 +234,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// What failed succeeds again.
+    /// Notes that the failed action succeeds again.
     pub fn all_is_well(&mut self) {
         self.trouble = None;
     }

@@ -1,6 +1,6 @@
 //! The difference of two texts, line by line.
 
-/// How many pairs of lines are compared at most; of longer texts the middle is shown as replaced.
+/// Number of pairs of lines that are compared at most; the middle of longer texts is shown as replaced.
 const MOST_PAIRS: usize = 4_000_000;
 
 /// Lines that only the old text has, with `-`, and those that only the new one has, with `+`, in order.

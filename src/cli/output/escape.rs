@@ -1,4 +1,4 @@
-//! Text from outside made safe to print: nothing a name, a command or a log holds can move the cursor or turn text around.
+//! Makes text from outside safe to print: no name, command or log can move the cursor or reverse the text.
 //!
 //! Pure; must not decide where text goes.
 
@@ -6,8 +6,8 @@ use crate::model::who::is_unseen;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Escapes every control character (C0, DEL and C1), line separator, direction character and character that nobody sees:
-/// `\n`, `\x1b`, `\u{202e}`, `\u{200b}`. The result is one line.
+/// Escapes every control character (C0, DEL and C1), line separator, direction character and invisible character: `\n`,
+/// `\x1b`, `\u{202e}`, `\u{200b}`. The result is one line.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     escape_but(text, |_, _| false)
 }
@@ -17,22 +17,23 @@ pub fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_but(text, |c, _| matches!(c, '\n' | '\t'))
 }
 
-/// As [`escape_lines`], for what a command wrote: the line ends of a terminal stay, and the joiners of scripts and pictures.
+/// As [`escape_lines`], for the output of a command: the line ends of a terminal stay, and the joiners of scripts and
+/// pictures.
 pub fn escape_output(text: &str) -> Cow<'_, str> {
     escape_but(text, |c, rest| {
         matches!(c, '\n' | '\t' | '\u{200c}' | '\u{200d}') || c == '\r' && rest.starts_with('\n')
     })
 }
 
-/// What a command wrote, in pieces that end anywhere.
+/// The output of a command, in pieces that end anywhere.
 #[derive(Default)]
 pub struct Pieces {
-    /// The beginning of a character, or of a line end, whose rest has not come.
+    /// The beginning of a character, or of a line end, whose rest has not arrived.
     held: Vec<u8>,
 }
 
 impl Pieces {
-    /// A piece as [`escape_output`] shows it, as far as it is whole.
+    /// The complete part of a piece, as [`escape_output`] shows it.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let rest = self.held.split_off(whole(&self.held));
@@ -41,14 +42,14 @@ impl Pieces {
         shown
     }
 
-    /// What is left at the end.
+    /// The rest at the end.
     pub fn end(&mut self) -> Vec<u8> {
         let held = std::mem::take(&mut self.held);
         escape_output(&String::from_utf8_lossy(&held)).into_owned().into_bytes()
     }
 }
 
-/// How many bytes can be shown before more comes.
+/// Number of bytes that can be shown before more arrive.
 fn whole(bytes: &[u8]) -> usize {
     if bytes.last() == Some(&b'\r') {
         return bytes.len() - 1;

@@ -51,7 +51,8 @@ pub fn maybe_time(at: Option<Timestamp>) -> Value {
     at.map_or(Value::Null, time)
 }
 
-/// The lanes of a task as its JSON lists them: the user's first, then the others; not `global`, which all take.
+/// The lanes of a task as its JSON lists them: the user's first, then the others. `global`, which all tasks take, is left
+/// out.
 pub fn task_lanes(task: &Task) -> Vec<String> {
     let mut lanes: Vec<String> =
         task.takes_user_lane.then(|| LaneName::user(&task.user).to_string()).into_iter().collect();
@@ -59,7 +60,7 @@ pub fn task_lanes(task: &Task) -> Vec<String> {
     lanes
 }
 
-/// Everything a task says of itself. The members of its end are there once it is over (S1.35–S1.38).
+/// All members of a task. The members of its end are present once it is over (S1.35–S1.38).
 pub fn task(task: &Task) -> Value {
     let start = task.last_start.as_ref();
     let mut members = object(json!({
@@ -106,7 +107,7 @@ pub fn task(task: &Task) -> Value {
     Value::Object(members)
 }
 
-/// How far a stepwise task has come.
+/// Progress of a stepwise task.
 fn stepwise(stepwise: &Stepwise) -> Value {
     json!({
         "step": stepwise.step,
@@ -165,7 +166,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Escapes within JSON text. Raw control characters of this kind stand only in strings there.
+/// Escapes within JSON text. Raw control characters of this kind are only in strings there.
 fn guarded(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
     for c in text.chars() {

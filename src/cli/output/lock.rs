@@ -8,7 +8,7 @@ use crate::model::time::format_duration;
 use crate::model::{TaskId, Timestamp};
 use serde_json::{Value, json};
 
-/// How many of those who wait for a lane are named.
+/// Number of waiters of a lane that are named.
 const MOST_WAITERS: usize = 5;
 
 /// The name of the holder of a broken lock.
@@ -75,7 +75,7 @@ pub fn lock_json(view: &LockView) -> Value {
     })
 }
 
-/// Like [`lock_json`], with the processes that have the lock file open of a command that has ended, and those who wait.
+/// Like [`lock_json`], with the processes that keep the lock file open after the end of a command, and the waiters.
 pub fn lock_seen_json(app: &App, view: &LockView, waiters: &[LineWaiter]) -> Value {
     let mut value = lock_json(view);
     value["evidence"] = evidence_of(app, view).into();
@@ -83,13 +83,13 @@ pub fn lock_seen_json(app: &App, view: &LockView, waiters: &[LineWaiter]) -> Val
     value
 }
 
-/// Somebody who waits for a lane, as JSON.
+/// A waiter of a lane, as JSON.
 pub fn waiter_json(waiter: &LineWaiter) -> Value {
     let LineWaiter { position, pid, since, agent, label } = waiter;
     json!({ "position": position, "pid": pid, "since": since.to_string(), "agent": agent, "label": label })
 }
 
-/// Those who wait for a lane, in words.
+/// The waiters of a lane, in words.
 pub fn waiters_text(waiters: &[LineWaiter], now: Timestamp) -> Option<String> {
     let text = |waiter: &LineWaiter| {
         let label = waiter.label.as_ref().map(|label| format!(" [{label}]")).unwrap_or_default();
@@ -104,7 +104,7 @@ pub fn waiters_text(waiters: &[LineWaiter], now: Timestamp) -> Option<String> {
     (count > 0).then(|| format!("{count} {verb} in its line: {}{rest}", named.join(", ")))
 }
 
-/// Says which claims of a project were refused, and why.
+/// Reports which claims of a project were refused, and why.
 pub fn refusals(checked: &[Checked], console: &mut Console) {
     for claim in checked {
         if let Some(why) = &claim.refused {

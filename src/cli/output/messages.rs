@@ -1,4 +1,4 @@
-//! From refusals, reasons and outcomes to sentences. Decides nothing.
+//! Sentences for refusals, reasons and outcomes. Decides nothing.
 
 mod reasons;
 
@@ -27,7 +27,7 @@ pub fn report_of(error: &AppError) -> Report {
     report
 }
 
-/// Where the sandbox of an agent lists the directories that its commands may write.
+/// Place where the sandbox of an agent lists the directories that its commands may write.
 pub fn grant_of_agent(agent: &str) -> Option<&'static str> {
     Some(match agent {
         "claude-code" => "Claude Code lists writable directories under sandbox.filesystem.allowWrite in its settings",
@@ -38,7 +38,7 @@ pub fn grant_of_agent(agent: &str) -> Option<&'static str> {
     })
 }
 
-/// Those who wait for each other for ever, in words.
+/// A ring of members that wait for each other for ever, in words.
 pub fn ring_sentence(members: &[Member]) -> String {
     format!("these wait for each other for ever: {}", ring_text(members))
 }
@@ -51,7 +51,7 @@ fn ring_next(members: &[Member], of: Option<&Task>) -> String {
     other.unwrap_or_else(|| "luzia list-locks".to_owned())
 }
 
-/// As the reason of a task, of a lane that they hold.
+/// The ring as the reason of a task, for a lane that its members hold.
 pub fn ring_json(members: &[Member]) -> Value {
     let names: Vec<String> = members.iter().map(Member::to_string).collect();
     let next = [ring_next(members, None)];
@@ -116,7 +116,8 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
     }
 }
 
-/// Where a task of another sandbox can start. Only the caller's own task is taken elsewhere by the first way on.
+/// The place where a task of another sandbox can start, and the next command. That command moves
+/// the task here only if the task belongs to the caller.
 fn other_context_text(differences: &[Difference], life: Life, is_own: bool, task: &Task) -> (String, Option<String>) {
     let what = differences.iter().map(Difference::text).collect::<Vec<_>>().join(", ");
     let here = attach_here(task.id);
@@ -158,7 +159,7 @@ fn full_text(lane: &LaneName, used: u32, max: u32, needed: u32) -> String {
     }
 }
 
-/// How a child gets a lane that its parent holds.
+/// The way in which a child gets a lane that its parent holds.
 fn parent_text(task: &Task, holder: &Holder) -> &'static str {
     let is_parent = task.parent.is_some_and(|parent| holder.name.as_deref() == Some(parent.to_string().as_str()));
     match (is_parent, task.no_inherit) {
@@ -188,7 +189,7 @@ fn rooms_json(rooms: &[Room]) -> Value {
     rooms.iter().map(json).collect::<Vec<_>>().into()
 }
 
-/// Why nobody watches a running task: the word, the sentence, and the command that would change it.
+/// The reason why no live supervisor watches a running task: the word, the sentence, and the command that would change it.
 pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
     let recover = || "luzia dispatch".to_owned();
     match stuck {
@@ -203,7 +204,7 @@ pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
     }
 }
 
-/// Why a task is stuck, as JSON.
+/// The reason why a task is stuck, as JSON.
 pub fn stuck_json(stuck: Stuck) -> Value {
     let (word, message, next) = stuck_text(stuck);
     json!({ "reason": word, "message": message, "next": [next] })
@@ -215,14 +216,14 @@ pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
     crate::app::locks::acquire::locked_line(lane, holder.name.as_deref(), &task.id.to_string())
 }
 
-/// How the host gets another number of slots.
+/// The way to set another number of slots of the host.
 const MORE_SLOTS: &str = "how many tasks the host runs at once is set with: luzia lanes set global --max N";
 
 /// The command that would free a lane from a holder.
 pub fn next_command(holder: &Holder) -> String {
     let name = holder.name.as_deref();
     if let Some(name) = name.filter(|_| holder.is_short) {
-        // It is over but for its result, and a request to cancel it needs space, too.
+        // Only its result is missing, and a request to cancel it needs space, too.
         return format!("luzia explain {name}");
     }
     if let Some(pid) = holder.stopped {
@@ -231,13 +232,13 @@ pub fn next_command(holder: &Holder) -> String {
     crate::app::locks::release::next_command(name, &holder.verdict)
 }
 
-/// How the holder of a lease gives it back (S0.37). Not for those who wait. `lane` is an argument of a command.
+/// The way in which the holder of a lease gives it back (S0.37). Not for waiters. `lane` is an argument of a command.
 pub fn lease_note(lane: &str, holder: &Holder) -> Option<String> {
     let id = holder.lock_id.as_deref().filter(|_| is_lease(holder))?;
     Some(format!("its holder gives it back with: luzia release {} --lock-id {}", lane, shell_word(id)))
 }
 
-/// The notes below an obstacle: how its holder frees the lane, and the way out by force where there is one.
+/// The notes below an obstacle: how its holder frees the lane, and the command that takes it by force where there is one.
 pub fn obstacle_notes(obstacle: &Obstacle, task: &Task) -> Vec<String> {
     let (lane, holder) = match obstacle {
         Obstacle::UserLockHeld { holder } => (shell_word(&task.user), holder),
@@ -249,7 +250,8 @@ pub fn obstacle_notes(obstacle: &Obstacle, task: &Task) -> Vec<String> {
     lease_note(&lane, holder).into_iter().chain(force_note(&lane, holder)).collect()
 }
 
-/// The way out by force where there is one, and whose work it ends. `lane` is an argument of a command.
+/// The command that takes a lane by force where there is one, and the holder whose work it ends. `lane` is an argument of a
+/// command.
 pub fn force_note(lane: &str, holder: &Holder) -> Option<String> {
     let command = forceful_command(lane, holder)?;
     Some(format!("to take it by force, which ends the work of {}: {command}", worker(holder)))
@@ -259,13 +261,13 @@ fn worker(holder: &Holder) -> &str {
     holder.shown.as_deref().or(holder.name.as_deref()).unwrap_or("an unknown holder")
 }
 
-/// The command that takes a lane from a holder that is stopped or overdue, and whose work it ends.
+/// The command that takes a lane from a stopped or overdue holder.
 pub fn forceful_command(lane: &str, holder: &Holder) -> Option<String> {
     let is_stopped = holder.stopped.is_some();
     crate::app::locks::release::forceful_command(lane, holder.name.as_deref(), &holder.verdict, is_stopped)
 }
 
-/// Who holds a lane and since when, and then how it is known that the holder lives.
+/// The holder of a lane, the time of its hold, and the proof that it lives.
 fn busy_text(holder: &Holder, now: Timestamp) -> String {
     let name = holder.shown.as_deref().unwrap_or("an unknown holder");
     let is_task = holder.name.as_deref().is_some_and(|name| name.starts_with("task_"));
@@ -277,23 +279,23 @@ fn held_ms(holder: &Holder, now: Timestamp) -> u64 {
     holder.since.map_or(holder.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0))
 }
 
-/// Who holds, since when, whether it lives and how that is known, and when it runs out.
+/// The holder, the time of its hold, whether it lives, the proof of that, and its expiry.
 pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
     let name = holder.shown.as_deref().unwrap_or("an unknown holder");
     format!("{name} for {} ({})", format_duration(held_ms(holder, now)), proof_text(holder))
 }
 
-/// Whether a holder has a lease, and its time has not passed.
+/// Whether a holder has a lease that has not expired.
 fn is_lease(holder: &Holder) -> bool {
     holder.verdict.is_live() && holder.verdict.why() == Reason::LeaseRuns
 }
 
-/// When the time of a holder ends its hold: that of a lease. A living process keeps its lock past that moment.
+/// The moment at which time ends a hold: that of a lease. A living process keeps its lock past that moment.
 pub fn lease_end(holder: &Holder) -> Option<Timestamp> {
     holder.expires_at.filter(|_| is_lease(holder))
 }
 
-/// Whether a holder lives, how that is known, and when it runs out.
+/// Whether a holder lives, the proof of that, and its expiry.
 fn proof_text(holder: &Holder) -> String {
     let expiry = lease_end(holder).map_or_else(String::new, |at| format!(", expires_at {at}"));
     let state = crate::app::lock_state(&holder.verdict);
@@ -319,7 +321,7 @@ pub fn holder_json(holder: &Holder) -> Value {
         "expires_at": holder.expires_at.map(|at| at.to_string()),
         "age_ms": holder.age_ms,
         "state": crate::app::lock_state(&holder.verdict),
-        // Of a command that has ended, something else keeps the lane.
+        // For a command that has ended, another process keeps the lane.
         "alive": !holder.verdict.is_stale() && holder.left_behind.is_none(),
         "stopped": holder.stopped.is_some(),
         "evidence": holder.left_behind.as_deref().unwrap_or(holder.verdict.why().text()),
@@ -416,7 +418,7 @@ mod tests {
             assert!(!bad.iter().any(|word| next.contains(word)), "{next}: {text}");
             let json = obstacle_json(&obstacle, &task(1), Timestamp(0));
             assert_eq!(json["next"][0], next, "the document says what the text says");
-            // What lives goes nowhere else; a task of a sandbox that has ended may be taken here by its own caller (P9).
+            // A task of a living sandbox stays there. Its own caller may take a task of an ended sandbox here (P9).
             let goes_elsewhere = next.contains("--here");
             let may_go =
                 matches!(obstacle, Obstacle::OtherContext { life: Life::Ended | Life::Unseen, is_own: true, .. });

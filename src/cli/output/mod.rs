@@ -1,4 +1,4 @@
-//! How answers look: tables, JSON, sentences, colour and the two streams. Decides nothing.
+//! The form of answers: tables, JSON, sentences, colour and the two streams. Decides nothing.
 
 pub mod brief;
 pub mod capacity;

@@ -1,4 +1,4 @@
-//! Errors as people and programs read them: one message, a hint, and the commands that help on.
+//! Errors as people and programs read them: one message, a hint, and the commands that help.
 //!
 //! Makes text; must not print it and must not decide what is an error.
 
@@ -16,9 +16,9 @@ use std::fmt;
 pub struct Report {
     /// A word for programs, e.g. `LOCK_HELD`.
     pub code: Code,
-    /// What is wrong: lower case, no full stop, the subject quoted.
+    /// The error: lower case, no full stop, the subject quoted.
     pub message: String,
-    /// What would help.
+    /// A hint that would help.
     pub hint: Option<String>,
     /// Commands that would help, ready to be typed.
     pub next: Vec<String>,
@@ -58,7 +58,7 @@ impl Report {
         self
     }
 
-    /// The error without what would help.
+    /// The error without its hints.
     #[must_use]
     pub fn message_only(&self) -> Self {
         Self { hint: None, next: Vec::new(), overriding: Vec::new(), ..self.clone() }
@@ -94,7 +94,7 @@ impl Report {
         json::line(&json::document("error", members))
     }
 
-    /// The error in the form asked for.
+    /// The error in the requested form.
     pub fn render(&self, as_json: bool, style: Style) -> String {
         if as_json { self.json() } else { self.text(style) }
     }

@@ -1,13 +1,13 @@
 //! Colour and the wording of times on a terminal.
 //!
-//! Pure: whether there is a terminal and what the environment says is told by the caller, never looked up.
+//! Pure: the caller passes in whether there is a terminal, and the environment; neither is looked up.
 
 use crate::cli::args::ColorWhen;
 use crate::model::Timestamp;
 use crate::model::time::format_duration;
 use std::borrow::Cow;
 
-/// What the environment says about colour.
+/// The variables of the environment about colour.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ColorHints {
     /// `NO_COLOR`; any text but the empty one means no colour.
@@ -20,14 +20,14 @@ pub struct ColorHints {
     pub is_terminal: bool,
 }
 
-/// How text is dressed on one stream.
+/// Style of the text on one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Style {
     /// Whether escape sequences are used.
     pub color: bool,
 }
 
-/// What a piece of text is, for its colour.
+/// Kind of a piece of text, for its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Tone {
     /// Nothing special.
@@ -37,7 +37,7 @@ pub enum Tone {
     Strong,
     /// Of less weight.
     Faint,
-    /// As it should be.
+    /// Good.
     Good,
     /// Worth a look.
     Warn,
@@ -49,7 +49,7 @@ impl Style {
     /// No escape sequences.
     pub const PLAIN: Self = Self { color: false };
 
-    /// `--color` first; left to itself, NO_COLOR, then CLICOLOR_FORCE, then whether there is a terminal.
+    /// `--color` first. If that decides nothing: NO_COLOR, then CLICOLOR_FORCE, then whether there is a terminal.
     pub fn choose(when: ColorWhen, hints: &ColorHints) -> Self {
         let is_set = |value: &Option<String>| value.as_deref().is_some_and(|text| !text.is_empty());
         let forced = is_set(&hints.clicolor_force) && hints.clicolor_force.as_deref() != Some("0");
@@ -63,7 +63,7 @@ impl Style {
         Self { color }
     }
 
-    /// Dresses text that is already escaped.
+    /// Styles text that is already escaped.
     pub fn paint<'a>(self, tone: Tone, text: &'a str) -> Cow<'a, str> {
         let code = match tone {
             Tone::Plain => return Cow::Borrowed(text),
@@ -81,7 +81,7 @@ impl Style {
     }
 }
 
-/// How long ago a moment was, e.g. `5m12s`; `in 3s` when it lies ahead.
+/// Time since a moment, e.g. `5m12s`; `in 3s` for a moment in the future.
 pub fn age(now: Timestamp, at: Timestamp) -> String {
     let ms = now.ms_since(at);
     let length = format_duration(ms.unsigned_abs());

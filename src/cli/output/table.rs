@@ -1,17 +1,17 @@
-//! Tables: fitted to the width of a terminal, or the same columns whole in a pipe.
+//! Tables: fitted to the width of a terminal, or uncut in a pipe.
 //!
-//! Makes text; must not print and must not choose what stands in a cell. Every cell is escaped here.
+//! Makes text; must not print and must not choose the content of a cell. Every cell is escaped here.
 
 use super::escape::escape_controls;
 use super::style::{Style, Tone};
 use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Row, presets};
 use std::borrow::Cow;
 
-/// What stands in an empty cell, so that columns can be counted.
+/// Text of an empty cell, so that columns can be counted.
 const EMPTY: &str = "-";
 /// The least width in which a last column is cut instead of left to the terminal.
 const LEAST_WIDTH: u16 = 20;
-/// Up to which width in characters a column stays wide on later pages.
+/// Width in characters up to which a column keeps its width on later pages.
 const MOST_CARRIED: u16 = 80;
 
 /// A column.
@@ -21,7 +21,7 @@ pub struct Column {
     pub title: &'static str,
     /// Whether it is left out unless `-o wide` is asked for.
     pub is_wide: bool,
-    /// When a terminal is too narrow for the table, columns of a higher rank are left out first; those of rank 0 never.
+    /// Rank. On a terminal too narrow for the table, columns of a higher rank are left out first; those of rank 0 never.
     pub rank: u8,
 }
 
@@ -42,7 +42,7 @@ impl Column {
     }
 }
 
-/// Where a table is going.
+/// Target of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Layout {
     /// The width of the terminal; `None` in a pipe.
@@ -101,7 +101,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -122,7 +122,7 @@ impl Table {
         if is_first && !self.is_headless { text } else { without_first_line(&text) }
     }
 
-    /// What stands over a column: its title, or on a later page something as wide as the column was before.
+    /// Text over a column: its title, or on a later page a text as wide as the column was before.
     fn heading(&self, at: usize) -> Cow<'static, str> {
         match self.widths.get(at) {
             Some(width) => "-".repeat(usize::from(*width)).into(),
@@ -140,7 +140,7 @@ impl Table {
         (0..self.columns.len()).filter(|at| layout.wide || !self.columns[*at].is_wide).collect()
     }
 
-    /// The columns that a terminal has no room for: by rank, as many as it takes.
+    /// The columns that do not fit on a terminal: by rank, as many as needed.
     fn too_many(&self, layout: Layout) -> Vec<usize> {
         let mut shown = self.asked_for(layout);
         let mut dropped = Vec::new();
@@ -163,7 +163,7 @@ impl Table {
         dropped
     }
 
-    /// The text, and the widths of all columns: none for those that are not laid out.
+    /// The text, and the widths of all columns; no widths for a text without layout.
     fn laid_out(&self, layout: Layout, dropped: &[usize]) -> (String, Vec<u16>) {
         let mut widths = vec![0; self.columns.len()];
         let mut shown = self.asked_for(layout);
@@ -226,8 +226,8 @@ impl Table {
         out
     }
 
-    /// The columns asked for, without borders, two spaces apart. Cells are cut at `most` characters, because the layout
-    /// takes quadratic time for long ones.
+    /// The requested columns, without borders, two spaces apart. Cells are cut at `most` characters, because the layout takes
+    /// quadratic time for long ones.
     fn bare(&self, shown: &[usize], style: Style, most: usize) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_preset(presets::NOTHING).force_no_tty();

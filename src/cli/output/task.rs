@@ -51,7 +51,7 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     Ok(value)
 }
 
-/// What a task remembers between its starts, as JSON; nothing of a task that has used none of it.
+/// The memory of a task between its starts, as JSON; empty for a task that has used no part of it.
 pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>, AppError> {
     let mut members = Vec::new();
     if let Some(memory) = memory(app, task.id)? {
@@ -93,12 +93,12 @@ pub fn task_json(
     Ok(value)
 }
 
-/// Why nothing was queued: another task has the key.
+/// The reason why nothing was queued: another task has the key.
 pub fn has_key(task: &Task) -> String {
     format!("{} has that key already and is {}", task.id, task.status())
 }
 
-/// One line a change, and only where there is something to wait for. `place` is that of the task.
+/// One line a change, and only if the command waits for something. `place` is that of the task.
 pub fn progress(task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>, console: &mut Console) {
     let is_news = console.verbose || console.streams.is_err_terminal || obstacle.is_some();
     if !is_news || console.is_json() {
@@ -119,7 +119,7 @@ pub fn progress(task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue
     }
 }
 
-/// Says for what a command waits that waits for a task: why the task has not started, or how long it has been running.
+/// Reports the state of a task that a command waits for: the reason why it has not started, or the time it has been running.
 pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), AppError> {
     if console.is_json() || console.quiet {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What stands where on a command line that clap has refused.
+//! Positions of the words on a command line that clap has refused.
 
 use crate::cli::args::{Globals, OutputFormat, command};
 use clap::{Args, Command};
@@ -9,8 +9,8 @@ pub(super) fn verb_of(args: &[String]) -> Option<&str> {
     verb_position(args, &globals).map(|at| args[at].as_str())
 }
 
-/// The command that a line names, the verb of a verb included: its words, e.g. `luzia shim rm`, and its definition. That of `luzia`
-/// for a line without any.
+/// The command that a line names, the verb of a verb included: its words, e.g. `luzia shim rm`, and its definition. For a
+/// line without a command, that of `luzia`.
 pub(in crate::cli::args) fn meant(args: &[String]) -> (String, Command) {
     let mut found = command();
     found.build();
@@ -36,7 +36,7 @@ pub(super) fn known_verb(args: &[String]) -> Option<&str> {
     verb_of(args).filter(|word| command().find_subcommand(word).is_some())
 }
 
-/// Whether the error is wanted as JSON: looks at the words before the command word only, like clap.
+/// Whether the caller wants the error as JSON: looks at the words before the command word only, like clap.
 pub(super) fn wants_json(args: &[String]) -> bool {
     let mut cmd = command();
     cmd.build();
@@ -77,7 +77,7 @@ fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
 
-/// Where the verb stands: the first word that is neither an option of `cmd` nor the value of one.
+/// Position of the verb: the first word that is neither an option of `cmd` nor the value of one.
 fn verb_position(args: &[String], cmd: &Command) -> Option<usize> {
     let mut at = 1;
     while let Some(word) = args.get(at) {

@@ -1,9 +1,10 @@
-//! What was meant by an option or a word that a command does not take.
+//! The probable meaning of an option or a word that a command does not take.
 
 use super::{Usage, wants_json};
 use crate::cli::args::{Cli, Command, Deferred};
 
-/// A command, what it does not take, and what does that work. A word without a hyphen is any further argument.
+/// A command, an argument that it does not take, and the command or option that does that work. A word without a hyphen is
+/// any further argument.
 const MEANT: &[(&str, &str, &str)] = &[
     ("await", "--thread", "--match thread=ID waits for an event of that thread"),
     ("await", "--from", "--match from=NAME waits for an event of that sender"),

@@ -1,7 +1,7 @@
-//! What clap answers instead of a command: help, the version, or a usage error.
+//! The answers of clap instead of a command: help, the version, or a usage error.
 //!
-//! Most errors keep the sentence of clap. Added are the JSON form, guesses for mistyped words, and the help to look at.
-//! Never prints and never ends the process.
+//! Most errors keep the sentence of clap. This module adds the JSON form, guesses for mistyped words, and the command for
+//! help. It never prints and never ends the process.
 
 mod line;
 mod meant;
@@ -18,17 +18,17 @@ use line::{has_trailing_command, known_verb, verb_of, wants_json};
 use std::ffi::OsString;
 use synonyms::{closest, cut_or_mistyped, of_another_tool};
 
-/// Why there is no command to run.
+/// The reason why there is no command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParseStop {
-    /// Help or the version was asked for: print it on stdout and exit with 0.
+    /// Help or the version is requested: print it on stdout and exit with 0.
     Answer {
         /// Without colour.
         plain: String,
         /// With the escape sequences of a terminal.
         styled: String,
     },
-    /// The command line cannot be read: say so on stderr and exit with 2.
+    /// The command line cannot be parsed: report that on stderr and exit with 2.
     Usage(Usage),
 }
 
@@ -41,13 +41,13 @@ impl ParseStop {
 /// A refused command line. Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Usage {
-    /// What is wrong: lower case, no full stop.
+    /// The mistake: lower case, no full stop.
     pub message: String,
-    /// What would be right.
+    /// The hint.
     pub hint: Option<String>,
-    /// Command lines that help on.
+    /// Command lines that help.
     pub next: Vec<String>,
-    /// Whether the error is wanted as JSON.
+    /// Whether the caller wants the error as JSON.
     pub json: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn utf8(args: Vec<OsString>) -> Result<Vec<String>, ParseStop> {
     Ok(texts)
 }
 
-/// Checks what clap cannot: options that exclude each other wherever they stand.
+/// Checks what clap cannot: options that exclude each other anywhere on the line.
 pub(super) fn checked(cli: Cli, args: &[String]) -> Result<Cli, ParseStop> {
     if let Some(usage) = meant::nameless_step(&cli, args) {
         return Err(ParseStop::Usage(usage));
@@ -167,7 +167,7 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     }
 }
 
-/// A message with the spelling of an option that stands on the command line: clap names an option by its first name.
+/// A message with the spelling of an option on the command line: clap names an option by its first name.
 fn as_typed(message: String, args: &[String]) -> String {
     let is_typed = |name: &&str| args.iter().any(|word| word.split('=').next() == Some(&format!("--{name}")));
     let (_, definition) = meant(args);
@@ -196,7 +196,8 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
     (message, cut_or_mistyped(word, parent.get_subcommands()).0, None)
 }
 
-/// The command line with the verb that was meant, which `line` has. Of a verb that harms what lives: the one that shows the task, or its help.
+/// The command line with the verb that was meant, which `line` has. For a verb that harms running work, the verb that shows
+/// the task, or its help.
 fn corrected(line: &str, word: &str, args: &[String]) -> Option<String> {
     let at = args.iter().position(|arg| arg == word)?;
     let is_own =
@@ -254,7 +255,7 @@ fn has_text(definition: &Command, args: &[String]) -> bool {
     texts.any(|long| args.iter().any(|word| word.strip_prefix("--") == Some(long)))
 }
 
-/// What a command takes beside its options.
+/// Arguments that a command takes beside its options.
 fn taken_by(line: &str, definition: &Command) -> String {
     let names: Vec<String> = definition.get_positionals().map(ToString::to_string).collect();
     match names.as_slice() {

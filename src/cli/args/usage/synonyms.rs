@@ -1,8 +1,8 @@
-//! Command names of other tools and the luzia command that does that work; and the guess what an unknown verb means.
+//! Command names of other tools and the luzia command that does that work. Also the guess for an unknown verb.
 
 use clap::Command;
 
-/// The words, and the command line that does it here. None of the words is a verb of luzia's.
+/// The words, and the command line that does their work here. No word is a verb of luzia's.
 pub(in crate::cli::args) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["kill", "abort", "terminate", "scancel", "qdel", "atrm"], "luzia cancel TASK"),
     (&["ps", "queue", "jobs", "tasks", "view", "squeue", "qstat", "atq"], "luzia list"),
@@ -34,7 +34,7 @@ pub(in crate::cli::args) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["jsonschema", "schemas"], "luzia schema VERB"),
 ];
 
-/// Words that may mean several commands, and what each of those does.
+/// Words that may mean several commands, and the work of each of those.
 pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
     (
         &["stop", "halt", "shutdown", "quit"],
@@ -56,10 +56,10 @@ pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// What is meant by a word that is no verb: the hint, and the command line where it is one alone.
+/// The probable meaning of a word that is no verb: the hint, and the command line if there is only one.
 type Guess = (Option<String>, Option<String>);
 
-/// What a word of another tool means.
+/// The meaning of a word of another tool.
 pub(super) fn of_another_tool(word: &str) -> Option<Guess> {
     let of = |all: &[(&[&str], &'static str)]| {
         all.iter().find(|(words, _)| words.contains(&word)).map(|(_, meant)| (*meant).to_owned())
@@ -68,7 +68,7 @@ pub(super) fn of_another_tool(word: &str) -> Option<Guess> {
     one.or_else(|| of(SEVERAL).map(|hint| (Some(hint), None)))
 }
 
-/// Which of the verbs a word that is cut or mistyped means.
+/// The verb that a cut or mistyped word probably means.
 pub(super) fn cut_or_mistyped<'a>(word: &str, verbs: impl Iterator<Item = &'a Command>) -> Guess {
     let names: Vec<&str> = verbs.map(Command::get_name).filter(|name| *name != "help").collect();
     let begins = |name: &&str| !word.is_empty() && name.starts_with(word);
@@ -87,13 +87,13 @@ pub(super) fn cut_or_mistyped<'a>(word: &str, verbs: impl Iterator<Item = &'a Co
     (Some(hint), Some(format!("luzia {name}")))
 }
 
-/// How similar a word and a name must be for a guess, from 0 to 1 (Jaro-Winkler): a slip of the fingers passes, another
+/// Similarity of a word and a name from which a guess is made, from 0 to 1 (Jaro-Winkler): a typing mistake passes, another
 /// word does not.
 const ALIKE: f64 = 0.84;
 
-/// The one of `names` that was probably meant by a mistyped `word`.
+/// The one of `names` that a mistyped `word` probably means.
 pub(super) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // A long text is no slip of the fingers, and comparing takes time with its length.
+    // A long text is no typing mistake, and the time of a comparison grows with its length.
     if word.chars().count() > 32 {
         return None;
     }

@@ -133,7 +133,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     };
     let leased = match taken {
         Err(error) if error.is_of_busy_lane() && console.is_json() => {
-            // Scripts ask this document whether they have the lanes; the error follows on stderr.
+            // Scripts read from this document whether they have the lanes; the error follows on stderr.
             let value = json!({
                 "acquired": false,
                 "lock_id": null,
@@ -180,7 +180,7 @@ fn tell(leased: &Leased, session: Option<&Session>, app: &App, console: &mut Con
         console.out(&format!("{}\n", ids.join("\n")))
     };
     match told {
-        // The leases stand, and nobody has been told their names.
+        // The leases are held, but the caller does not have their names.
         Err(Stop::Unwritten(error)) => {
             let ids = ids.join("\", \"");
             let message = format!("the answer could not be written: {error}; the lease \"{ids}\" is held");

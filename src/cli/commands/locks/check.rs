@@ -71,7 +71,7 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
     let is_free = checked.iter().all(Checked::is_free);
     if console.is_json() {
         let items = checked.iter().map(|one| checked_json(app, one)).collect::<Result<Vec<_>, _>>()?;
-        // Of one lane, the members of a `check` of that lane stand beside its item.
+        // For one lane, the members of a `check` of that lane are beside its item.
         let mut value = items.first().filter(|_| items.len() == 1).cloned().unwrap_or_else(|| json!({}));
         (value["free"], value["items"]) = (is_free.into(), items.into());
         console.document(&json::single("check", value))?;

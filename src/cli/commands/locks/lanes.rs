@@ -1,4 +1,4 @@
-//! `luzia lanes`: the lanes, how full they are, and the rules they go by.
+//! `luzia lanes`: the lanes, their use, and their rules.
 
 use crate::app::capacity::holders::{NamedSlot, named_slots};
 use crate::app::capacity::old_make;
@@ -68,7 +68,7 @@ pub enum LanesVerb {
     },
 }
 
-/// The members of a rule that were given, each by its key. The keys of the configuration define the options.
+/// The given members of a rule, each by its key. The keys of the configuration define the options.
 #[derive(Clone, Debug, Default)]
 pub struct RuleOptions(Vec<(&'static str, String)>);
 
@@ -78,7 +78,7 @@ impl Args for RuleOptions {
             let arg = Arg::new(option.word).long(option.word).value_name(option.value).help(option.help);
             match option.word {
                 "values" => arg.allow_hyphen_values(true).conflicts_with("range"),
-                // A flag may stand alone.
+                // A flag may have no value.
                 _ if option.value == "true|false" => arg.num_args(0..=1).default_missing_value("true"),
                 _ => arg.allow_hyphen_values(true),
             }
@@ -356,7 +356,7 @@ fn slot_json(slot: &NamedSlot) -> Value {
     })
 }
 
-/// Who has a value, in words; nothing of one that is free.
+/// The holder or user of a value, in words; nothing for a free value.
 fn slot_words(slot: &NamedSlot) -> Option<String> {
     let drained = if slot.is_drained { ", and goes with its holder" } else { "" };
     match (&slot.slot, slot.user) {

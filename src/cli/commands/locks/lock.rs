@@ -164,7 +164,7 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
                 console.log(line);
             }
             let code = args.conflict_exit_code.unwrap_or(Exit::Busy.code());
-            // As flock(1): who gives busy a code of its own knows what it means, and with 0 it is no error.
+            // As flock(1): a caller that sets its own code for a busy lane knows its meaning, and with 0 it is no error.
             if code == Exit::Done.code() && !console.is_json() {
                 console.log(&error.to_string());
                 return Ok(code);

@@ -96,7 +96,7 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
     let asked =
         Asked { is_named: task.is_some() || args.lock_id.is_some() || args.session.is_some(), force: args.force };
     if !asked.is_named || asked.force {
-        // Where the account cannot be told, everybody counts as somebody else.
+        // Where the account cannot be looked up, every holder counts as another user.
         let account = account().unwrap_or_default();
         for lane in &lanes {
             let question = release_question(app, lane, asked, &account)?;
@@ -135,7 +135,7 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
     Ok(Exit::Done.code())
 }
 
-/// The lanes that are meant, in the order in which they are taken, and the task.
+/// The named lanes, in the order in which they are taken, and the task.
 fn lanes_of<'a>(args: &'a ReleaseArgs, app: &App) -> Result<(Vec<LaneName>, Option<&'a str>), AppError> {
     // After -u and -l, the first argument is already the task.
     let has_option = args.user.is_some() || !args.lane.is_empty();

@@ -129,7 +129,7 @@ fn wanted(args: &EventsArgs, app: &App, account: Account) -> Result<Wanted, AppE
     })
 }
 
-/// Prints events in the form that was asked for, as they come.
+/// Prints events in the requested form, as they arrive.
 struct Printer<'c, 'w> {
     console: &'c mut Console<'w>,
     form: Form,
@@ -188,7 +188,7 @@ impl<'c, 'w> Printer<'c, 'w> {
     }
 }
 
-/// An event for people, behind its time: kind, task, user or lane, and what it says.
+/// An event for people, behind its time: kind, task, user or lane, and its details.
 fn text(record: &Record) -> String {
     let task = record.task.map(|task| task.to_string()).unwrap_or_default();
     let whose = record.user.as_deref().or(record.lane.as_deref()).unwrap_or_default();

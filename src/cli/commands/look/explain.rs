@@ -1,4 +1,4 @@
-//! `luzia explain`: why a task, a user or a lane waits.
+//! `luzia explain`: the reason why a task, a user or a lane waits.
 
 use crate::app::config_reload::control;
 use crate::app::foresee::{THOROUGH, expected};
@@ -23,7 +23,7 @@ use crate::model::{Status, Target, Task, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 
-/// How many children are named for which a task waits.
+/// Number of children that are named of those for which a task waits.
 const MOST_CHILDREN: usize = 5;
 
 /// `luzia explain`.
@@ -144,7 +144,7 @@ fn unset_text(app: &App, task: &Task) -> String {
     text
 }
 
-/// How a task that waits makes room for itself.
+/// The way in which a waiting task makes room for itself.
 fn preempt_of(app: &App, task: &Task) -> Option<Preempt> {
     let is_its = |wish: &&Preempt| wish.task == task.id && task.status() == Status::Pending;
     control(app).preempts.iter().find(is_its).cloned()
@@ -154,7 +154,7 @@ fn preempt_json(wish: &Preempt) -> Value {
     json!({ "how": wish.how.word(), "grace_ms": wish.grace_ms, "others": wish.others, "by": wish.by })
 }
 
-/// The event for which a task waits, and the last ones that were not it.
+/// The event for which a task waits, and the last events that did not match.
 fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError> {
     let (open, others) = match readable(wait_why(app, task.id))? {
         Ok(Some(found)) => found,
@@ -198,7 +198,7 @@ fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError>
     Ok(text)
 }
 
-/// The children for whose ends a task waits, each with what it waits for itself.
+/// The children for whose ends a task waits, each with the reason why it waits itself.
 fn children_text(app: &App, task: &Task, open: &OpenWait) -> Result<String, AppError> {
     let children = open_children(app, task.id, &open.filter)?;
     if children.is_empty() {
@@ -236,7 +236,7 @@ fn children_json(app: &App, task: &Task, open: &OpenWait) -> Result<Value, AppEr
     open_children(app, task.id, &open.filter)?.iter().map(of).collect()
 }
 
-/// The command that sends what a task waits for.
+/// The command that sends the event a task waits for.
 fn emit_line(task: &Task, open: &OpenWait) -> String {
     let line = format!("luzia emit {} --task {}", open.event, task.id);
     if open.filter.is_empty() {
@@ -247,7 +247,7 @@ fn emit_line(task: &Task, open: &OpenWait) -> String {
     format!("{line} --data {}", shell_word(Value::Object(data)))
 }
 
-/// Tells damage, which is shown, from errors.
+/// Separates damage, which is shown, from errors.
 fn readable<T>(found: Result<T, AppError>) -> Result<Result<T, AppError>, AppError> {
     match found {
         Err(error) if !error.is_damage() => Err(error),
@@ -255,7 +255,7 @@ fn readable<T>(found: Result<T, AppError>) -> Result<Result<T, AppError>, AppErr
     }
 }
 
-/// That what a task waits for does not read, and what can be done (S1.50).
+/// Reports that the wait of a task is damaged, and the remedy (S1.50).
 fn damage_text(task: &Task, error: &AppError) -> String {
     format!(
         "what it waits for does not read: {}\n      an event, or the end of its time, lets it fail; \

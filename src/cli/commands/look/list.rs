@@ -157,7 +157,7 @@ pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     let (mut count, mut stopped) = (0, None);
     list(app, &filter, &mut |found| {
         match found {
-            // With a limit of none, the first one says stop.
+            // With a limit of 0, the first task ends the list.
             Ok(_) if count >= limit => return false,
             Ok(task) => {
                 count += 1;
@@ -192,7 +192,7 @@ fn filter_of(args: &ListArgs, app: &App) -> Result<Filter, AppError> {
     })
 }
 
-/// How many tasks are written at once.
+/// Number of tasks that are written at once.
 const PAGE: usize = 500;
 
 /// A list that is being written.
@@ -207,7 +207,7 @@ struct Listing<'a, 'c, 'w> {
     is_empty: bool,
 }
 
-/// What was taken in and not written yet, in its form.
+/// Items that were taken in and not written yet, in their form.
 enum Form {
     Table(Table),
     Names(Vec<String>),
@@ -244,7 +244,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         let reason = if waits && self.wants_reason { self.reasons.first_obstacle(&task)? } else { None };
         let stuck = if self.wants_reason { list::stuck(self.app, &task)? } else { None };
         let is_waiting = task.status() == Status::Waiting && self.wants_reason;
-        // What does not read ends the task, and is told by `explain`.
+        // A damaged wait counts as none here. It ends its task, and `explain` reports it.
         let wait = if is_waiting { open_wait(self.app, task.id).ok().flatten() } else { None };
         let why = (reason.as_ref(), wait.as_ref());
         let waiting = match &mut self.form {

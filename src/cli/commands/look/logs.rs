@@ -18,9 +18,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Of how many tasks `-f` says at its start for what they wait.
+/// Number of tasks for which `-f` reports at its start what they wait for.
 const MOST_TOLD: usize = 10;
-/// The longest line that is waited for; a longer one comes in pieces.
+/// The longest line that is awaited whole; a longer line is printed in pieces.
 const LONGEST_LINE: usize = 1024 * 1024;
 
 /// `luzia logs`.
@@ -153,7 +153,7 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-/// Says why nothing was printed of a task that has not started.
+/// Reports why nothing was printed of a task that has not started.
 fn tell_unstarted(task: &Task, console: &mut Console) {
     if task.starts == 0 && task.status() == Status::Pending {
         console.hint(&format!("{} has not started; `luzia explain {}` says why", task.id, task.id));
@@ -184,7 +184,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The beginning of a line whose end has not come yet, and of which attempt and moment it is.
+/// The beginning of a line whose end has not arrived yet, with its attempt and moment.
 #[derive(Default)]
 struct Rest {
     bytes: Vec<u8>,
@@ -192,8 +192,8 @@ struct Rest {
     at: Timestamp,
 }
 
-/// Prints what commands wrote: one stream of one task as it is into a pipe, all else line by line, with control characters
-/// escaped on a terminal.
+/// Prints the output of commands. One stream of one task goes unchanged into a pipe. All other output is printed line by
+/// line, with control characters escaped on a terminal.
 struct Printer<'a, 'b> {
     console: &'a mut Console<'b>,
     is_raw: bool,
@@ -203,7 +203,7 @@ struct Printer<'a, 'b> {
     rest: BTreeMap<TaskId, [Rest; 2]>,
     /// The lines of the one document of `--json`.
     items: Vec<Value>,
-    /// How many bytes were dropped.
+    /// Number of dropped bytes.
     dropped: u64,
     stop: Option<Stop>,
 }
@@ -227,7 +227,7 @@ impl Printer<'_, '_> {
 
     fn tell_dropped(&mut self, id: TaskId, stream: Stream, bytes: u64) {
         self.dropped = self.dropped.saturating_add(bytes);
-        // The beginning of a line whose end is gone.
+        // The beginning of a line whose end is lost.
         let rest = self.rest.get_mut(&id).map(|rests| std::mem::take(&mut rests[stream.index()])).unwrap_or_default();
         if !rest.bytes.is_empty() {
             self.line(id, stream, &rest);
@@ -286,7 +286,7 @@ impl Printer<'_, '_> {
         self.stop = result.err();
     }
 
-    /// The beginnings of lines that have no end, with one where something follows.
+    /// Prints the beginnings of lines without an end, each with `end` behind it.
     fn flush(&mut self, id: TaskId, end: &str) {
         let [out, err] = self.rest.remove(&id).unwrap_or_default();
         for (stream, mut rest) in [(Stream::Out, out), (Stream::Err, err)] {

@@ -1,4 +1,4 @@
-//! `luzia simulate`: what would become of a load.
+//! `luzia simulate`: the course of a load.
 
 use crate::app::foresee::simulate::{ASSUMED_MS, Change, Outcome, Report, UserReport, simulate_plan, simulate_queue};
 use crate::app::{App, AppError};
@@ -189,7 +189,7 @@ fn user_json(user: &UserReport) -> Value {
     })
 }
 
-/// To four digits, so that what a host rounds differently is not told.
+/// To four digits, so that differences in the rounding of hosts are not shown.
 fn rounded(number: f64) -> f64 {
     (number * 10_000.0).round() / 10_000.0
 }

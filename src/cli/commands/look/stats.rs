@@ -1,4 +1,4 @@
-//! `luzia stats`: how long lanes were waited for and held, how deep they were, and how tasks ended.
+//! `luzia stats`: waits for lanes and times of holds, depths of lanes, and ends of tasks.
 
 use crate::app::foresee::{LaneScore, estimate_scores};
 use crate::app::look::stats::{LaneLine, Spread, TaskLine, lane_stats, task_stats};
@@ -157,7 +157,7 @@ fn of_lines(
     (table, lines.iter().filter_map(item).collect(), Vec::new())
 }
 
-/// Nothing of a lane that nobody got or gave back.
+/// `None` for a lane without a grant and a release.
 fn lock_row(line: &LaneLine) -> Option<Vec<String>> {
     let (waits, holds) = spreads(line)?;
     let share = share(line).map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
@@ -177,7 +177,7 @@ fn lock_json(line: &LaneLine) -> Option<Value> {
     }))
 }
 
-/// P50, P95 and the maximum; nothing where nothing was measured.
+/// P50, P95 and the maximum; empty where nothing was measured.
 fn lengths(spread: Spread) -> [String; 3] {
     let text = |ms| if spread.count > 0 { format_duration(ms) } else { String::new() };
     [spread.p50_ms, spread.p95_ms, spread.max_ms].map(text)

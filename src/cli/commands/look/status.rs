@@ -57,16 +57,16 @@ pub fn run(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> A
     Ok(Exit::Done.code())
 }
 
-/// How many locks of users the table shows. Each is judged by proof, and nobody reads a thousand at a glance.
+/// Number of locks of users that the table shows. Each is judged by proof, and a person does not read a thousand at a glance.
 const MOST_LOCKS: usize = 50;
-/// How many users the table shows.
+/// Number of users that the table shows.
 const MOST_USERS: usize = 10;
 
 fn slots(capacity: &Capacity) -> Value {
     json!({ "max": capacity.max, "used": capacity.used, "available": capacity.max.saturating_sub(capacity.used) })
 }
 
-/// Where the number of slots comes from.
+/// The source of the number of slots.
 fn slots_source(capacity: &Capacity) -> Value {
     match capacity.from {
         SlotsFrom::Processors(0) => json!({ "source": "default" }),
@@ -169,7 +169,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
     ))
 }
 
-/// Users who have tasks that wait or run: how many of each, the most first.
+/// Users with waiting or running tasks, and the number of each; the user with the most comes first.
 fn users(overview: &Overview) -> Vec<(&str, u64, u64)> {
     let running = &overview.capacity.by_user;
     let names: BTreeSet<&str> = overview.counts.users.keys().chain(running.keys()).map(String::as_str).collect();
@@ -191,7 +191,7 @@ fn elsewhere_json(elsewhere: &Elsewhere) -> Value {
     json!({ "lives": names(&elsewhere.lives), "ended": names(&elsewhere.ended), "unseen": names(&elsewhere.unseen) })
 }
 
-/// What waits in other sandboxes, in words.
+/// The tasks that wait in other sandboxes, in words.
 fn elsewhere_rows(elsewhere: &Elsewhere) -> Vec<String> {
     let rows = [
         (&elsewhere.ended, "queued in sandboxes that have ended; luzia attach --here TASK runs one here"),
@@ -205,7 +205,7 @@ fn elsewhere_rows(elsewhere: &Elsewhere) -> Vec<String> {
     rows.into_iter().filter_map(row).collect()
 }
 
-/// Those who wait for lanes with `lock` or `acquire`.
+/// The callers that wait for lanes with `lock` or `acquire`.
 fn waiters_json(app: &App) -> Result<Value, AppError> {
     let with_lane = |lane: &str, waiter: &LineWaiter| {
         let mut value = waiter_json(waiter);
@@ -226,7 +226,7 @@ fn hold_json(hold: &Hold) -> Value {
     })
 }
 
-/// Why a task that was claimed does nothing, for the line about it.
+/// The reason why a claimed task does nothing, for the line about it.
 fn standstill(app: &App, task: &Task, console: &Console) -> Result<String, AppError> {
     Ok(shortage::standstill(app, task)?.map_or_else(String::new, |why| match why {
         Obstacle::Paused { pause } => format!(" ({})", pause_text(&pause, &task.id.to_string(), console.now)),
@@ -234,7 +234,7 @@ fn standstill(app: &App, task: &Task, console: &Console) -> Result<String, AppEr
     }))
 }
 
-/// What stands first, and who would start it.
+/// Reports the first task of the queue, and the process that would start it.
 fn tell_front(overview: &Overview, total: u64, console: &mut Console) {
     if let Some((id, reason)) = overview.front.first {
         console.say(&format!("first in the queue: {id} ({reason})"));
@@ -248,7 +248,7 @@ fn tell_front(overview: &Overview, total: u64, console: &mut Console) {
     }
 }
 
-/// The locks, and those who wait for lanes.
+/// The locks, and the waiters of lanes.
 fn lock_lines(app: &App, overview: &Overview, now: Timestamp, lines: &mut Table) -> Result<(), AppError> {
     for view in &overview.locks {
         let state = crate::app::lock_state(&view.verdict);

@@ -1,4 +1,4 @@
-//! `luzia timeline`: who held which lane when, as text, as a picture, or as a trace.
+//! `luzia timeline`: the holders of each lane over time, as text, as a picture, or as a trace.
 
 use crate::app::App;
 use crate::app::look::timeline::{Hold, holds_since, runs_by, svg, trace};

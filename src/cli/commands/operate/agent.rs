@@ -1,4 +1,4 @@
-//! `luzia agent`: the hooks of agents, and the files by which agents come to know luzia.
+//! `luzia agent`: the hooks of agents, and the files that introduce luzia to agents.
 
 use crate::app::agents::setup::{Aim, Backup, Change};
 use crate::app::{AppError, Code};
@@ -131,7 +131,7 @@ Examples:
 Exit codes:
   0    always";
 
-/// What `luzia agent setup` changes, and how the changes are made.
+/// The changes of `luzia agent setup`, and the way they are made.
 pub struct Setup<'a> {
     /// The changes.
     pub changes: Vec<Change>,
@@ -144,7 +144,7 @@ pub struct Setup<'a> {
 }
 
 impl SetupArgs {
-    /// What is to be done.
+    /// The aim of the setup: to write or to remove.
     pub fn aim(&self) -> Aim {
         if self.remove { Aim::Remove } else { Aim::Write }
     }
@@ -193,7 +193,7 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
     Ok(Exit::Done.code())
 }
 
-/// There is no home in which an agent could keep files.
+/// The error for a missing home, in which an agent could keep files.
 pub fn no_home() -> AppError {
     AppError::new(Code::NoHome, "this account has no home, so there is no place for the files of an agent")
         .hint("HOME=DIR in the environment says where; --project writes into the work tree")
@@ -227,7 +227,7 @@ fn change_json(change: &Change) -> Value {
     json!({ "path": change.path, "action": action(change), "backup": backup })
 }
 
-/// What becomes of a file, in the form of diff(1).
+/// The change of a file, in the form of diff(1).
 fn difference(change: &Change) -> String {
     let name = |text: &Option<String>| if text.is_some() { change.path.as_str() } else { "/dev/null" };
     let body = diff::lines(change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());

@@ -97,7 +97,7 @@ fn failed_json(failed: &Failed) -> Value {
     json!({ "project": failed.project, "path": failed.path, "why": failed.why })
 }
 
-/// Reports the conductor directories that cannot be used, after everything else was done; gives the exit code.
+/// Reports the unusable conductor directories, after everything else was done; gives the exit code.
 fn tell_failed(failed: &[Failed], console: &mut Console) -> u8 {
     let Some(first) = failed.first() else { return Exit::Done.code() };
     let more = if failed.len() == 1 { String::new() } else { format!("; and {} more", failed.len() - 1) };

@@ -1,4 +1,4 @@
-//! `luzia __complete`: what completion scripts ask for. It answers with a line for each word, and never with an error.
+//! `luzia __complete`: answers completion scripts. It answers with a line for each word, and never with an error.
 
 use crate::app::cron::cron_list;
 use crate::app::hooks::hooks;
@@ -19,9 +19,9 @@ const MOST_TASKS: usize = 500;
 /// Gives the use cases for the global options of a line, where there are any.
 pub type Apps<'a> = &'a dyn Fn(&[(String, String)]) -> Option<App>;
 
-/// `luzia __complete KIND [PREFIX]`, and `luzia __complete line LINE`. Of a line, the answer begins with `lead<tab>part`, and a word in
-/// brackets stands for what the shell completes itself: `[files]`, `[directories]`, or `[command]` with the byte at which it
-/// begins and the number of words before it.
+/// `luzia __complete KIND [PREFIX]`, and `luzia __complete line LINE`. For a line, the answer begins with `lead<tab>part`. A
+/// word in brackets means that the shell completes by itself: `[files]`, `[directories]`, or `[command]` with the byte at
+/// which it begins and the number of words before it.
 pub fn run(args: &[String], apps: Apps, console: &mut Console) -> Answer {
     let (kind, text) = (args.first().map_or("", String::as_str), args.get(1).map_or("", String::as_str));
     if kind == "line" {
@@ -51,7 +51,7 @@ fn line(end: &End, apps: Apps, console: &mut Console) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tells the words that begin with a part, each on a line with what it means. Words that would break the line are left out.
+/// Prints the words that begin with a part, each on a line with its meaning. Words that would break the line are left out.
 fn tell(words: Vec<(String, String)>, lead: &str, part: &str, console: &mut Console) -> anyhow::Result<()> {
     let is_plain = |word: &str| !word.chars().any(char::is_control);
     for (word, about) in words.iter().filter(|(word, _)| word.starts_with(part) && is_plain(word)) {

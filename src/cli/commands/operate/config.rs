@@ -99,7 +99,7 @@ Exit codes:
 /// `luzia config show|path|check|schema`. `load` reads the configuration that applies.
 pub fn run(verb: ConfigVerb, load: &dyn Fn() -> Result<Loaded, AppError>, console: &mut Console) -> Answer {
     if verb == ConfigVerb::Schema {
-        // A schema, as editors read it: no document of luzia's.
+        // A schema for editors, and no document of luzia's.
         console.document(&crate::app::config_schema())?;
         return Ok(Exit::Done.code());
     }
@@ -124,7 +124,7 @@ pub fn run(verb: ConfigVerb, load: &dyn Fn() -> Result<Loaded, AppError>, consol
     Ok(Exit::Done.code())
 }
 
-/// Reports the warnings; with `is_strict` any is a failure.
+/// Reports the warnings; with `is_strict` any warning is a failure.
 fn check(loaded: &Loaded, is_strict: bool, console: &mut Console) -> Answer {
     for warning in &loaded.warnings {
         console.say(&format!("warning: {warning}"));

@@ -1,4 +1,4 @@
-//! `luzia demo`: shows what luzia does, then who ran when and whether any user ever had two tasks at once.
+//! `luzia demo`: shows the work of luzia, then a timeline of the runs, and whether any user ever had two tasks at once.
 
 use crate::app::demo::{Ended, Output, Played, Run, Stage, Step, Verdict, play};
 use crate::cli::exit::Exit;
@@ -31,7 +31,7 @@ Exit codes:
 const PLAIN_WIDTH: usize = 80;
 const SIGINT: i32 = 2;
 
-/// `luzia demo`. `ended` tells whether somebody wants it to stop.
+/// `luzia demo`. `ended` reports whether a signal has asked it to stop.
 pub fn run(args: &DemoArgs, stage: &Stage, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
     let (mut stop, mut is_ended, mut commands) = (None, false, Vec::new());
     let played = play(stage, &mut |step| {

@@ -71,12 +71,12 @@ fn drain(app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> A
     Ok(if code == Exit::Done.code() && has_failed { Exit::No.code() } else { code })
 }
 
-/// What `--drain` saw end: the task, how, and the exit code of its command.
+/// Ends that `--drain` saw: the task, its final status, and the exit code of its command.
 type Ends = [(TaskId, Status, Option<i32>)];
 
 fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
     let names = |ids: &[crate::model::TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-    // What a newer luzia wrote is refused, after everything else had its turn.
+    // Data of a newer luzia is refused, after everything else was handled.
     let code = match (pass.left.is_empty(), pass.not_made.is_empty()) {
         (false, _) => Exit::Corrupt,
         (true, false) => Exit::Io,
@@ -103,7 +103,7 @@ fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
         console.document(&json::single("dispatch", value))?;
         return Ok(code);
     }
-    // Of a drain each task was named at its end.
+    // A drain has named each task at its end.
     let started = if ends.is_none() { names(&pass.started) } else { Vec::new() };
     for id in started {
         console.out(&format!("{id}\n"))?;

@@ -98,7 +98,7 @@ fn tell_findings(findings: &[Finding], mended: &Mended, console: &mut Console) -
         table.toned_row(cells);
     }
     console.table(&table)?;
-    // A narrow terminal cuts the last column, and what is wrong must be readable whole.
+    // A narrow terminal cuts the last column, but a fault must be readable whole.
     for finding in findings.iter().filter(|finding| finding.level > Level::Ok) {
         let hint = finding.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
         console.hint(&format!("{}: {}{hint}", finding.check, finding.message));

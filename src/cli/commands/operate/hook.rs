@@ -1,4 +1,4 @@
-//! `luzia hook`: adds, lists and removes what is run when something happens.
+//! `luzia hook`: adds, lists and removes the commands that run at events.
 
 use crate::app::hooks::{EVENTS, NewHook, add_hook, remove_hooks};
 use crate::app::names::lane_option;

@@ -1,4 +1,4 @@
-//! `luzia install-docs`: writes the manual pages and the completions where man(1) and the shells look.
+//! `luzia install-docs`: writes the manual pages and the completions to the folders that man(1) and the shells search.
 
 use super::completions::{Shell, script};
 use crate::app::{AppError, Code};

@@ -18,7 +18,7 @@ pub struct Talk<'a, 'b> {
     pub total: Pass,
     /// The tasks that have ended, where they are counted.
     pub ends: Vec<(TaskId, Status, Option<i32>)>,
-    /// Whether each end is told.
+    /// Whether each end is reported.
     pub tells_ends: bool,
     /// The failure by which an answer could not be written.
     pub stop: Option<Stop>,
@@ -26,7 +26,7 @@ pub struct Talk<'a, 'b> {
 }
 
 impl<'a, 'b> Talk<'a, 'b> {
-    /// A log that tells passes, and with `tells_ends` the end of each task.
+    /// A log that reports passes, and with `tells_ends` the end of each task.
     pub fn new(console: &'a mut Console<'b>, ended: &'a mut dyn FnMut() -> bool, tells_ends: bool) -> Self {
         Self { console, ended, total: Pass::default(), ends: Vec::new(), tells_ends, stop: None, is_first: true }
     }
@@ -59,7 +59,7 @@ impl Log for Talk<'_, '_> {
     }
 
     fn waits(&mut self, running: usize, waiting: u64) {
-        // What is over within a moment is not worth a line.
+        // A wait that is over within a moment is not worth a line.
         let is_first = std::mem::take(&mut self.is_first);
         if !self.console.is_json() && (!is_first || running as u64 + waiting > self.total.started.len() as u64) {
             self.console.say(&format!("luzia: waiting for {running} running and {waiting} waiting tasks"));

@@ -68,7 +68,7 @@ pub fn run(args: &AttachArgs, app: &App, terminal: &mut Terminal, console: &mut 
     watch(&[id], None, app, terminal, console)
 }
 
-/// What runs here from now on, and who asked for it.
+/// The sentence on the task that runs here from now on, and on the agent that queued it.
 fn taken(task: &Task, now: Timestamp) -> String {
     let words: Vec<String> = task.command.iter().map(shell_word).collect();
     let by = task.agent.as_ref().map_or_else(String::new, |agent| format!(" by {}", agent.name));
@@ -76,8 +76,8 @@ fn taken(task: &Task, now: Timestamp) -> String {
     format!("luzia: {} runs here: {} (in {}, queued{by} {age} ago)", task.id, words.join(" "), shell_word(&task.cwd))
 }
 
-/// Streams tasks, one after another. The exit code is that of the first that did not complete. `end_ms` is how long the caller
-/// waits for all of them.
+/// Streams tasks, one after another. The exit code is that of the first task that did not complete. `end_ms` is the time for
+/// which the caller waits for all of them.
 pub(super) fn watch(
     ids: &[TaskId],
     end_ms: Option<u64>,

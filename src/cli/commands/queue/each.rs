@@ -22,8 +22,8 @@ pub fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
     Ok(ids)
 }
 
-/// The tasks that are named, or those that are chosen, in the order of their numbers; and the question to ask before something is
-/// done to those that are chosen. `can` says on which states the command can be used.
+/// The tasks that are named, or those that are selected, in the order of their numbers. Also the question to ask before the
+/// command acts on the selected tasks. `can` gives the states on which the command can be used.
 pub fn chosen(
     app: &App,
     texts: &[String],
@@ -34,7 +34,7 @@ pub fn chosen(
     chosen_of(app, texts, selection, can, &|_| true, verb)
 }
 
-/// As [`chosen`], for a command that can be used only on those of the tasks that `wants` means.
+/// As [`chosen`], for a command that can be used only on the tasks for which `wants` is true.
 pub fn chosen_of(
     app: &App,
     texts: &[String],
@@ -62,7 +62,7 @@ pub fn chosen_of(
     let (label, key) = (selection.label.clone(), selection.key.clone());
     let filter = Filter { all: true, states, user, lane, label, key, ..Filter::default() };
     let mut ids = Vec::new();
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     list(app, &filter, &mut |found| {
         ids.extend(found.ok().filter(wants).map(|task| task.id));
         true
@@ -81,8 +81,8 @@ pub fn chosen_of(
     Ok((ids, Some(question)))
 }
 
-/// Does one thing to each task. The first refusal decides the exit code, and does not keep the others from their turn; nor
-/// does an answer that cannot be written.
+/// Does one thing to each task. The first refusal decides the exit code. Neither a refusal nor an answer that cannot be
+/// written keeps the other tasks from their turn.
 pub fn each(
     ids: &[TaskId],
     schema: &str,

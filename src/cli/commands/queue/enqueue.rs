@@ -174,7 +174,7 @@ pub fn run(
     Ok(wait_for_accepted(&accepted.task, app, console).map_err(|error| after_accepting(app, id, error))?)
 }
 
-/// Tells what would become of a task.
+/// Reports the prospects of a task that is not queued.
 fn preview(seen: &Preview, console: &mut Console) -> Answer {
     let Preview { task, ahead, obstacles, estimate } = seen;
     let now = console.now;
@@ -205,7 +205,7 @@ fn preview(seen: &Preview, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-/// Tells what a person should know about tasks that are queued.
+/// Reports notes on queued tasks to a person.
 pub(super) fn tell_notes(app: &App, accepted: &[(&TaskRequest, &Accepted)], console: &mut Console) {
     if let [(new, Accepted { task, created: true })] = accepted
         && let Some(at) = task.due_at.filter(|_| new.at.is_some() || new.delay.is_some())
@@ -220,7 +220,7 @@ pub(super) fn tell_notes(app: &App, accepted: &[(&TaskRequest, &Accepted)], cons
     }
 }
 
-/// Tells notes for the lines of a batch, each of which was accepted.
+/// Prints notes for the lines of a batch, each of which was accepted.
 pub(super) fn tell_batch_notes(
     app: &App,
     batch: &[(usize, TaskRequest)],
@@ -231,7 +231,7 @@ pub(super) fn tell_batch_notes(
     tell_notes(app, &pairs, console);
 }
 
-/// `enqueue` runs nothing, so a command that is not there is bad input.
+/// `enqueue` runs nothing, so a missing command is bad input.
 pub(in crate::cli::commands) fn refused_at_the_door(error: AppError) -> AppError {
     match error.kind() {
         Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted => error.with_kind(Kind::Usage),
@@ -274,7 +274,7 @@ pub(super) fn refuse_options_beside_from(new: &TaskRequest) -> Result<(), AppErr
         .hint("write what a task of the batch needs into its line"))
 }
 
-/// Names tasks whose ids could not be printed: they are queued all the same.
+/// Names tasks whose ids could not be printed, because they are queued.
 fn unprinted(stop: anyhow::Error, app: &App, accepted: &[Accepted]) -> anyhow::Error {
     let [first, ..] = accepted else { return stop };
     let error = match stop.downcast::<AppError>() {
@@ -331,7 +331,7 @@ fn is_only_here(app: &App, accepted: &Accepted) -> Result<bool, AppError> {
     Ok(waits && starts_only_here(app)?)
 }
 
-/// Says at once where tasks can start that only this sandbox starts.
+/// Reports at once where tasks can start that only this sandbox starts.
 fn tell_only_here(app: &App, accepted: &[Accepted], console: &mut Console) {
     let Some(first) = accepted.iter().find(|one| is_only_here(app, one).unwrap_or(false)) else { return };
     let id = first.task.id;

@@ -86,7 +86,7 @@ pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-/// What has changed, in words for people.
+/// The change, in words for people.
 fn said(moved: &Moved) -> String {
     let task = &moved.task;
     let Some(before) = moved.priority_before else {

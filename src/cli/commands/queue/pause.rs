@@ -121,8 +121,8 @@ Exit codes:
   others as in luzia-exit-codes(7)";
 
 impl Whom {
-    /// What is named, and the question to ask before it is done to those that are chosen. `wants` says on which tasks the
-    /// command can be used.
+    /// The named subjects, and the question to ask before the command acts on the selected tasks. `wants` gives the tasks on
+    /// which the command can be used.
     fn what(
         &self,
         app: &App,
@@ -176,7 +176,7 @@ pub fn resume(args: &ResumeArgs, app: &App, ask: Ask, console: &mut Console) -> 
     carry_out("resume", &all, app, console, &|what| pause::resume(app, what))
 }
 
-/// Does it to each. The first refusal decides the exit code, and does not keep the others from their turn.
+/// Does it to each subject. The first refusal decides the exit code, and does not keep the others from their turn.
 fn carry_out(
     verb: &str,
     all: &[What],

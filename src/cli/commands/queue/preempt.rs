@@ -1,4 +1,4 @@
-//! `--preempt` of `enqueue` and `run`: whose work is asked about before it makes room.
+//! `--preempt` of `enqueue` and `run`: asks before the work of another caller makes room.
 
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue};
 use crate::app::queue::preempt::{Room, enqueue_preempting, room_question};

@@ -57,7 +57,7 @@ Exit codes:
 /// `luzia retry`.
 pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
     let can = |status: Status| match args.selection.states.is_empty() {
-        // What has completed is done again only where that is asked for.
+        // Completed tasks are run again only on request.
         true => status.is_final() && status != Status::Completed,
         false => status.is_final(),
     };
@@ -66,7 +66,7 @@ pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answ
         |task: &Task| since.is_none_or(|since| task.outcome().is_some_and(|outcome| outcome.completed_at >= since));
     let (mut ids, question) = chosen_of(app, &args.tasks, &args.selection, can, &wants, "retry")?;
     consent(ask, question, "luzia list --state failed")?;
-    // A task comes after older ones only, which are to be in the queue by then.
+    // A task comes after older ones only, which must be in the queue by then.
     ids.sort_unstable();
     let order = if args.no_after { Order::Dropped } else { Order::Kept };
     let memory = if args.from_start { Remembered::Dropped } else { Remembered::Kept };

@@ -1,4 +1,4 @@
-//! Where the output of a task goes that somebody watches: `run`, `attach` and `wait --stream`.
+//! The target of the output of a watched task: `run`, `attach` and `wait --stream`.
 
 use crate::app::look::logs::Stream;
 use crate::app::queue::run::{Audience, InQueue, Wish};
@@ -13,34 +13,34 @@ use crate::model::{Status, Task};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What `run` asks of its terminal.
+/// Functions that `run` needs of its terminal.
 pub struct Terminal<'a> {
     /// The signals that its user has sent to it.
     pub interrupts: &'a mut dyn FnMut() -> Interrupts,
     /// Waits for so long, or for ever, until a stream takes a piece; false when the time is over or its user interrupts.
     pub has_room: &'a dyn Fn(Stream, Option<Duration>) -> bool,
-    /// How many bytes a piece has.
+    /// Number of bytes of a piece.
     pub piece: usize,
     /// The time, in milliseconds since the host was started.
     pub now_ms: &'a dyn Fn() -> u64,
-    /// What is known of the caller and its standard input.
+    /// Properties of the caller and its standard input.
     pub caller: Around,
-    /// Whether standard input is a pipe in which data waits that nobody has read.
+    /// Whether standard input is a pipe with unread data.
     pub has_unread_input: &'a dyn Fn() -> bool,
-    /// Lets the keys of its user arrive as they are, or as before.
+    /// Passes the keys of its user on unprocessed, or as before.
     pub raw: &'a mut dyn FnMut(bool),
 }
 
 /// The terminal as the audience of a run.
 pub struct Room<'a, 'b, 'c> {
-    /// Where its output goes.
+    /// The target of its output.
     pub console: &'a mut Console<'b>,
     terminal: &'a mut Terminal<'c>,
-    /// What is to be done when the reader of the output has gone.
+    /// The wish when the reader of the output has gone.
     pub unread: Wish,
-    /// What is to be done at the first Ctrl-C, SIGTERM or SIGHUP.
+    /// The wish at the first Ctrl-C, SIGTERM or SIGHUP.
     pub interrupted: Wish,
-    /// How long the task may wait for its start, or for its end.
+    /// Time that the task may wait for its start, or for its end.
     pub patience: Patience,
     /// Whether a task that waits is left in the queue at SIGTERM and SIGHUP.
     pub leaves_waiting: bool,
@@ -48,23 +48,23 @@ pub struct Room<'a, 'b, 'c> {
     pub passes_keys_on: bool,
     /// The failure by which the output could not be written.
     pub closed: Option<Stop>,
-    /// What the reader has not taken yet.
+    /// Output that the reader has not taken yet.
     rest: VecDeque<(Stream, Vec<u8>)>,
-    /// Whether the task has not started, as far as was told.
+    /// Whether the task has not started, by the last report.
     is_pending: bool,
-    /// When a reason was said last.
+    /// The time of the last reported reason.
     told_ms: Option<u64>,
-    /// Whether anything was told of the task, which comes after the first pass.
+    /// Whether the task was reported at all; the first report follows the first pass.
     is_told: bool,
     begin_ms: u64,
-    /// What an onlooker sees of standard output and standard error, where they are terminals.
+    /// Standard output and standard error as an onlooker sees them, where they are terminals.
     shown: Option<[Pieces; 2]>,
 }
 
-/// How often at most another reason is said, in milliseconds.
+/// Shortest interval between two reported reasons, in milliseconds.
 const TELL_MS: u64 = 60_000;
 
-/// What surrounds a caller.
+/// Surroundings of a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Around {
     /// Whether the variables of an agent are set.
@@ -73,7 +73,7 @@ pub struct Around {
     pub has_terminal: bool,
 }
 
-/// How long a caller waits, in milliseconds.
+/// Time that a caller waits, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Patience {
     /// For the start of the task (`--yield-after`).
@@ -104,9 +104,9 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
         }
     }
 
-    /// The audience of a task that somebody else may have queued: nothing that happens here ends it.
+    /// The audience of a task that another caller may have queued: no event here ends the task.
     pub fn onlooker(console: &'a mut Console<'b>, terminal: &'a mut Terminal<'c>) -> Self {
-        // What is shown may be the log of anybody's task: it gets no terminal to act on.
+        // The log may be that of any caller's task, so it gets no terminal to act on.
         let shown = Some(<[Pieces; 2]>::default());
         Self { unread: Wish::Leave, interrupted: Wish::Leave, shown, ..Self::new(console, terminal) }
     }
@@ -127,19 +127,19 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
         }
     }
 
-    /// Gives the user the keys of the terminal back.
+    /// Gives the keys of the terminal back to the user.
     pub fn take_keys_back(&mut self) {
         (self.terminal.raw)(false);
     }
 
-    /// The signals that have come.
+    /// The signals that have arrived.
     pub fn interrupts(&mut self) -> Interrupts {
         (self.terminal.interrupts)()
     }
 }
 
 impl Room<'_, '_, '_> {
-    /// A piece as it is written: text for an onlooker on a terminal, as it is for all others.
+    /// A piece as it is written: text for an onlooker on a terminal, unchanged for all others.
     fn as_shown(&mut self, stream: Stream, bytes: &[u8]) -> Vec<u8> {
         let streams = &self.console.streams;
         let is_terminal = [streams.is_out_terminal, streams.is_err_terminal][stream.index()];
@@ -149,7 +149,7 @@ impl Room<'_, '_, '_> {
         }
     }
 
-    /// Writes what was held back of the last pieces of a task.
+    /// Writes the held-back rest of the last pieces of a task.
     pub fn show_rest(&mut self) {
         let Some([out, err]) = &mut self.shown else { return };
         let rests = [(Stream::Out, out.end()), (Stream::Err, err.end())];
@@ -158,7 +158,7 @@ impl Room<'_, '_, '_> {
         }
     }
 
-    /// How much of it was passed on before its user interrupted.
+    /// Number of bytes that were passed on before its user interrupted.
     fn pass_on(&mut self, stream: Stream, bytes: &[u8]) -> usize {
         // After the second interruption, do not wait for a reader that has paused.
         let patience = ((self.terminal.interrupts)().count > 1).then_some(Duration::ZERO);
@@ -168,7 +168,7 @@ impl Room<'_, '_, '_> {
                 if !(self.terminal.has_room)(stream, patience) {
                     break;
                 }
-                // Where it cannot be written the task goes on: its log has all of it.
+                // The task goes on if this cannot be written: its log has all of it.
                 let passed = match stream {
                     Stream::Out => self.console.out_bytes(piece),
                     Stream::Err => self.console.pass_err_on(piece),

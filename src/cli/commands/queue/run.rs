@@ -230,7 +230,7 @@ pub fn run(
     room.leaves_waiting = around.is_agent;
     room.passes_keys_on = args.pty && around.has_terminal && accepted.created;
     if !accepted.created {
-        // Somebody else has queued it.
+        // Another caller has queued it.
         (room.interrupted, room.unread) = (Wish::Leave, Wish::Leave);
     }
     let _followed = follow(app, &accepted)?;
@@ -242,11 +242,11 @@ pub fn run(
     answer
 }
 
-/// For how long `run` waits for a start when an agent called it, in milliseconds: its tools end a call after some minutes
-/// (decision 115).
+/// Time for which `run` waits for a start when an agent called it, in milliseconds. The tools of an agent end a call after
+/// some minutes (decision 115).
 const AGENT_PATIENCE_MS: u64 = 90_000;
 
-/// Watches the task until it is over, or is to be left.
+/// Watches the task until it is over, or the caller leaves it.
 fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Room) -> Result<Task, AppError> {
     loop {
         let task = run::see_through(app, accepted.task.id, group_output, room)?;
@@ -254,12 +254,13 @@ fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Ro
         if task.status().is_final() || task.status() == Status::Pending || room.closed.is_some() || is_left {
             return Ok(task);
         }
-        // It was to be left in the queue, and has started in that moment.
+        // The caller wanted to leave it in the queue, but it has started in that moment.
         room.saw(&task);
     }
 }
 
-/// For `--no-wait`: an error where the task could not start at once. One that somebody else has queued stays in the queue.
+/// For `--no-wait`: an error where the task could not start at once. A task that another caller has queued stays in the
+/// queue.
 fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<(), AppError> {
     let id = accepted.task.id;
     if !accepted.created {
@@ -275,7 +276,7 @@ fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<()
         return Ok(());
     };
     let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
-    // The task itself is out of the queue by now.
+    // The task itself is no longer in the queue.
     let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));
     Err(AppError::new(Code::CannotStart, format!("it cannot start at once: {text}"))
         .hint("without --no-wait it would wait for its turn")
@@ -283,15 +284,15 @@ fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<()
         .with_log(messages::locked_line(&obstacle, &task).into_iter().collect()))
 }
 
-/// Tells what became of the task, and gives the exit code.
+/// Reports the result of the task, and gives the exit code.
 fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
-    // Another command may have cancelled the task before the signal did; the record says who did it.
+    // Another command may have cancelled the task before the signal did; the record names it.
     let is_ours = task.status() == Status::Cancelled
         && task.outcome().and_then(|outcome| outcome.cancelled_by.as_deref()) == Some("run");
     let seen = room.interrupts();
     let is_interrupted = is_ours && room.interrupted == Wish::Cancel && seen.count > 0;
     match room.closed.take() {
-        // Its own end, where it came to one, is the better answer.
+        // If the task has an end of its own, that is the better answer.
         Some(Stop::Closed) if !task.status().is_final() || task.status() == Status::Cancelled => {
             return Err(Stop::Closed.into());
         }
@@ -317,7 +318,7 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
     Ok(if is_interrupted { Exit::of_signal(seen.first) } else { run_code(task) })
 }
 
-/// The answer of a caller that does not wait any longer for the start of a task.
+/// The answer of a caller that no longer waits for the start of a task.
 pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError> {
     let position = position(app, task)?.saturating_add(1);
     let is_only_here = may_start(app, task) && starts_only_here(app)?;
@@ -333,7 +334,7 @@ pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError>
     Ok(error.only_this_sandbox(is_only_here))
 }
 
-/// Tells how a task of `run` has ended.
+/// Reports the end of a task of `run`.
 fn tell_end(task: &Task, is_interrupted: bool, app: &App, console: &mut Console) -> Result<(), AppError> {
     if console.verbose {
         event_messages(app, task.id, task.created_at)?.iter().for_each(|line| console.log(line));
@@ -387,7 +388,7 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
     Ok(tasks.iter().map(run_code).find(|code| *code != 0).unwrap_or(Exit::Done.code()))
 }
 
-/// The document of a command that was no task of its own.
+/// The document of a command that ran within the task around it.
 fn within_json(within: &RanWithin) -> Value {
     let mut value = json::task(&within.task);
     if let Value::Object(members) = &mut value {
@@ -396,7 +397,7 @@ fn within_json(within: &RanWithin) -> Value {
     json::single("run", value)
 }
 
-/// A command that was no task of its own: its output has gone where that of the task around it goes.
+/// Reports a command that ran within the task around it. Its output has gone to the same place as that of the task.
 fn told_within(within: &RanWithin, console: &mut Console) -> u8 {
     console.log(&format!("{} holds every lane of it, so it ran as a part of that", within.task.id));
     if console.is_json() {

@@ -77,7 +77,7 @@ Exit codes:
 pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
     let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
-    // Who waits for a time only does not wait for ever.
+    // A wait with a time limit cannot last for ever.
     if timeout_ms.is_none() {
         refuse_waiting_for(app, &ids, args.any)?;
     }
@@ -125,7 +125,7 @@ pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut
     attach::watch(&ids, timeout_ms, app, terminal, console)
 }
 
-/// Tells the end of a task as soon as it is seen; one document of JSON comes when all are over.
+/// Reports the end of a task as soon as it is seen; one document of JSON follows when all are over.
 fn tell_end(task: &Task, console: &mut Console) {
     let Some(outcome) = task.outcome() else { return };
     // An answer that cannot be written does not end the wait: the exit code is an answer, too.

@@ -9,7 +9,7 @@ use crate::cli::output::json;
 use clap::Args;
 use serde_json::{Value, json};
 
-/// How many tasks are told of, each on a line.
+/// Number of tasks that are reported, each on a line.
 const MOST_TOLD: usize = 10;
 
 /// `luzia emit`.
@@ -106,7 +106,7 @@ pub fn run(
     Ok(Exit::Done.code())
 }
 
-/// Says whether somebody waited for the event, and what was probably meant where nobody did.
+/// Reports whether a task waited for the event, and the probable meaning where no task did.
 fn tell(delivered: &Delivered, data: &Value, console: &mut Console) {
     let event = &delivered.event;
     for one in delivered.to.iter().take(MOST_TOLD) {

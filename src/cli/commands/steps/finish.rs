@@ -1,4 +1,4 @@
-//! `luzia finish`: a task says how it ends.
+//! `luzia finish`: a task reports how it ends.
 
 use crate::app::App;
 use crate::app::steps::finish::finish_of;

@@ -1,4 +1,4 @@
-//! Commands for what a task remembers between its starts.
+//! Commands for the memory of a task between its starts.
 
 pub mod beat;
 pub mod emit;
@@ -10,7 +10,7 @@ pub mod wait_for;
 
 use crate::cli::output::console::Console;
 
-/// Says that variables are those before the last change.
+/// Reports that variables are those before the last change.
 fn tell_damage(damage: Option<&String>, console: &mut Console) {
     if let Some(why) = damage {
         console.say(&format!("warning: {why}; the variables before the last change are used"));

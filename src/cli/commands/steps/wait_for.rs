@@ -150,7 +150,7 @@ Exit codes:
   124  the time ran out
   others as in luzia-exit-codes(7)";
 
-/// What is waited for with `output`.
+/// The condition for a wait with `output`.
 fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOrder>, AppError> {
     if kind != WaitKind::Output {
         return match (&args.task, &args.idle) {

@@ -1,4 +1,4 @@
-//! A lane that has room and grants nothing all the same: the host is busy, or strangers use what its slots stand for.
+//! A lane with free slots that grants nothing: the host is busy, or other processes use the values of its slots.
 
 use crate::app::capacity::bars::Bars;
 use crate::app::{Narrow, Pause, Shut, lane_word};
@@ -6,7 +6,7 @@ use crate::model::LaneName;
 use crate::model::capacity::Occupied;
 use serde_json::{Value, json};
 
-/// What keeps everybody from a lane, as members of a document.
+/// Reasons that keep every task from a lane, as members of a document.
 pub fn bars_members(lane: &LaneName, bars: &Bars) -> [(String, Value); 4] {
     let busy = bars.busy.clone().map(|busy| busy_json(&Shut { lane: lane.clone(), busy }));
     [
@@ -28,7 +28,7 @@ pub fn pause_json(pause: &Pause) -> Value {
     })
 }
 
-/// A shut gate as a sentence, and the command that looks closer.
+/// A shut gate as a sentence, and the command that shows more.
 pub fn busy_text(shut: &Shut) -> (String, Option<String>) {
     let text = format!("the host is too busy for lane \"{}\": {}", shut.lane, shut.busy.text());
     (text, Some(format!("luzia lanes show {}", lane_word(&shut.lane))))
@@ -48,7 +48,7 @@ pub fn busy_json(shut: &Shut) -> Value {
     })
 }
 
-/// Values in use as a sentence, and the command that looks closer.
+/// Values in use as a sentence, and the command that shows more.
 pub fn occupied_text(lane: &LaneName, occupied: &Occupied) -> (String, Option<String>) {
     let by = occupied.pid.map_or_else(|| "a process that cannot be seen".to_owned(), |pid| format!("process {pid}"));
     let text = format!("every free value of lane \"{lane}\" is in use: {} by {by}", occupied.value);
@@ -64,7 +64,7 @@ pub fn occupied_json(lane: &LaneName, occupied: &Occupied) -> Value {
     json!({ "lane": lane.to_string(), "value": occupied.value, "pid": occupied.pid, "count": occupied.count })
 }
 
-/// A lane with too few slots as a sentence, and the command that looks closer.
+/// A lane with too few slots as a sentence, and the command that shows more.
 pub fn narrow_text(narrow: &Narrow) -> (String, Option<String>) {
     let Narrow { lane, needed, max } = narrow;
     let text = format!("it needs {needed} slots of lane \"{lane}\", which has {max} now");

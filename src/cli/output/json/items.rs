@@ -3,7 +3,7 @@
 use super::{document, line, pretty};
 use serde_json::{Map, Value, json};
 
-/// What a line of JSON lines is about, by the schema of its document: `task`, `lock`, `event` and so on.
+/// Kind of the items of JSON lines, by the schema of their document: `task`, `lock`, `event` and so on.
 fn kind_of(schema: &str) -> &str {
     match schema {
         "list" | "show" | "enqueue" | "run" | "wait" | "cancel" | "retry" | "edit" | "move" => "task",
@@ -15,8 +15,8 @@ fn kind_of(schema: &str) -> &str {
     }
 }
 
-/// A value as a line of JSON lines has it: with a `kind`, so that a reader of several streams can tell them apart. A member
-/// of that name, as locks have it, stays.
+/// A value as a line of JSON lines: with a `kind`, so that a reader of several streams can tell them apart. A member of that
+/// name, as locks have it, stays.
 pub fn of_kind(schema: &str, value: &Value) -> Value {
     let Value::Object(members) = value else { return value.clone() };
     let mut line = Map::new();
@@ -25,7 +25,7 @@ pub fn of_kind(schema: &str, value: &Value) -> Value {
     Value::Object(line)
 }
 
-/// A list that is written while its items come: one document, or a line an item.
+/// A list that is written as its items arrive: one document, or a line an item.
 pub struct Items {
     schema: String,
     begin: String,
@@ -64,7 +64,7 @@ impl Items {
         self.is_empty = false;
     }
 
-    /// How many items wait for a page.
+    /// Number of items that wait for a page.
     pub fn waiting(&self) -> usize {
         self.items.len()
     }

@@ -1,4 +1,4 @@
-//! The reasons as JSON, and in words those for which no other task is to blame.
+//! The reasons as JSON, and in words those that no other task causes.
 
 use super::{MORE_SLOTS, attach_here, forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
 use crate::app::{Booked, Difference, Life, Obstacle, lane_word, shell_word};
@@ -7,7 +7,7 @@ use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
 use serde_json::{Value, json};
 
-/// The reasons that no other task is: rules of lanes, space, and that nothing starts tasks.
+/// The reasons that no other task causes: rules of lanes, space, and the absence of a process that starts tasks.
 pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (String, Option<String>) {
     match obstacle {
         Obstacle::Reserved { used, max, kept } => {
@@ -42,7 +42,7 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
     }
 }
 
-/// Whom it would keep from its start, and when that is.
+/// The task that it would keep from its start, and the time of that start.
 fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
     let (lane, first) = (&booked.lane, booked.by.first);
     let end = match booked.by.start {
@@ -58,7 +58,7 @@ fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
     (text, Some(format!("luzia explain {first}")))
 }
 
-/// A task of another sandbox. One of somebody else is taken here only against the first way on.
+/// A task of another sandbox. A task of another caller is taken here only by an override.
 fn other_context_json(differences: &[Difference], life: Life, is_own: bool, task: &Task) -> Value {
     let what: Vec<String> = differences.iter().map(Difference::text).collect();
     let mut evidence = json!({ "differences": what, "sandbox": life.word(), "own": is_own });

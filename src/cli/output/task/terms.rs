@@ -1,4 +1,4 @@
-//! What few tasks ask for, as JSON. A task that has none of it has no member for it.
+//! Terms that few tasks have, as JSON. A task without such a term has no member for it.
 
 use crate::app::steps::OpenWait;
 use crate::model::task::{OnInterrupt, Outcome, Terms};
@@ -39,7 +39,7 @@ pub fn extend(members: &mut Map<String, Value>, task: &Task) {
     members.insert("canInheritLock".to_owned(), json!(task.waited_for && !task.no_inherit));
 }
 
-/// How a task ended before it was retried.
+/// The end of a task before it was retried.
 fn earlier_end(outcome: &Outcome) -> Value {
     json!({
         "status": outcome.end.status().word(),
@@ -51,7 +51,7 @@ fn earlier_end(outcome: &Outcome) -> Value {
     })
 }
 
-/// What a queued item keeps of its request, in the words of its source (S0.22).
+/// Members of the request that a queued item keeps, in the words of its source (S0.22).
 pub fn context(task: &Task) -> Value {
     let key_of = |kind: &str| task.lanes.iter().find(|lane| lane.kind() == kind).map(|lane| lane.key().to_string());
     // A session is `session:<channel>:<user>`.

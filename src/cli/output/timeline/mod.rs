@@ -62,7 +62,7 @@ impl Scale {
         line
     }
 
-    /// Draws what fits into one line without covering anything, and gives what does not.
+    /// Draws the runs that fit into one line without covering another, and gives the rest.
     fn line<'a>(&self, runs: &[&'a Run]) -> (String, Vec<&'a Run>) {
         let (mut line, mut rest) = (String::new(), Vec::new());
         let mut last_end = None;

@@ -31,7 +31,7 @@ const COLUMNS: [Column; 15] = [
 /// The place of REASON, the one column that costs looks at the locks.
 pub(super) const REASON: usize = 13;
 
-/// The places of the columns that were asked for; all of them when none was.
+/// The places of the requested columns; all places when no column was requested.
 pub(super) fn chosen(names: &[String]) -> Result<Vec<usize>, AppError> {
     if names.is_empty() {
         return Ok((0..COLUMNS.len()).collect());
@@ -46,14 +46,14 @@ pub(super) fn chosen(names: &[String]) -> Result<Vec<usize>, AppError> {
     names.iter().map(place).collect()
 }
 
-/// An empty table of the columns at `shown`. Columns that were asked for by name are always there.
+/// An empty table of the columns at `shown`. Columns that were requested by name are always shown.
 pub(super) fn table(shown: &[usize], is_asked_for: bool) -> Table {
     let columns = shown.iter().map(|at| COLUMNS[*at]);
     let always = |column: Column| if is_asked_for { Column::new(column.title) } else { column };
     Table::new(&columns.map(always).collect::<Vec<_>>())
 }
 
-/// What stands in a column.
+/// Text of a column.
 pub(super) fn cell(
     at: usize,
     task: &Task,

@@ -7,10 +7,10 @@ use crate::app::{App, AppError};
 use crate::cli::output::brief;
 use crate::model::{Status, Task, Timestamp};
 
-/// What a task is sorted by; none for one that does not have it.
+/// The key by which a task is sorted; none for a task without that value.
 type Key<'a> = Box<dyn Fn(&Task, Timestamp) -> Option<(String, i64)> + 'a>;
 
-/// The order that was asked for.
+/// The requested order.
 pub(super) struct Order<'a> {
     /// The key, and whether the largest comes first.
     key: Option<(Key<'a>, bool)>,
@@ -33,7 +33,7 @@ impl<'a> Order<'a> {
         self.key.is_some() || self.last.is_some() || self.is_reverse
     }
 
-    /// Sorts tasks that stand in the order of the list; leaves out those that are not among the last.
+    /// Sorts tasks that are in the order of the list; leaves out those that are not among the last.
     pub(super) fn sort(&self, tasks: &mut Vec<Task>, now: Timestamp) {
         if let Some(most) = self.last {
             tasks.sort_by_key(|task| std::cmp::Reverse((latest(task), task.id)));
@@ -57,7 +57,7 @@ impl<'a> Order<'a> {
 const KEYS: &str =
     "id, user, status, priority, created_at, due_at, started_at, completed_at, waiting_until, ran or waited";
 
-/// Reads a key, with `-` before it for the largest first. Tasks that do not have it come last either way.
+/// Reads a key, with `-` before it for the largest first. Tasks without that value come last either way.
 fn key<'a>(text: &str, app: &'a App) -> Result<(Key<'a>, bool), AppError> {
     let (word, is_descending) = match text.strip_prefix('-') {
         Some(word) => (word, true),
@@ -72,7 +72,7 @@ fn key<'a>(text: &str, app: &'a App) -> Result<(Key<'a>, bool), AppError> {
         "due_at" => Box::new(|task, _| maybe(task.due_at.map(|at| at.0))),
         "started_at" | "start" => Box::new(|task, _| maybe(task.last_start.as_ref().map(|start| start.at.0))),
         "completed_at" | "end" => Box::new(|task, _| maybe(task.outcome().map(|end| end.completed_at.0))),
-        // A wait that does not read sorts as none; `doctor` names it.
+        // A damaged wait sorts as none; `doctor` names it.
         "waiting_until" | "waitingUntil" => Box::new(|task, _| {
             let open = open_wait(app, task.id).ok().flatten().filter(|_| task.status() == Status::Waiting);
             maybe(open.and_then(|open| Timestamp::parse(&open.until)).map(|at| at.0))

@@ -12,7 +12,7 @@ use crate::cli::output::json;
 use crate::model::TaskId;
 use serde_json::json;
 
-/// Prints what is kept of the output of a step of each task.
+/// Prints the kept output of a step of each task.
 pub(super) fn print_step(ids: &[TaskId], name: &str, app: &App, console: &mut Console) -> Answer {
     let mut items = Vec::new();
     for id in ids {

@@ -1,4 +1,4 @@
-//! The page of `luzia show`: words and lengths of time, and what a person does next with the task.
+//! The page of `luzia show`: words and lengths of time, and the next command for a person.
 
 use crate::app::hooks::lacks_last_end;
 use crate::app::look::details::Details;
@@ -16,9 +16,9 @@ use crate::model::task::{Terms, Wanted};
 use crate::model::time::format_duration;
 use crate::model::{Status, Task, TaskId, Timestamp};
 
-/// How wide the names of the fields are.
+/// Width of the names of the fields.
 const WIDTH: usize = 13;
-/// How much of a prompt is shown.
+/// Length up to which a prompt is shown.
 const MOST_PROMPT: usize = 2000;
 
 /// The page. It ends with a newline.
@@ -50,7 +50,7 @@ pub(super) fn page(app: &App, shown: &Shown, details: &Details, console: &Consol
     Ok(page.text)
 }
 
-/// How often the time of a wait that goes on has run out.
+/// Number of times that the time of an open wait has run out.
 fn times_out(count: u32) -> String {
     if count == 1 { "once; it waits again".to_owned() } else { format!("{count} times; it waits again") }
 }
@@ -247,7 +247,7 @@ impl Page<'_, '_> {
         self.list("Prompt", lines);
     }
 
-    /// Says of a command of `--on-finish` that nobody knows how it ended.
+    /// Reports that the end of a command of `--on-finish` is not known.
     fn last_command(&mut self, task: &Task, details: &Details) {
         if lacks_last_end(task, &details.events) {
             self.field("On finish", "no end is known: it runs now, or a kill has cut it short; it is not run again");

@@ -80,7 +80,7 @@ pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> Answer {
 fn frame(args: &TopArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let capacity = status::capacity(app)?;
     console.out(&format!("{}: {} of {} slots in use\n\n", console.now, capacity.used, capacity.max))?;
-    // An empty table says enough.
+    // An empty table needs no sentence.
     let was_quiet = std::mem::replace(&mut console.quiet, true);
     let shown = list::run(&ListArgs::first(args.limit), app, console);
     console.quiet = was_quiet;

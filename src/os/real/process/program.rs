@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// The folders that execvp(3) searches when there is no PATH.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// The file of a program, always with a slash in it: a name with a slash is taken as it is (relative to the working
-/// directory), any other is searched in `path`.
+/// The file of a program, always with a slash in it. A name with a slash is taken as it is (relative to the working
+/// directory); any other name is searched in `path`.
 pub(crate) fn find(program: &str, path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, StartError> {
     if program.contains('/') {
         return Ok(PathBuf::from(program));

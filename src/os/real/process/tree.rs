@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// Number of pids up to which each pid is looked at, instead of a list of all processes.
 const FEW_PIDS: u32 = 64;
 
-/// Lists a task's tree. Descent counts only for a subreaper, and not below a spared process or another supervisor; the
+/// Lists a task's tree. Descent counts only for a subreaper, and not below a spared process or another supervisor. The
 /// two other marks are proof by themselves and count for all but the spared processes.
 pub(crate) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
     let me = getpid().as_raw_nonzero().get().unsigned_abs();

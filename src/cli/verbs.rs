@@ -76,7 +76,7 @@ pub struct Verb {
 }
 
 impl Verb {
-    /// The verb of a word; an alias is none.
+    /// The verb of a word. An alias has no verb here.
     pub fn of(word: &str) -> Option<&'static Self> {
         VERBS.iter().find(|verb| verb.word == word)
     }

@@ -14,36 +14,36 @@ mod rule;
 pub use contradictions::{Clash, Contradiction};
 pub use rule::{Keeps, LONGEST_WINDOW_MS, LaneRule, MOST_GRANTS, OnOverdue, Rate, WARN_AFTER_MS};
 
-/// Everything an administrator can set.
+/// All settings of an administrator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     /// Whether tasks of one user take turns (S3.22, S3.23). Capacity applies either way.
     pub serialize_users: bool,
-    /// After how long a user's lease without a time to live of its own is stale, in milliseconds.
+    /// Time after which a user's lease is stale if it has no time to live of its own, in milliseconds.
     pub lock_timeout_ms: u64,
-    /// How many tasks run at once (`slots.max`), the limit of lane `global`.
+    /// Number of tasks that run at once (`slots.max`), the limit of lane `global`.
     pub slots_max: u32,
-    /// Where that number comes from.
+    /// The source of that number.
     pub slots_from: SlotsFrom,
-    /// Projects by name; [`EVERY_PROJECT`] has the defaults of all.
+    /// Projects by name; [`EVERY_PROJECT`] has the defaults of all projects.
     pub projects: BTreeMap<String, Project>,
     /// Rules for lanes, by lane or pattern (`thread:*`).
     pub lanes: BTreeMap<String, LaneRule>,
     /// Grants per round of the tiers high, normal and low.
     pub tier_shares: [u32; 3],
-    /// For how many days finished tasks are kept.
+    /// Number of days for which finished tasks are kept.
     pub retention_days: u32,
-    /// How many finished tasks are kept.
+    /// Number of finished tasks that are kept.
     pub retention_tasks: u32,
-    /// How many bytes the logs of one task may take, both streams together; 0 for no limit.
+    /// Greatest size of the logs of one task, both streams together, in bytes; 0 for no limit.
     pub logs_max_bytes: u64,
     /// Whether tasks get control groups (`supervisor.cgroups`).
     pub cgroups: Cgroups,
-    /// How often a daemon looks where it cannot be told, in milliseconds.
+    /// Interval at which a daemon polls if it cannot get notifications, in milliseconds.
     pub poll_interval_ms: u64,
     /// Whether tasks that were queued in another sandbox are started (`dispatch.contexts`).
     pub contexts: Contexts,
-    /// The users that may be named (`users.known`); empty where every name may.
+    /// The users that may be named (`users.known`); if it is empty, every name is allowed.
     pub users_known: Vec<Name>,
     /// The commands that `luzia mcp` runs (`mcp.allow`); by default none.
     pub mcp_allow: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Config {
     pub backoff_ms: u64,
     /// The longest pause between two attempts, in milliseconds (`retries.max_backoff_seconds`).
     pub most_backoff_ms: u64,
-    /// What an interruption of a task means (`retries.on_interrupt`).
+    /// The meaning of an interruption of a task (`retries.on_interrupt`).
     pub on_interrupt: OnInterrupt,
     /// Whether a project may run its tasks as root.
     pub allow_root: bool,
@@ -64,10 +64,10 @@ pub struct Config {
 /// The number of slots on a host with few processors.
 const LEAST_SLOTS: u32 = 4;
 
-/// Where the number of slots comes from.
+/// The source of the number of slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotsFrom {
-    /// The number of processors that are online on the host; 0 where it is not known.
+    /// The number of processors that are online on the host; 0 if it is not known.
     Processors(u32),
     /// `slots.max` in the configuration.
     File,
@@ -75,21 +75,21 @@ pub enum SlotsFrom {
     Set,
 }
 
-/// Which tasks a process starts, by the sandbox in which they were queued (`dispatch.contexts`, contract P9).
+/// The tasks that a process starts, by the sandbox in which they were queued (`dispatch.contexts`, contract P9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Contexts {
-    /// Those of a sandbox that is compatible with its own.
+    /// Tasks of a sandbox that is compatible with the one of the process.
     #[default]
     Same,
-    /// All: several sandboxes are one domain of trust.
+    /// All tasks: several sandboxes are one domain of trust.
     Any,
 }
 
-/// A project: a conductor directory, and by configuration a user.
+/// A project: a conductor directory, and a user if one is configured.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Project {
-    /// The user its tasks are serialised by.
+    /// The user by whom its tasks are serialised.
     pub user: Option<Name>,
     /// The directory with `active/` and `done/`; an absolute path.
     pub conductor_dir: Option<String>,
@@ -99,7 +99,7 @@ pub struct Project {
     pub run_as: Option<String>,
 }
 
-/// The name under which the configuration has the defaults of all projects.
+/// The name of the project whose members are the defaults of all projects.
 pub const EVERY_PROJECT: &str = "*";
 
 /// The default lock timeout of user lanes: one hour (S3.9).
@@ -136,14 +136,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Gives the host a slot for each processor that is online, where nobody has set a number.
+    /// Gives the host a slot for each processor that is online, unless a number is configured.
     pub fn set_slots_by_processors(&mut self, online: u32) {
         if matches!(self.slots_from, SlotsFrom::Processors(_)) {
             (self.slots_max, self.slots_from) = (online.max(LEAST_SLOTS), SlotsFrom::Processors(online));
         }
     }
 
-    /// How many may hold `lane` at once; `u32::MAX` for a user's lane when serialisation is off.
+    /// Greatest number of holders of `lane` at once; `u32::MAX` for a user's lane if serialisation is off.
     pub fn limit(&self, lane: &LaneName) -> u32 {
         if lane.is_global() {
             return self.slots_max;
@@ -157,7 +157,7 @@ impl Config {
         self.rule(lane, |rule| rule.max).unwrap_or(if lane.is_bare("subagent") { 8 } else { 1 })
     }
 
-    /// After how long a lease of `lane` without a time to live of its own is stale, in milliseconds.
+    /// Time after which a lease of `lane` is stale if it has no time to live of its own, in milliseconds.
     pub fn lock_timeout_ms(&self, lane: &LaneName) -> u64 {
         self.rule(lane, |rule| rule.lock_timeout_ms).unwrap_or(match lane.kind() {
             "thread" => THREAD_LOCK_TIMEOUT_MS,
@@ -175,7 +175,7 @@ impl Config {
         self.rule(lane, |rule| rule.weight).unwrap_or(1)
     }
 
-    /// What is configured for a project: its own members, and for those that it leaves out the ones of project `*`.
+    /// The configuration of a project: its own members, and the members of project `*` for those that it leaves out.
     pub fn project(&self, name: &str) -> Option<Project> {
         let (own, all) = (self.projects.get(name), self.projects.get(EVERY_PROJECT));
         let or = |member: fn(&Project) -> Option<String>| own.and_then(member).or_else(|| all.and_then(member));
@@ -187,7 +187,7 @@ impl Config {
         })
     }
 
-    /// The rules that mean a lane: that of its own name first, then those of patterns that end in `*`, longest first.
+    /// The rules for a lane: the rule of its own name first, then the patterns that end in `*`, longest first.
     pub(super) fn rules_of<'a>(&'a self, lane: &LaneName) -> impl Iterator<Item = &'a LaneRule> {
         let name = lane.to_string();
         let exact = self.lanes.get(&name);

@@ -1,4 +1,4 @@
-//! What was seen of a lock, and what follows: the evidence gathered under its guard and the verdict on it.
+//! Facts about a lock, and the decision: the evidence gathered under its guard and the verdict on it.
 
 use crate::model::lock::LockRecord;
 use crate::model::namespace::Outlook;
@@ -10,16 +10,16 @@ use crate::model::time::Timestamp;
 pub enum Sidecar {
     /// No lock exists.
     Missing,
-    /// It is not a whole record; other programs do not write atomically.
+    /// It is not a whole record: other programs do not write atomically.
     Corrupt,
     /// It was written by a newer version of luzia.
     Newer,
-    /// It reads.
+    /// It is a valid record.
     Whole(Box<LockRecord>),
 }
 
 impl Sidecar {
-    /// The record, when it reads.
+    /// The record, if it is valid.
     pub fn record(&self) -> Option<&LockRecord> {
         match self {
             Self::Whole(record) => Some(record),
@@ -41,28 +41,28 @@ pub enum KernelLock {
     Free,
 }
 
-/// On which host the holder of a lock is. A state directory of files belongs to one host; a store that several hosts share tells.
+/// The host of the holder of a lock. A state directory of files belongs to one host; a store that several hosts share reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HolderHost {
-    /// On this one.
+    /// This host.
     Here,
-    /// On another one, from which nothing is seen here. Its supervisor renews a lease in the store.
+    /// Another host, whose processes cannot be seen from here. Its supervisor renews a lease in the store.
     Elsewhere {
-        /// When that lease runs out, by the clock of the store.
+        /// The time at which that lease runs out, by the clock of the store.
         lease_until: Timestamp,
     },
 }
 
-/// Everything that was seen of one lock, under its guard.
+/// All facts about one lock, gathered under its guard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
     /// Whether `.lock` is a regular file.
     pub is_regular: bool,
     /// Whether `.lock` belongs to the account of the state directory.
     pub is_own: bool,
-    /// When `.lock` was last written.
+    /// The time of the last write to `.lock`.
     pub lock_modified: Timestamp,
-    /// When the sidecar was last written, if it exists.
+    /// The time of the last write to the sidecar, if it exists.
     pub sidecar_modified: Option<Timestamp>,
     /// The sidecar.
     pub sidecar: Sidecar,
@@ -70,47 +70,47 @@ pub struct Evidence {
     pub host: HolderHost,
     /// Whether the private record of the task is in `waiting` and names this lock id.
     pub is_waiting: bool,
-    /// Whether it is one of several leases, and their acquirer was killed before it had all.
+    /// Whether it is one of several leases, and their acquirer was killed before it got all of them.
     pub is_incomplete: bool,
     /// The kernel locks that prove life.
     pub kernel_lock: KernelLock,
-    /// A look at the recorded pid, when the lock rests on that process and it was recorded in this boot, and in this pid
-    /// namespace or one below it.
+    /// Result of a probe of the recorded pid. It is present if the lock rests on that process, and the process was recorded in
+    /// this boot and in this pid namespace or one below it.
     pub process: Option<Probe>,
-    /// The command that `luzia lock` runs is alive.
+    /// Result of a probe of the command that `luzia lock` runs.
     pub command: Option<Probe>,
-    /// What can be seen from here of the place of its holder, when the lock rests on a process.
+    /// The place of its holder, as seen from here, if the lock rests on a process.
     pub outlook: Option<Outlook>,
-    /// The wall clock.
+    /// The time of the wall clock.
     pub now: Timestamp,
-    /// The boot clock, in milliseconds.
+    /// The time of the boot clock, in milliseconds.
     pub boot_ms: u64,
-    /// This boot.
+    /// The id of this boot.
     pub boot_id: String,
     /// The lane's lock timeout, in milliseconds.
     pub timeout_ms: u64,
-    /// The age limit an operator gave (`cleanup-stale SECONDS`), in milliseconds.
+    /// The age limit that an operator gave (`cleanup-stale SECONDS`), in milliseconds.
     pub max_age_ms: Option<u64>,
 }
 
-/// What follows from the evidence.
+/// The judgement of the evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// The holder lives, or cannot be proven dead.
+    /// The holder lives, or its death cannot be proven.
     Live {
         /// The row of the judge table and its reason, for people.
         why: Reason,
-        /// Past its limit; reported, never broken.
+        /// Whether the holder is past its limit. Such a lock is reported, never broken.
         overdue: bool,
     },
     /// The holder is proven dead, or its lease ran out.
     Stale {
         /// The row of the judge table and its reason, for people.
         why: Reason,
-        /// How long ago the lock was last refreshed, in milliseconds.
+        /// Time since the lock was last refreshed, in milliseconds.
         age_ms: u64,
     },
-    /// Nothing of ours: report, and touch nothing.
+    /// The lock is not one of luzia's. luzia reports it and changes nothing.
     Refused {
         /// The row of the judge table and its reason, for people.
         why: Reason,
@@ -118,7 +118,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the lock is in force, because its holder lives or cannot be proven dead.
+    /// Whether the lock is in force, because its holder lives or its death cannot be proven.
     pub fn is_live(&self) -> bool {
         matches!(self, Self::Live { .. })
     }
@@ -146,7 +146,7 @@ pub enum Reason {
     NewerVersion,
     /// j2: its task waits for an event, and keeps the lane.
     TaskWaits,
-    /// j2: its task waits no more, and nobody supervises it.
+    /// j2: its task waits no more, and no supervisor runs it.
     WaitOver,
     /// j3: its supervisor holds `supervisor.lock`.
     SupervisorLives,
@@ -170,7 +170,7 @@ pub enum Reason {
     CorruptDead,
     /// j5: the host has rebooted since.
     OtherBoot,
-    /// j5: it was taken in another state directory, of which this one is a copy.
+    /// j5: it was taken in another state directory, and this one is a copy of that directory.
     OtherRoot,
     /// j5: the process is gone, or its number belongs to another one.
     ProcessGone,
@@ -178,11 +178,11 @@ pub enum Reason {
     ProcessLives,
     /// j5: the pid namespace of its holder is gone.
     NamespaceGone,
-    /// j5: its command was seen alive, after `luzia lock` was killed.
+    /// j5: its command was alive after `luzia lock` was killed.
     LockCommandLives,
     /// j5b: the kernel lock that `luzia lock` and its command held from birth is free.
     LockFileFree,
-    /// j5: `/proc` is not our own, so that nothing proves the task's processes dead.
+    /// j5: `/proc` is not our own, so the death of the task's processes cannot be proven.
     ForeignProc,
     /// j5: the task was started in a pid namespace that cannot be seen from here.
     OtherPids,
@@ -194,7 +194,7 @@ pub enum Reason {
     LeaseRuns,
     /// j0, j6: the lease has run out.
     LeaseOver,
-    /// j6: the acquirer of several leases was killed before it had all.
+    /// j6: the acquirer of several leases was killed before it got all of them.
     SetIncomplete,
     /// j6: older than the age limit.
     TooOld,
@@ -203,7 +203,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// One sentence part for people.
+    /// Part of a sentence for people.
     pub fn text(self) -> &'static str {
         match self {
             Self::NotAFile => "the lock is not a regular file",
@@ -253,7 +253,7 @@ impl Reason {
         }
     }
 
-    /// Whether the verdict rests on a process seen alive, so that only `--force` may take the lock away.
+    /// Whether the verdict rests on a process that was seen alive. Then only `--force` may take the lock away.
     pub fn is_living_process(self) -> bool {
         matches!(
             self,
@@ -269,5 +269,5 @@ impl Reason {
     }
 }
 
-/// The judge of stale locks; pure, and asked only under the guard.
+/// The judge of stale locks. It is pure, and callers call it only under the guard.
 pub type Judge = fn(&Evidence) -> Verdict;

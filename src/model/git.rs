@@ -1,5 +1,5 @@
-//! The variables of git that are about one repository, as `git rev-parse --local-env-vars` names them. A hook of git has
-//! them; a command in another directory would work on the repository of that hook.
+//! The variables of git that belong to one repository, as `git rev-parse --local-env-vars` lists them. git sets them for its
+//! hooks. With them, a command in another directory would work on the repository of that hook.
 
 /// The names.
 pub const OF_ONE_REPOSITORY: [&str; 15] = [

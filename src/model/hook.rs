@@ -1,9 +1,9 @@
-//! A call of a hook: what an agent tells luzia before it acts, and what luzia answers.
+//! A call of a hook: the data that an agent passes to luzia before it acts, and the answer of luzia.
 
 use super::record::words;
 use std::fmt;
 
-/// The agents whose hooks luzia reads.
+/// The agents whose hook calls luzia parses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AgentKind {
     /// Claude Code.
@@ -32,20 +32,20 @@ impl fmt::Display for AgentKind {
     }
 }
 
-/// One call of a hook, read from the document of the agent.
+/// One call of a hook, parsed from the document of the agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HookCall {
     /// The session, as the agent names it. Subagents carry the session of their parent.
     pub session: Option<String>,
-    /// The subagent, where one calls.
+    /// The subagent, if a subagent calls.
     pub subagent: Option<String>,
     /// The directory in which the agent works; an absolute path.
     pub cwd: Option<String>,
-    /// What the agent is about to do.
+    /// The next action of the agent.
     pub event: HookEvent,
 }
 
-/// What an agent is about to do.
+/// The next action of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HookEvent {
     /// A session begins or goes on.
@@ -60,19 +60,19 @@ pub enum HookEvent {
     Other,
 }
 
-/// What luzia answers to a hook. It never allows a call that the agent would ask about, and never rewrites one.
+/// The answer of luzia to a hook. It never allows a call that the agent would ask about, and never rewrites one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HookAnswer {
     /// Nothing.
     Nothing,
     /// Lines for a session that begins, and variables for its commands.
     Start {
-        /// Facts, a line each.
+        /// Facts, one on each line.
         context: String,
         /// Names and values.
         variables: Vec<(String, String)>,
     },
-    /// A line that the agent may read; the call goes on.
+    /// A line that the agent may read; the call continues.
     Note(String),
     /// The call is refused, with the reason.
     Deny(String),

@@ -1,4 +1,4 @@
-//! Lanes: named queues `kind:key`, their slots, and what a `USER|LANE` argument means.
+//! Lanes: named queues `kind:key`, their slots, and the meaning of a `USER|LANE` argument.
 
 use super::name::{Name, NameError};
 use super::task::TaskId;
@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Lanes that exist without configuration; as a bare word they mean the lane, not a user (contract, section 4).
 pub const BUILT_IN: [&str; 4] = ["main", "cron", "subagent", "global"];
-/// The longest kind accepted, in bytes; keeps every lock file's name under 255 bytes.
+/// The longest valid kind, in bytes. It keeps every lock file's name under 255 bytes.
 pub const MAX_KIND_BYTES: usize = 64;
 
 /// The name of a lane: a kind of `[a-z][a-z0-9-]*` and a key.
@@ -16,19 +16,19 @@ pub struct LaneName {
     key: Name,
 }
 
-/// Why a lane's name was refused.
+/// The reason that a lane's name was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LaneError {
     /// The key is not a name.
     #[error(transparent)]
     Key(#[from] NameError),
-    /// The kind has characters that a kind cannot have.
+    /// The kind has characters that are invalid in a kind.
     #[error("a lane's kind is a lower-case word such as `thread`, not \"{0}\"")]
     Kind(String),
 }
 
 impl LaneName {
-    /// What stands before the name of a schedule where a lane could stand, as in `pause cron:NAME`. It is no kind of lanes.
+    /// The prefix of the name of a schedule in arguments that also take a lane, as in `pause cron:NAME`. It is not a kind of lane.
     pub const SCHEDULE: &'static str = "cron";
 
     /// A lane of a given kind.
@@ -57,7 +57,7 @@ impl LaneName {
         Self::bare("global")
     }
 
-    /// Reads `kind:key`; a bare word `w` is the lane `lane:w`.
+    /// Parses `kind:key`; a bare word `w` is the lane `lane:w`.
     pub fn parse(text: &str) -> Result<Self, LaneError> {
         match text.split_once(':') {
             Some((kind, key)) => Self::new(kind, Name::new(key)?),
@@ -90,12 +90,12 @@ impl LaneName {
         self.kind == "lane" && self.key.as_str() == word
     }
 
-    /// Whether tasks are ordered by this lane: users, threads and sessions keep the order in which work was given.
+    /// Whether this lane orders its tasks: users, threads and sessions keep the order in which work was given.
     pub fn is_key_lane(&self) -> bool {
         matches!(self.kind.as_str(), "user" | "thread" | "session")
     }
 
-    /// Whether this is a lane that is only a number of slots, without an order of its own.
+    /// Whether this lane is only a number of slots, without an order of its own.
     pub fn is_capacity_lane(&self) -> bool {
         !self.is_key_lane() && !self.is_global()
     }
@@ -105,7 +105,7 @@ impl LaneName {
         [self.kind.as_str(), "_", &self.key.encoded()].concat()
     }
 
-    /// The lane a stem stands for; `None` when the key is hashed or the stem is not one of ours.
+    /// The lane of a stem; `None` if the key is hashed or the stem is not one of ours.
     pub fn from_stem(stem: &str) -> Option<Self> {
         let (kind, key) = stem.split_once('_')?;
         Self::new(kind, Name::decoded(key)?).ok()
@@ -119,8 +119,8 @@ impl LaneName {
 super::record::as_text!(LaneName, |text| Self::parse(text));
 
 impl fmt::Display for LaneName {
-    /// Writes what [`LaneName::parse`] reads back as this very lane: the kind `lane` is left out only where the key has
-    /// no `:`, for else `lane:user:bob` would be taken for bob's own lane.
+    /// Writes the form that [`LaneName::parse`] parses as this lane. It leaves out the kind `lane` only if the key has no `:`.
+    /// Otherwise `lane:user:bob` would be parsed as bob's own lane.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.kind == "lane" && !self.key.as_str().contains(':') {
             return write!(f, "{}", self.key);
@@ -129,7 +129,7 @@ impl fmt::Display for LaneName {
     }
 }
 
-/// Whether a stem is that of a user's lane.
+/// Whether a stem is the one of a user's lane.
 pub fn is_user_stem(stem: &str) -> bool {
     stem.starts_with("user_")
 }
@@ -139,7 +139,7 @@ pub fn slot_stem(lane_stem: &str, slot: u32) -> String {
     if slot == 0 { lane_stem.to_owned() } else { format!("{lane_stem}@{slot}") }
 }
 
-/// Splits the name of a lock file's stem into the lane's stem and the slot; `None` for names that are not ours.
+/// Splits a lock file's stem into the lane's stem and the slot; `None` for names that are not ours.
 pub fn split_slot_stem(stem: &str) -> Option<(&str, u32)> {
     match stem.split_once('@') {
         None => Some((stem, 0)),
@@ -150,7 +150,7 @@ pub fn split_slot_stem(stem: &str) -> Option<(&str, u32)> {
     }
 }
 
-/// What a `TASK|USER|LANE` argument names.
+/// The thing that a `TASK|USER|LANE` argument names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
     /// `task_12` or `12`.
@@ -160,7 +160,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads `USER|LANE`: `kind:key` is a lane, a bare word is a user, but for the lanes that are built in.
+    /// Parses `USER|LANE`: `kind:key` is a lane, and a bare word is a user unless it is a built-in lane.
     pub fn lane(text: &str) -> Result<LaneName, LaneError> {
         if text.contains(':') || BUILT_IN.contains(&text) {
             LaneName::parse(text)
@@ -169,7 +169,7 @@ impl Target {
         }
     }
 
-    /// Reads `TASK|USER|LANE`: `task_N` or digits are a task.
+    /// Parses `TASK|USER|LANE`: `task_N` or digits are a task.
     pub fn any(text: &str) -> Result<Self, LaneError> {
         match TaskId::parse(text) {
             Some(task) => Ok(Self::Task(task)),

@@ -17,7 +17,7 @@ use super::who::Who;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
-/// The token of a grant; greater than every token its lane ever gave (P5).
+/// The token of a grant. It is greater than every earlier token of its lane (P5).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize)]
 pub struct Fence(pub u64);
 
@@ -37,7 +37,7 @@ impl fmt::Display for LockId {
     }
 }
 
-/// What kind of holder a lock has, and so how its life is judged.
+/// The kind of holder of a lock. It decides how luzia judges the life of the holder.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LockKind {
@@ -51,7 +51,7 @@ pub enum LockKind {
     Session,
     /// A parked task; survives reboots.
     Wait,
-    /// Written by another program, without a kind of ours.
+    /// Written by another program, without a kind that luzia knows.
     #[default]
     Foreign,
 }
@@ -65,27 +65,27 @@ words!(LockKind {
     Foreign = "foreign",
 });
 
-/// What a sidecar says. Every member but `kind` may be missing in a file that another program wrote.
+/// The contents of a sidecar. Every member but `kind` may be missing in a file that another program wrote.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct LockRecord {
-    /// The lane; taken from the file's name when the sidecar does not say.
+    /// The lane; taken from the file's name if the sidecar does not have it.
     #[serde(skip)]
     pub lane: Option<LaneName>,
     /// The name of the grant.
     pub lock_id: Option<String>,
-    /// Who holds it: `task_<n>`, or the name given to `acquire`.
+    /// The holder: `task_<n>`, or the name given to `acquire`.
     pub task_id: Option<String>,
     /// The token of the grant.
     pub fence: Option<Fence>,
-    /// When it was granted.
+    /// The time of the grant.
     pub acquired_at: Option<Timestamp>,
-    /// When it was last refreshed.
+    /// The time of the last refresh.
     pub refreshed_at: Option<Timestamp>,
-    /// When a lease runs out; for other kinds, when the holder becomes overdue.
+    /// The time at which a lease runs out; for other kinds, the time at which the holder becomes overdue.
     pub expires_at: Option<Timestamp>,
     /// The time of the last refresh by the boot clock, in milliseconds.
     pub refreshed_boot_ms: Option<u64>,
-    /// The time to live a lease was asked for, in milliseconds; absent when the lane's `lock_timeout_seconds` applies.
+    /// The time to live of a lease, in milliseconds; absent if the lane's `lock_timeout_seconds` applies.
     pub ttl_ms: Option<u64>,
     /// The process that acquired it.
     #[serde(rename = "acquired_by_pid")]
@@ -107,26 +107,26 @@ pub struct LockRecord {
     /// The pid and the start time of the command that `luzia lock` runs.
     #[serde(flatten, serialize_with = "command_members")]
     pub command: Option<(u32, u64)>,
-    /// When that command ended, where a process that it left behind keeps the lane.
+    /// The time at which that command ended, if a process that it left behind keeps the lane.
     #[serde(rename = "command_ended_at", skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
-    /// Whether a lease ends when its process does (`acquire --pid`).
+    /// Whether a lease ends when its process ends (`acquire --pid`).
     pub pid_watched: bool,
-    /// Whether a supervisor took the lock of a task over from the dispatcher that claimed it.
+    /// Whether a supervisor took over the lock of a task from the dispatcher that claimed it.
     #[serde(rename = "supervised")]
     pub is_supervised: bool,
-    /// What its slot stands for, in a lane whose slots have names.
+    /// The value of its slot, in a lane whose slots have names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The id of the set of leases that one `acquire` took together; `None` for a lock outside a set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
-    /// How many processors the holder has now, in a lane with a CPU budget.
+    /// Number of processors that the holder has now, in a lane with a CPU budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     /// The kind of holder.
     pub kind: LockKind,
-    /// What it says of the requester.
+    /// The requester, as the sidecar names it.
     #[serde(flatten)]
     pub who: Who,
     /// Members that this version does not know, kept as JSON text.
@@ -134,7 +134,7 @@ pub struct LockRecord {
     pub extra: Option<String>,
 }
 
-/// The two members of a sidecar that say which process a command is.
+/// The two members of a sidecar that identify the process of a command.
 fn command_members<S: Serializer>(command: &Option<(u32, u64)>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Members {
@@ -150,7 +150,7 @@ impl LockRecord {
         self.task_id.as_deref().map(canonical_holder) == Some(canonical_holder(name))
     }
 
-    /// Where it was acquired, or adopted by a supervisor.
+    /// The place where it was acquired, or adopted by a supervisor.
     pub fn origin(&self) -> Origin {
         Origin {
             boot_id: self.boot_id.clone(),
@@ -166,7 +166,7 @@ impl LockRecord {
         self.task_id.as_deref().filter(|_| is_of_task).and_then(TaskId::parse)
     }
 
-    /// Tells if it describes the grant of this id.
+    /// Whether it describes the grant of this id.
     pub fn is_of(&self, lock_id: &LockId) -> bool {
         self.lock_id.as_ref() == Some(&lock_id.0)
     }
@@ -183,13 +183,13 @@ impl LockRecord {
         }
     }
 
-    /// Records which process holds it, and where that process runs.
+    /// Records the process that holds it, and the place where that process runs.
     pub fn set_process(&mut self, process: &Identity, origin: Origin) {
         (self.pid, self.pid_start) = (Some(process.pid), Some(process.start));
         self.set_origin(origin);
     }
 
-    /// Records where its holder runs.
+    /// Records the place where its holder runs.
     pub fn set_origin(&mut self, origin: Origin) {
         self.boot_id = origin.boot_id;
         self.pid_namespace = origin.pid_namespace;
@@ -197,8 +197,8 @@ impl LockRecord {
         self.user_namespace = origin.user_namespace;
     }
 
-    /// Whether the life of its process says anything about it. A lease outlives the process that acquired it, unless it was asked to
-    /// end with a process.
+    /// Whether the life of its process is evidence for the lock. A lease outlives the process that acquired it, unless the
+    /// caller asked that it ends with a process.
     pub fn rests_on_process(&self) -> bool {
         match self.kind {
             LockKind::Task | LockKind::Process | LockKind::Session => true,

@@ -1,5 +1,5 @@
-//! WHAT: the words of luzia as types, as they stand in records. Nothing here does I/O or asks the time, and only `record`
-//! knows JSON.
+//! WHAT: the words of luzia as types, in the form of records. Nothing here does I/O or reads the clock, and only `record` knows
+//! JSON.
 
 pub mod calendar;
 pub mod capacity;

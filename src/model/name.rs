@@ -1,18 +1,18 @@
-//! Names from outside, and the one injective encoding that makes a file name of them (contract, section 3).
+//! Names from outside, and the one injective encoding of names as file names (contract, section 3).
 
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
 
-/// The longest name accepted, in bytes.
+/// The longest valid name, in bytes.
 pub const MAX_NAME_BYTES: usize = 1024;
-/// The longest encoded form used as it is; longer ones become a hash.
+/// The longest encoded form; longer ones become a hash.
 pub const MAX_ENCODED_BYTES: usize = 160;
 
 /// A name given from outside: a user, a project, a lane's key. 1 to 1024 bytes of UTF-8 without control characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Name(String);
 
-/// Why a name was refused.
+/// The reason that a name was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NameError {
     /// The name has no characters.
@@ -27,7 +27,7 @@ pub enum NameError {
 }
 
 impl Name {
-    /// Checks a name at the door.
+    /// Validates a name from outside.
     pub fn new(text: &str) -> Result<Self, NameError> {
         if text.is_empty() {
             return Err(NameError::Empty);
@@ -51,7 +51,7 @@ impl Name {
         encode(&self.0)
     }
 
-    /// The name an encoded form stands for; `None` for a hashed form and for every spelling that [`encode`] does not make.
+    /// The name of an encoded form; `None` for a hashed form and for every spelling that [`encode`] does not make.
     pub fn decoded(encoded: &str) -> Option<Self> {
         // Most names are their own encoding.
         if !encoded.is_empty() && encoded.len() <= MAX_ENCODED_BYTES && is_plain(encoded) {
@@ -80,8 +80,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// Encodes a name for use in a file name: bytes of `[A-Za-z0-9_.-]` stay, a leading `.` or `-` and every other byte
-/// become `=` and two lower-case hex digits; a result over 160 bytes becomes `=h` and the SHA-256 of the name in hex.
+/// Encodes a name for use in a file name. Bytes of `[A-Za-z0-9_.-]` stay. A leading `.` or `-` and every other byte become `=`
+/// and two lower-case hex digits. A result over 160 bytes becomes `=h` and the SHA-256 of the name in hex.
 pub fn encode(name: &str) -> String {
     if name.len() <= MAX_ENCODED_BYTES && is_plain(name) {
         return name.to_owned();
@@ -108,7 +108,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Reads what [`hex`] makes back.
+/// Parses the form that [`hex`] makes.
 pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
     let value = |digit: &u8| char::from(*digit).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
     let byte = |pair: &[u8]| u8::try_from(value(pair.first()?)? * 16 + value(pair.get(1)?)?).ok();

@@ -1,4 +1,4 @@
-//! Pid and user namespaces: where a process was started, and what of that place a later process can see.
+//! Pid and user namespaces: the place where a process was started, and the parts of that place that a later process can see.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -7,14 +7,14 @@ use std::fmt;
 pub const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 /// The inode of the initial user namespace (USER_NS_INIT_INO).
 pub const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
-/// The boot id of a process that can read none.
+/// The boot id of a process that cannot read one.
 pub const UNKNOWN_BOOT: &str = "unknown";
 
-/// Stands for the boot of a record that another state directory wrote, of which this one is a copy (P13): as after a reboot,
+/// The boot id of records that another state directory wrote, if this directory is a copy of that one (P13). As after a reboot,
 /// nothing that the record names belongs to this directory.
 pub const OTHER_ROOT: &str = "of another state directory";
 
-/// The device and the inode of a state directory. No two directories that exist at one time have the same ones; a device may
+/// The device and the inode of a state directory. No two directories that exist at one time have the same pair. A device may
 /// have another number after a reboot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RootId {
@@ -25,7 +25,7 @@ pub struct RootId {
 }
 
 impl RootId {
-    /// Reads what `Display` writes.
+    /// Parses the form that `Display` writes.
     pub fn parse(text: &str) -> Option<Self> {
         let (device, inode) = text.split_once('-')?;
         let number = |hex: &str| u64::from_str_radix(hex, 16).ok();
@@ -60,7 +60,7 @@ pub fn is_other_boot(one: &str, other: &str) -> bool {
     is_known(one) && is_known(other) && one != other
 }
 
-/// Where a process was started. A member is `None` where a record does not say it, and an inode is 0 where `/proc` did not
+/// The place where a process was started. A member is `None` if a record does not have it, and an inode is 0 if `/proc` did not
 /// show it.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Origin {
@@ -76,29 +76,29 @@ pub struct Origin {
     pub user_namespace: Option<u64>,
 }
 
-/// What `/proc` shows of a pid namespace other than our own.
+/// State of a pid namespace other than our own, as `/proc` shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
     /// It was not looked for.
     NotLooked,
     /// A process of it lives below our own namespace.
     Lives,
-    /// Every process below our namespace was looked at, and none is in it.
+    /// Every process below our namespace was examined, and no process is in it.
     Absent,
-    /// Some process did not show its namespace, and no other one is in it.
+    /// Some process did not show its namespace, and no other process is in it.
     Unclear,
 }
 
-/// What is known here and now of the place where a process was started.
+/// Facts known here and now about the place where a process was started.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outlook {
     /// The place as it was recorded.
     pub recorded: Origin,
-    /// The place of the process that looks.
+    /// The place of the observing process.
     pub own: Origin,
-    /// Whether `/proc` belongs to the pid namespace of the process that looks.
+    /// Whether `/proc` belongs to the pid namespace of the observing process.
     pub is_proc_own: bool,
-    /// What `/proc` shows of the recorded pid namespace.
+    /// State of the recorded pid namespace, as `/proc` shows it.
     pub sight: Sight,
 }
 

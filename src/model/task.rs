@@ -28,12 +28,12 @@ pub use stepwise::{Finish, LastRun, Stepwise};
 pub use terms::{DueBoot, Group, OnInterrupt, Terms, Wanted};
 pub use wait::TaskWait;
 
-/// The number of a task, written `task_<n>`; also its sequence, which orders the queue. Never given twice.
+/// The number of a task, written `task_<n>`. It is also its sequence, which orders the queue. A number is never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TaskId(pub u64);
 
 impl TaskId {
-    /// Reads `task_12` or `12`, in the one spelling without leading zeros.
+    /// Parses `task_12` or `12`, in the one spelling without leading zeros.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("task_").unwrap_or(text);
         let number: u64 = digits.parse().ok()?;
@@ -49,7 +49,7 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// The environment variables that tell a command of its task. Supervisors and hooks are started without them.
+/// The environment variables that describe its task to a command. Supervisors and hooks are started without them.
 pub const TASK_VARIABLES: [&str; 9] = [
     "LUZIA_TASK_ID",
     "LUZIA_USER",
@@ -69,10 +69,10 @@ pub struct Task {
     pub v: Version,
     /// Its number.
     pub id: TaskId,
-    /// Where it stands, and what only that state has.
+    /// Its state, with the members that only that state has.
     #[serde(flatten)]
     pub state: TaskState,
-    /// The name it is serialised by.
+    /// The user by whom it is serialised.
     pub user: Name,
     /// Its project, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ pub struct Task {
     /// The agent that asked for it.
     #[serde(flatten)]
     pub agent: Option<Agent>,
-    /// The process for which it was asked, where no agent is known: a key to compare, nothing more.
+    /// The process that asked for it, if no agent is known. It is only a key to compare.
     #[serde(default, deserialize_with = "who::key", skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
     /// Only one unfinished task has a given key.
@@ -123,20 +123,20 @@ pub struct Task {
     /// The file mode creation mask of the command.
     #[serde(default = "default_umask")]
     pub umask: u32,
-    /// The directory with `active/` and `done/` in which the task's own directory stands.
+    /// The directory with `active/` and `done/` that contains the task's own directory.
     pub conductor_dir: String,
     /// Whether `conductor_dir` was configured for the project (then luzia never removes anything there).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub conductor_configured: bool,
-    /// The account the command runs as, when luzia runs as root.
+    /// The account of the command, if luzia runs as root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
-    /// When it was accepted.
+    /// The time at which it was accepted.
     pub created_at: Timestamp,
     /// The process that asked for it.
     #[serde(default)]
     pub created_by_pid: u32,
-    /// The task inside which it was asked for.
+    /// The task inside which a process asked for it.
     #[serde(default, deserialize_with = "record::note", skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     /// Whether the process that asked for it, in the tree of `parent` or in its name, waits for its end.
@@ -148,44 +148,44 @@ pub struct Task {
     /// Whether it is cancelled when `parent` is over (`--on-parent-death cancel`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_with_parent: bool,
-    /// What it is for, in words; the command finds it as LUZIA_GOAL.
+    /// Its purpose, in words; the command finds it as LUZIA_GOAL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// The part of the user's share that it belongs to ([`Task::own_share`], in a group that of its first task), as it was when
-    /// it was accepted; `None` in records of older versions, which stand in queues without one.
+    /// The part of the user's share that it belongs to ([`Task::own_share`], in a group the one of its first task). The value
+    /// is from the time of its acceptance. `None` in records of older versions, which are in queues without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<String>,
-    /// Its steps, where its command is started once per step.
+    /// Its steps, if its command is started once per step.
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub stepwise: Option<Stepwise>,
-    /// The schedule that made it, and for which of its moments.
+    /// The schedule that made it, and the slot of that schedule.
     #[serde(flatten)]
     pub schedule: Option<SlotOf>,
-    /// Not while it is paused by itself (`pause TASK`, `enqueue --hold`).
+    /// Its own hold: it does not start while the hold is in force (`pause TASK`, `enqueue --hold`).
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub hold: Option<TaskHold>,
-    /// Where its record stood before a change of its queue: `<priority>/<queue>`.
+    /// The place of its record before a change of its queue: `<priority>/<queue>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was_in: Option<String>,
-    /// Not before this moment.
+    /// It does not start before this moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
-    /// Not before these have completed.
+    /// It does not start before these tasks have completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<TaskId>,
-    /// Every task it was told to come after, also those that completed before: a retry waits for them again.
+    /// Every task that it must come after, including those that completed before: a retry waits for them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comes_after: Vec<TaskId>,
-    /// Ends as `timeout` when it has not started by this moment.
+    /// It ends as `timeout` if it has not started by this moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_by: Option<Timestamp>,
-    /// The longest its command may run, in milliseconds.
+    /// The longest run time of its command, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The time between SIGTERM and SIGKILL, in milliseconds.
     #[serde(default = "default_grace")]
     pub grace_ms: u64,
-    /// How many failed or interrupted attempts are followed by another one.
+    /// Number of failed or interrupted attempts that are followed by another one.
     #[serde(default)]
     pub retries: u32,
     /// Attempts that have failed or were interrupted (P3).
@@ -197,13 +197,13 @@ pub struct Task {
     /// Claims that ended before the command was launched.
     #[serde(default)]
     pub claims: u32,
-    /// What is known of the latest start.
+    /// Data of the latest start.
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub last_start: Option<Start>,
-    /// What few tasks ask for.
+    /// Options that few tasks use.
     #[serde(flatten)]
     pub terms: Terms,
-    /// The group it belongs to.
+    /// The group that it belongs to.
     #[serde(flatten)]
     pub group: Option<Group>,
     /// Members of the record that this version does not know.
@@ -211,7 +211,7 @@ pub struct Task {
     pub extra: Extra,
 }
 
-/// The time between SIGTERM and SIGKILL of a task that names none, in milliseconds.
+/// The default time between SIGTERM and SIGKILL of a task, in milliseconds.
 pub const DEFAULT_GRACE_MS: u64 = 10_000;
 
 fn default_grace() -> u64 {
@@ -223,13 +223,13 @@ fn default_umask() -> u32 {
 }
 
 impl Task {
-    /// The number of the step at which it failed, from 0; 0 of a task without steps.
+    /// The number of the step at which it failed, from 0; 0 for a task without steps.
     pub fn failed_action(&self) -> u32 {
         let own = self.outcome().and_then(|outcome| outcome.step);
         self.stepwise.as_ref().map_or(own.unwrap_or(0), |stepwise| stepwise.step)
     }
 
-    /// A pending task of a user that asks for nothing but its command: in the root directory, with an empty environment.
+    /// A pending task of a user that has only a command: in the root directory, with an empty environment.
     pub fn plain(id: TaskId, user: Name, command: Vec<String>, created_at: Timestamp) -> Self {
         Self {
             v: Version,
@@ -293,12 +293,12 @@ impl Task {
         lanes
     }
 
-    /// Where it stands, as a word.
+    /// Its state, as a word.
     pub fn status(&self) -> Status {
         self.state.status()
     }
 
-    /// How it ended; `None` until it is over.
+    /// Its end; `None` until it is over.
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.state {
             TaskState::Over(outcome) => Some(outcome),
@@ -306,7 +306,7 @@ impl Task {
         }
     }
 
-    /// Its wait without a process: the one in which it stands, or from which it was claimed and not started yet.
+    /// Its wait without a process: its present wait, or the wait from which it was claimed if it has not started yet.
     pub fn wait(&self) -> Option<&TaskWait> {
         match &self.state {
             TaskState::Running { from } => from.as_ref(),
@@ -315,7 +315,7 @@ impl Task {
         }
     }
 
-    /// From when its time lets it start: when it was queued, or when it is due, if that is later.
+    /// The time from which it may start: the time at which it was queued, or its due time, whichever is later.
     pub fn due_since(&self) -> Timestamp {
         self.due_at.map_or(self.created_at, |due| due.max(self.created_at))
     }
@@ -335,13 +335,13 @@ impl Task {
 /// One launch of a task's command.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Start {
-    /// When the start was recorded.
+    /// The time at which the start was recorded.
     pub at: Timestamp,
     /// The lock id of the task's user lane at that start.
     pub lock_id: String,
     /// The fence of the task's user lane at that start.
     pub fence: u64,
-    /// What its slots stand for, by the names of their lanes.
+    /// The values of its slots, by the names of their lanes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub slots: BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! Moments and lengths of time. This file and `os/real` alone use chrono.
+//! Moments and lengths of time. Only this file and `os/real` use chrono.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::fmt;
@@ -8,13 +8,12 @@ use std::fmt;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// The first moment that can be written: the begin of the year 0 (UTC).
+    /// The first moment that can be written: the beginning of the year 0 (UTC).
     pub const FIRST: Self = Self(-62_167_219_200_000);
     /// The last moment that can be written: the end of the year 9999 (UTC).
     pub const LAST: Self = Self(253_402_300_799_999);
 
-    /// Reads an RFC 3339 date and time. One that lies outside the years 0 to 9999 in UTC cannot be written again, and is
-    /// refused.
+    /// Parses an RFC 3339 date and time. A moment outside the years 0 to 9999 in UTC cannot be written again, and is refused.
     pub fn parse(text: &str) -> Option<Self> {
         let at = DateTime::parse_from_rfc3339(text).ok().map(|at| Self(at.timestamp_millis()))?;
         (Self::FIRST..=Self::LAST).contains(&at).then_some(at)
@@ -40,7 +39,7 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
-    /// Milliseconds from `earlier` to this moment; negative when it lies before.
+    /// Milliseconds from `earlier` to this moment; negative if this moment is earlier.
     pub fn ms_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -54,16 +53,16 @@ impl Timestamp {
 super::record::as_text!(Timestamp, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a time")));
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339 in UTC with milliseconds; the nearest moment that can be written, for one that cannot.
+    /// RFC 3339 in UTC with milliseconds. A moment that cannot be written is written as the nearest one that can.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.date_time().to_rfc3339_opts(SecondsFormat::Millis, true))
     }
 }
 
-/// Why a duration was refused.
+/// The reason that a duration was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DurationError {
-    /// It cannot be read.
+    /// The text cannot be parsed.
     #[error("\"{0}\" is not a duration; write 100ms, 30s, 10m, 1h30m, 2d, or seconds as a bare number")]
     Unread(String),
     /// It is longer than [`MAX_DURATION_MS`].
@@ -71,10 +70,10 @@ pub enum DurationError {
     TooLong(String),
 }
 
-/// The longest duration accepted: 100 years, in milliseconds.
+/// The longest valid duration: 100 years, in milliseconds.
 pub const MAX_DURATION_MS: u64 = 100 * 365 * 24 * 3600 * 1000;
 
-/// Reads a duration in milliseconds: `100ms`, `30s`, `10m`, `1h30m`, `2d`; a bare number is seconds, and may have a fraction.
+/// Parses a duration in milliseconds: `100ms`, `30s`, `10m`, `1h30m`, `2d`. A bare number is seconds, and may have a fraction.
 /// Units go from large to small, each at most once.
 pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     let shown = || text.chars().take(80).collect();
@@ -93,7 +92,7 @@ pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     }
 }
 
-/// A number of any length; one that does not fit is as large as it gets.
+/// A number of any length; a number that does not fit becomes the greatest one.
 fn amount(digits: &str) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(u64::MAX))

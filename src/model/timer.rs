@@ -4,7 +4,7 @@ use super::name::Name;
 use super::task::TaskId;
 use super::time::Timestamp;
 
-/// What stands for a schedule where its name may be too long: the encoded name, or the digest of a long one.
+/// A schedule's key in places where its name may be too long: the encoded name, or the digest of a long one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ScheduleKey(String);
 
@@ -14,7 +14,7 @@ impl ScheduleKey {
         Self(name.encoded())
     }
 
-    /// A key as it was read; it may be that of no schedule.
+    /// A key as it was read; a schedule with this key may not exist.
     pub fn read(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
@@ -25,10 +25,10 @@ impl ScheduleKey {
     }
 }
 
-/// What a timer is for.
+/// The object of a timer.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Alarm {
-    /// A task: it is due, has to have started, or its wait has run out.
+    /// A task: it is due, its time to start has run out, or its wait has run out.
     Task(TaskId),
     /// A schedule: a slot has come.
     Schedule(ScheduleKey),
@@ -46,12 +46,12 @@ impl From<&ScheduleKey> for Alarm {
     }
 }
 
-/// A timer: at `at` a pass looks at what it is for.
+/// A timer: at `at` a pass looks at its object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Timer {
-    /// When it rings.
+    /// The time at which it fires.
     pub at: Timestamp,
-    /// What it is for.
+    /// Its object.
     pub alarm: Alarm,
 }
 
@@ -61,7 +61,7 @@ impl Timer {
         Self { at, alarm: alarm.into() }
     }
 
-    /// The task that it is for.
+    /// The task of the timer, if it is for a task.
     pub fn task(&self) -> Option<TaskId> {
         match &self.alarm {
             Alarm::Task(id) => Some(*id),

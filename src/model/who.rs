@@ -1,4 +1,4 @@
-//! Who works: the agent, its session, and the words by which people know the work.
+//! The requester of work: the agent, its session, and the words by which people know the work.
 
 use super::lock::{LockKind, LockRecord};
 use serde::de::Error;
@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 pub const MOST_BYTES: usize = 64;
 /// The longest key of a session, in bytes.
 pub const MOST_SESSION_BYTES: usize = 200;
-/// How many words of a command name the work.
+/// Number of words of a command that name the work.
 const MOST_WORDS: usize = 3;
-/// How much of the key of a session a sentence shows, in characters.
+/// Number of characters of the key of a session that a sentence shows.
 const SHOWN_SESSION: usize = 24;
 
 /// An agent that calls luzia.
@@ -29,19 +29,19 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     clean(&String::deserialize(from)?, MOST_BYTES).ok_or_else(|| D::Error::custom("no name is left of it"))
 }
 
-/// The key of a session or a process, as a record says it.
+/// The key of a session or a process, in the form of a record.
 pub(crate) fn key<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(from)?.and_then(|key| clean(&key, MOST_SESSION_BYTES)))
 }
 
-/// The variables by which a command knows the agent for which it runs, so that what it asks of luzia has the same name.
+/// The variables that identify a command's agent. With them, the command's own requests to luzia carry the agent's name.
 pub fn agent_variables(agent: Option<&Agent>) -> impl Iterator<Item = (&'static str, String)> {
     let name = agent.map(|agent| ("LUZIA_AGENT", agent.name.clone()));
     let session = agent.and_then(|agent| Some(("LUZIA_SESSION", agent.session.clone()?)));
     name.into_iter().chain(session)
 }
 
-/// What a lock or a task says of the requester. Nothing here proves anything: each word is a claim for people.
+/// The requester in a lock or a task. Nothing here proves anything: each word is a claim for people.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Who {
     /// The name of the agent.
@@ -56,7 +56,7 @@ pub struct Who {
     /// The note given with `--label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Where no agent is known, the process for which it was asked: a key to compare, never shown.
+    /// The process for which it was asked, if no agent is known: a key to compare, never shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
 }
@@ -75,8 +75,8 @@ impl Who {
 }
 
 impl LockRecord {
-    /// Its holder in words: `task_7 "cargo test" of codex`, `"make" of codex (pid 4242)`; the bare name of the holder where the
-    /// record says no more.
+    /// Its holder in words: `task_7 "cargo test" of codex`, `"make" of codex (pid 4242)`; the bare name of the holder if the
+    /// record has no more.
     pub fn shown(&self) -> Option<String> {
         Some(shown(self.task_id.as_deref()?, self.kind, &self.who))
     }
@@ -112,11 +112,11 @@ fn shown(holder: &str, kind: LockKind, who: &Who) -> String {
     text
 }
 
-/// How the holder of a session lease is called where nobody gave it a name.
+/// Prefix of the name of a session lease's holder, if the caller gave no name.
 pub const SESSION_HOLDER: &str = "session-";
 
-/// A text as it may stand in a sentence: control and direction characters are escaped, and what is longer than `most` bytes is
-/// cut. Nothing where nothing is left.
+/// A text that is safe in a sentence: control and direction characters are escaped, and a text longer than `most` bytes is cut.
+/// `None` if nothing is left.
 pub fn clean(text: &str, most: usize) -> Option<String> {
     let mut out = String::new();
     for c in text.trim().chars() {
@@ -130,16 +130,17 @@ pub fn clean(text: &str, most: usize) -> Option<String> {
     (!kept.is_empty()).then(|| kept.to_owned())
 }
 
-/// Whether a character does something to a terminal instead of being seen, or is not seen at all: control and direction
-/// characters, separators of lines, joiners, blanks without width, tags.
+/// Whether a character controls a terminal or is invisible: control and direction characters, separators of lines, joiners,
+/// blanks without width, tags.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The program and the words behind it, up to the first option, assignment or word that means something to a shell: an argument may be a secret, and sidecars can be
-/// read by more people than task records. Of a shell with `-c` the words of its line.
+/// The program and the words behind it, up to the first option, assignment or word with a meaning to a shell. The rest is left
+/// out because an argument may be a secret, and more people can read sidecars than task records. For a shell with `-c`, the
+/// words of its line.
 fn first_words(command: &[String]) -> Option<String> {
     let (program, rest) = command.split_first()?;
     if let [option, line, ..] = rest

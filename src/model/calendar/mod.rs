@@ -1,4 +1,4 @@
-//! Days and hours as people mean them: time zones, cron lines, spoken times and schedules.
+//! Days and hours in the forms that people write: time zones, cron lines, spoken times and schedules.
 
 pub mod past;
 pub mod pattern;

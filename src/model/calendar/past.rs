@@ -1,10 +1,11 @@
-//! Moments that lie behind, as people say them: `2h`, `yesterday`, `8:00`, `2026-11-20`. Pure.
+//! Moments in the past, in the forms that people write: `2h`, `yesterday`, `8:00`, `2026-11-20`. Pure.
 
 use super::{SpokenError, TimeOfDay, Zone, spoken, spoken_duration};
 use crate::model::Timestamp;
 
-/// Reads a moment for `--since` and `--until`: RFC 3339; a length of time, which means so long ago; `now`, `today` and
-/// `yesterday`, with or without a time of day; a time of day alone, the latest that has passed; or a date, with or without one.
+/// Parses a moment for `--since` and `--until`. The text is RFC 3339; a length of time, which means so long ago; `now`, `today`
+/// or `yesterday`, with or without a time of day; a time of day alone, which means the latest that has passed; or a date, with
+/// or without a time of day.
 pub fn past(text: &str, now: Timestamp, zone: &Zone) -> Result<Timestamp, SpokenError> {
     let unread = || SpokenError::Unread(text.chars().take(80).collect());
     if let Some(at) = Timestamp::parse(text.trim()) {
@@ -28,7 +29,7 @@ pub fn past(text: &str, now: Timestamp, zone: &Zone) -> Result<Timestamp, Spoken
     if let Some(today) = clock_of(0, &said, now, zone) {
         return if today <= now { Ok(today) } else { clock_of(-1, &said, now, zone).ok_or_else(unread) };
     }
-    // What is left and has digits at its begin is a date; the other words of `--at` mean moments to come.
+    // A remaining text that begins with a digit is a date. The other words of `--at` mean moments in the future.
     if said.starts_with(|c: char| c.is_ascii_digit()) { spoken(&said, now, zone) } else { Err(unread()) }
 }
 

@@ -1,6 +1,6 @@
-//! Cron lines: which moments of a zone one means.
+//! Cron lines and the moments that they mean in a zone.
 //!
-//! croner reads the line and finds dates and times of day. What a change of the clock does to them is decided here.
+//! croner parses the line and finds dates and times of day. This file decides the effect of clock changes on them.
 
 use super::zone::{WallTime, Zone};
 use crate::model::Timestamp;
@@ -8,7 +8,7 @@ use croner::Cron;
 use croner::errors::CronError;
 use croner::parser::CronParser;
 
-/// How long a cron line may be, in bytes.
+/// Greatest length of a cron line, in bytes.
 const LONGEST: usize = 200;
 
 /// A cron line in a zone.
@@ -16,24 +16,24 @@ const LONGEST: usize = 200;
 pub struct Pattern {
     cron: Cron,
     zone: Zone,
-    /// Whether the line goes by the time that passes, and not by the clock on the wall: its minute or its hour begins with `*`.
+    /// Whether the line follows elapsed time instead of local clock time: its minute or its hour begins with `*`.
     is_passing: bool,
 }
 
-/// Why a cron line was refused.
+/// The reason that a cron line was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PatternError {
-    /// It cannot be read.
+    /// The line cannot be parsed.
     #[error("\"{0}\" is not a cron line: {1}")]
     Unread(String, String),
-    /// It means no moment that ever comes.
+    /// The line means no moment in the future.
     #[error("\"{0}\" never comes: no such day exists, or it has passed")]
     Never(String),
 }
 
 impl Pattern {
-    /// Reads a cron line: minute, hour, day of the month, month, day of the week; with seconds before them or a year behind them
-    /// where there are more; or a word such as `@daily`.
+    /// Parses a cron line: minute, hour, day of the month, month, day of the week. Seconds may precede these fields, and a year
+    /// may follow them. A word such as `@daily` is valid too.
     pub fn parse(text: &str, zone: Zone) -> Result<Self, PatternError> {
         let shown: String = text.chars().take(LONGEST).collect();
         let unread = |why: String| PatternError::Unread(shown.clone(), why);
@@ -59,7 +59,7 @@ impl Pattern {
         Ok(Self { cron, zone, is_passing })
     }
 
-    /// Like `parse`, but refused where no moment after `now` is meant.
+    /// Like `parse`, but refuses a line that means no moment after `now`.
     pub fn to_come(text: &str, zone: Zone, now: Timestamp) -> Result<Self, PatternError> {
         let pattern = Self::parse(text, zone)?;
         match pattern.after(now) {
@@ -73,13 +73,13 @@ impl Pattern {
         &self.zone
     }
 
-    /// The first moment after another one that it means; `None` where none comes.
+    /// The first moment of the line after `at`; `None` if there is no further moment.
     pub fn after(&self, at: Timestamp) -> Option<Timestamp> {
         let found = if self.is_passing { self.passing_after(at) } else { self.fixed_after(at) };
         found.filter(|next| *next <= Timestamp::LAST)
     }
 
-    /// Each moment at which the clock on the wall shows a time of the line.
+    /// Each moment at which the local clock shows a time of the line.
     fn passing_after(&self, at: Timestamp) -> Option<Timestamp> {
         let mut shown = self.wall_after(self.zone.wall_time(at), false)?;
         let mut begin = at;
@@ -95,7 +95,8 @@ impl Pattern {
         }
     }
 
-    /// Each time of the line once: the first of two moments that show it, or the moment at which the clock is put over it.
+    /// Each time of the line once. For a time that the local clock shows twice, this is the first moment. For a time that a
+    /// clock change skips, it is the moment of the change.
     fn fixed_after(&self, at: Timestamp) -> Option<Timestamp> {
         let mut shown = self.zone.wall_time(at);
         loop {
@@ -114,7 +115,7 @@ impl Pattern {
     }
 }
 
-/// Which field of a line cannot be read, found by reading each one beside stars.
+/// The field of a line that cannot be parsed. Each field is parsed on its own, with stars for the others.
 fn wrong_field(line: &str) -> Option<String> {
     const NAMES: [&str; 7] = ["second", "minute", "hour", "day of a month", "month", "day of the week", "year"];
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();

@@ -1,11 +1,11 @@
-//! A schedule: a cron line, and the task that each of its moments makes.
+//! A schedule: a cron line, and the task that luzia makes at each of its moments.
 
 use crate::model::control::TaskHold;
 use crate::model::record::{Extra, Version, as_word, words};
 use crate::model::{LaneName, Name, Task, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a slot while the former task of its schedule is not over.
+/// The rule for a slot while the former task of its schedule is not over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Overlap {
     /// The slot makes no task.
@@ -22,13 +22,13 @@ as_word!(Overlap, Self::word, Self::parse, "is no rule for slots that overlap");
 /// The last task that a schedule made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Made {
-    /// The moment it was made for: a slot, or that of a `cron run`.
+    /// The moment for which the task was made: a slot, or the time of a `cron run`.
     pub slot: Timestamp,
     /// The task.
     pub task: TaskId,
 }
 
-/// The last task of a schedule, as its record says it.
+/// The last task of a schedule, in the form of its record.
 mod last {
     use super::{Made, TaskId, Timestamp};
     use serde::de::Error;
@@ -55,12 +55,12 @@ mod last {
     }
 }
 
-/// What a task says of the schedule that made it.
+/// The schedule of a task, in the record of the task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SlotOf {
     /// The schedule.
     pub schedule: Name,
-    /// The moment it was made for.
+    /// The moment for which the task was made.
     pub slot: Timestamp,
 }
 
@@ -76,9 +76,9 @@ pub struct Schedule {
     /// The name of its time zone.
     #[serde(rename = "tz")]
     pub zone: String,
-    /// What becomes of a slot while the former task is not over.
+    /// The rule for a slot while the former task is not over.
     pub overlap: Overlap,
-    /// Within which time every missed slot is made; without it, the last one.
+    /// The time within which every missed slot is made; without it, only the last one is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill_ms: Option<u64>,
     /// Whether the last missed slot is made however long ago it was. `fill_ms` is `None` then.
@@ -90,24 +90,24 @@ pub struct Schedule {
     /// Whether each task is queued paused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
-    /// When it was added.
+    /// The time at which it was added.
     pub created_at: Timestamp,
-    /// The first slot that nobody has dealt with; `None` when none comes any more.
+    /// The first slot that no pass has dealt with; `None` if there is no further slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Timestamp>,
     /// The last task that it made.
     #[serde(flatten, with = "last")]
     pub last: Option<Made>,
-    /// The last slot that made no task, because the former one was not over.
+    /// The last slot that made no task because the former task was not over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Timestamp>,
-    /// The last slot that was missed: nobody looked in time.
+    /// The last slot that was missed because no pass ran in time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<Timestamp>,
-    /// How many slots were missed so far.
+    /// Number of slots that were missed so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed_count: u64,
-    /// The task that each slot makes, but for its number, its moments and its slot.
+    /// The task that each slot makes, without its number, its moments and its slot.
     pub task: Task,
     /// Members of the record that this version does not know.
     #[serde(flatten)]
@@ -119,7 +119,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Schedule {
-    /// The name under which it is paused and resumed. A hold has that of a lane, and `cron` is no kind of lanes.
+    /// The name under which it is paused and resumed. The name has the form of a lane's name, although `cron` is no kind of lane.
     pub fn pause_name(name: &Name) -> LaneName {
         LaneName::new(LaneName::SCHEDULE, name.clone()).expect("the kind is a word")
     }

@@ -1,23 +1,23 @@
-//! Moments and lengths of time as people say them: "8:00", "tomorrow 8:00", "fri 18:30", "2026-12-24", "2 hours".
+//! Moments and lengths of time in the forms that people write: "8:00", "tomorrow 8:00", "fri 18:30", "2026-12-24", "2 hours".
 
 use super::zone::{Day, TimeOfDay, Zone};
 use crate::model::Timestamp;
 use crate::model::time::{MAX_DURATION_MS, parse_duration};
 
-/// Why a time was refused.
+/// The reason that a time was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpokenError {
-    /// It cannot be read.
+    /// The text cannot be parsed.
     #[error("\"{0}\" is not a time")]
     Unread(String),
-    /// It names a moment of today that is over.
+    /// The text names a moment of today that has passed.
     #[error("\"{0}\" has passed")]
     Passed(String),
 }
 
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// A day as it was said.
+/// A day in the form in which it was given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Said {
     Today,
@@ -26,9 +26,10 @@ enum Said {
     Date(Day),
 }
 
-/// Reads a moment: RFC 3339; `in 2 hours`, `now + 2 hours` or `2 hours from now`; `now`; or a day, a time of day, or both, by the clock of a zone. A day
-/// is `today`, `tomorrow`, a day of the week (the next one) or `2026-12-24`. A time of day is `8:00`, `08:00:30`, `8am`,
-/// `8:30pm`, `noon` or `midnight`; alone it means the next time the clock shows it. A day alone means its begin.
+/// Parses a moment: RFC 3339; `in 2 hours`, `now + 2 hours` or `2 hours from now`; `now`; or a day, a time of day, or both, by
+/// the clock of a zone. A day is `today`, `tomorrow`, a day of the week (the next one) or `2026-12-24`. A time of day is
+/// `8:00`, `08:00:30`, `8am`, `8:30pm`, `noon` or `midnight`. A time of day alone means the next moment at which the clock
+/// shows it. A day alone means its beginning.
 pub fn spoken(text: &str, now: Timestamp, zone: &Zone) -> Result<Timestamp, SpokenError> {
     let unread = || SpokenError::Unread(text.chars().take(80).collect());
     if let Some(at) = Timestamp::parse(text.trim()) {
@@ -58,13 +59,13 @@ pub fn spoken(text: &str, now: Timestamp, zone: &Zone) -> Result<Timestamp, Spok
             let ahead = (wanted - today.weekday()).rem_euclid(7);
             later(ahead).or_else(|| later(ahead + 7))
         }
-        // A zone may leave a whole day out.
+        // A zone may skip a whole day.
         None => (0..3).find_map(later),
     };
     found.ok_or_else(unread)
 }
 
-/// The moment at which a time comes on a day, if that is to come yet.
+/// The moment of a time on a day; `None` if it has passed.
 fn next_of(zone: &Zone, day: Day, time: Option<TimeOfDay>, now: Timestamp) -> Option<Timestamp> {
     let (first, second) = zone.moments(day, time.unwrap_or(TimeOfDay::MIDNIGHT))?;
     [Some(first), second].into_iter().flatten().find(|at| *at > now)
@@ -73,7 +74,7 @@ fn next_of(zone: &Zone, day: Day, time: Option<TimeOfDay>, now: Timestamp) -> Op
 /// A day, a time of day, or both, in either order.
 fn parts(text: &str) -> Option<(Option<Said>, Option<TimeOfDay>)> {
     let words: Vec<&str> = match text.split_once('t') {
-        // As RFC 3339 writes it, but for the zone.
+        // The form of RFC 3339, without the zone.
         Some((date, time)) if date_of(date).is_some() => vec![date, time],
         _ => text.split_ascii_whitespace().filter(|word| !["at", "on", "next"].contains(word)).collect(),
     };
@@ -137,13 +138,13 @@ fn time_of(word: &str) -> Option<TimeOfDay> {
     };
     let read = numbers.iter().map(number).collect::<Option<Vec<i8>>>()?;
     let (hour, minute, second) = match (&read[..], add) {
-        // A bare number is no time of day.
+        // A bare number is not a time of day.
         ([hour], Some(_)) => (*hour, 0, 0),
         ([hour, minute], _) => (*hour, *minute, 0),
         ([hour, minute, second], _) => (*hour, *minute, *second),
         _ => return None,
     };
-    // Two digits are minutes and seconds: 8:5 is no time.
+    // Minutes and seconds have two digits: 8:5 is not a time.
     if numbers[1..].iter().any(|text| text.len() != 2) {
         return None;
     }
@@ -155,8 +156,8 @@ fn time_of(word: &str) -> Option<TimeOfDay> {
     TimeOfDay::new(hour, minute, second)
 }
 
-/// Reads a length of time in milliseconds: what [`parse_duration`] reads, or words such as `2 hours`, `an hour`, `half an hour`,
-/// `1 hour 30 minutes`.
+/// Parses a length of time in milliseconds: any text that [`parse_duration`] accepts, or words such as `2 hours`, `an hour`,
+/// `half an hour`, `1 hour 30 minutes`.
 pub fn spoken_duration(text: &str) -> Option<u64> {
     const UNITS: [(&[&str], u64); 5] = [
         (&["s", "sec", "secs", "second", "seconds"], 1000),
@@ -186,7 +187,7 @@ pub fn spoken_duration(text: &str) -> Option<u64> {
             _ => return None,
         };
         let (_, ms) = UNITS.iter().find(|(names, _)| names.contains(&unit.trim_end_matches(',')))?;
-        // From large to small, each once.
+        // Units go from large to small, each at most once.
         if *ms >= least {
             return None;
         }

@@ -1,15 +1,15 @@
-//! Time zones by their names in the IANA database: that of the host (`TZDIR`, `/usr/share/zoneinfo`), which says what its other
-//! clocks show. A copy of the database is part of the program, for zones that the host does not have. This file and `pattern`
-//! alone use jiff.
+//! Time zones by their names in the IANA database. luzia uses the database of the host (`TZDIR`, `/usr/share/zoneinfo`), so it
+//! agrees with the other clocks of the host. A copy of the database is part of the program, for zones that the host does not
+//! have. Only this file and `pattern` use jiff.
 
 use crate::model::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 use jiff::{ToSpan, Zoned};
 
-/// How many near names an error shows.
+/// Number of similar names that an error shows.
 const MOST_NEAR: usize = 3;
-/// How much of a wrong name an error shows.
+/// Number of characters of a wrong name that an error shows.
 const MOST_SHOWN: usize = 80;
 
 /// A time zone.
@@ -23,31 +23,31 @@ pub struct Zone {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Day(Date);
 
-/// A date and time of day by the clock on the wall, in whole seconds.
+/// A date and time of day of the local clock, in whole seconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct WallTime(DateTime);
 
-/// A time of day by the clock on the wall.
+/// A time of day of the local clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeOfDay(Time);
 
-/// A name that is no time zone.
+/// A name that is not a time zone.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("\"{given}\" is not a time zone")]
 pub struct ZoneError {
     /// The name, shortened.
     pub given: String,
-    /// Names of zones that look like it.
+    /// Names of zones that are similar to it.
     pub near: Vec<String>,
 }
 
 impl Day {
-    /// A day that exists.
+    /// A day, if it exists.
     pub fn new(year: i16, month: i8, day: i8) -> Option<Self> {
         Date::new(year, month, day).ok().filter(|_| (0..=9999).contains(&year)).map(Self)
     }
 
-    /// The day that comes so many days later.
+    /// The day that is so many days later.
     pub fn plus(self, days: i64) -> Option<Self> {
         self.0.checked_add(days.days()).ok().map(Self)
     }
@@ -59,29 +59,29 @@ impl Day {
 }
 
 impl WallTime {
-    /// As if the zone were UTC, where each date and time comes exactly once.
+    /// The date and time in UTC, where each date and time exists exactly once.
     pub(super) fn as_utc(self) -> Zoned {
         self.0.to_zoned(TimeZone::UTC).unwrap_or_default()
     }
 
-    /// What [`WallTime::as_utc`] made.
+    /// The reverse of [`WallTime::as_utc`].
     pub(super) fn of_utc(zoned: &Zoned) -> Self {
         Self(zoned.datetime())
     }
 }
 
 impl TimeOfDay {
-    /// The begin of a day.
+    /// The beginning of a day.
     pub const MIDNIGHT: Self = Self(Time::midnight());
 
-    /// A time of day that exists.
+    /// A time of day, if it exists.
     pub fn new(hour: i8, minute: i8, second: i8) -> Option<Self> {
         Time::new(hour, minute, second, 0).ok().map(Self)
     }
 }
 
 impl Zone {
-    /// Reads the name of a zone, as `Europe/Berlin`, or the rule of one, as POSIX writes it in TZ, as `CET-1CEST,M3.5.0,M10.5.0/3`.
+    /// Parses the name of a zone, such as `Europe/Berlin`, or a POSIX `TZ` rule, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
     pub fn parse(name: &str) -> Result<Self, ZoneError> {
         let bundled = |_| TimeZoneDatabase::bundled().get(name);
         let rule = |_| TimeZone::posix(name);
@@ -93,8 +93,7 @@ impl Zone {
         Ok(Self { name, zone })
     }
 
-    /// The first moment from `from` to `to` at which the clock of the host's database and that of the program's own show different
-    /// times.
+    /// The first moment from `from` to `to` at which the host's database and the program's own copy give different local times.
     pub fn differs_at(&self, from: Timestamp, to: Timestamp) -> Option<Timestamp> {
         let own = Self { name: self.name.clone(), zone: TimeZoneDatabase::bundled().get(&self.name).ok()? };
         let changes = |zone: &Self| {
@@ -107,8 +106,7 @@ impl Zone {
         moments.into_iter().find(|at| self.wall_time(*at) != own.wall_time(*at))
     }
 
-    /// Whether a name is a difference from UTC as people write it, which POSIX reads the other way round: `UTC+2` is two hours
-    /// behind UTC there.
+    /// Whether a name is a UTC offset such as `UTC+2`. POSIX reverses the sign: there `UTC+2` is two hours behind UTC.
     pub fn is_difference(name: &str) -> bool {
         let digits =
             ["UTC", "GMT"].iter().find_map(|word| name.get(..3).filter(|begin| begin.eq_ignore_ascii_case(word)));
@@ -125,14 +123,14 @@ impl Zone {
         &self.name
     }
 
-    /// What the clock on the wall shows at a moment.
+    /// Day and time of the local clock at a moment.
     pub fn wall(&self, at: Timestamp) -> (Day, TimeOfDay) {
         let zoned = self.at(at);
         (Day(zoned.date()), TimeOfDay(zoned.time()))
     }
 
-    /// The moments at which the clock on the wall shows a time: two where it is put back over it, the second one later. A time
-    /// over which the clock is put forward is the moment at which that happens.
+    /// The moments at which the local clock shows a time. There are two if the clock is set back over it; the second one is
+    /// later. For a time that the clock skips forward, it is the moment of the change.
     pub fn moments(&self, day: Day, time: TimeOfDay) -> Option<(Timestamp, Option<Timestamp>)> {
         self.moments_of(WallTime(DateTime::from_parts(day.0, time.0)))
     }
@@ -145,20 +143,20 @@ impl Zone {
             AmbiguousOffset::Unambiguous { .. } => Some((moment(earlier)?, None)),
             AmbiguousOffset::Fold { .. } => Some((moment(earlier)?, moment(later))),
             AmbiguousOffset::Gap { .. } => {
-                // The change itself counts as well.
+                // The moment of the change itself counts as well.
                 let after = later.checked_add(1.second()).ok()?;
                 Some((moment(self.zone.preceding(after).next()?.timestamp())?, None))
             }
         }
     }
 
-    /// What the clock on the wall shows at a moment.
+    /// Date and time of the local clock at a moment.
     pub(super) fn wall_time(&self, at: Timestamp) -> WallTime {
         let second = Timestamp(at.0.div_euclid(1000).saturating_mul(1000));
         WallTime(self.at(second).datetime())
     }
 
-    /// The moment at which the clock on the wall would show a time, if it went on from another moment without a change.
+    /// The moment at which the local clock would show a time if its UTC offset remained the one of another moment.
     pub(super) fn moment_by_offset_at(&self, from: Timestamp, shown: WallTime) -> Option<Timestamp> {
         moment(self.at(from).offset().to_timestamp(shown.0).ok()?)
     }
@@ -189,7 +187,7 @@ fn moment(at: jiff::Timestamp) -> Option<Timestamp> {
     (Timestamp::FIRST..=Timestamp::LAST).contains(&at).then_some(at)
 }
 
-/// The names of zones that look like a wrong one, the most similar first: by the whole name or by the place alone.
+/// The names of zones that are similar to a wrong one, the most similar first. Compares the whole name and the place alone.
 fn near(wrong: &str) -> Vec<String> {
     let place = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
     let given: String = wrong.chars().take(MOST_SHOWN).collect();
@@ -199,7 +197,7 @@ fn near(wrong: &str) -> Vec<String> {
     };
     let names = jiff::tz::db().available().map(|name| name.as_str().to_owned());
     let mut rated: Vec<(usize, String)> = names.map(|name| (distance(&name), name)).collect();
-    // A short name is near to many others.
+    // A short name is similar to many others.
     let most = place(&given).chars().count().div_ceil(4).min(2);
     rated.retain(|(distance, _)| *distance <= most);
     rated.sort();

@@ -1,4 +1,4 @@
-//! How many processors the holders of a lane use together.
+//! Number of processors that the holders of a lane use together.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ pub const MOST_CPUS: u32 = 4096;
 /// The CPU budget of a lane (`--cpu-budget`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Budget {
-    /// As many as the supervisor may use: its CPU affinity and the quota of its control group.
+    /// As many as the supervisor may use. Its CPU affinity and the quota of its control group limit the number.
     Auto,
     /// So many, from 1 to [`MOST_CPUS`].
     Cpus(u32),
@@ -37,7 +37,7 @@ impl Budget {
 crate::model::record::as_text!(Budget, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a budget")));
 
 impl fmt::Display for Budget {
-    /// Writes what [`Budget::parse`] reads back.
+    /// Writes the form that [`Budget::parse`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),

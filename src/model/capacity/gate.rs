@@ -1,16 +1,16 @@
-//! Gates: a condition of the host under which a lane grants nothing (`--hold-while`).
+//! Gates: a condition of the host under which no place in a lane is granted (`--hold-while`).
 //!
-//! `psi.memory>20 | load>1.5..1.0 & mem<10%`: conditions of one side of a `|` count together, so `&` binds tighter. The bound
-//! after `..` is the one at which a gate that is shut opens again.
+//! `psi.memory>20 | load>1.5..1.0 & mem<10%`: `&` binds tighter than `|`, and the conditions that `&` joins must all hold. The
+//! bound after `..` is the one at which a shut gate opens again.
 
 use std::fmt;
 
 /// The longest expression, in bytes.
 pub const LONGEST: usize = 400;
-/// Bounds and readings are counted in thousandths.
+/// Number of units in one: bounds and readings are counted in thousandths.
 const SCALE: u32 = 1000;
 
-/// What is measured on a host.
+/// A quantity that is measured on a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Gauge {
     /// The share of time in which some task waited for a processor, in percent (`avg10` of `some`, PSI).
@@ -26,7 +26,7 @@ pub enum Gauge {
 }
 
 impl Gauge {
-    /// All, with their names in an expression.
+    /// All gauges, with their names in an expression.
     pub const ALL: [(&'static str, Self); 5] = [
         ("psi.cpu", Self::PressureCpu),
         ("psi.memory", Self::PressureMemory),
@@ -49,7 +49,7 @@ impl Gauge {
     }
 }
 
-/// What the gauges of a host show, in thousandths; `None` where a gauge cannot be read.
+/// Readings of the gauges of a host, in thousandths; `None` if a gauge cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Readings {
     /// [`Gauge::PressureCpu`].
@@ -65,7 +65,7 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// What one gauge shows.
+    /// The reading of one gauge.
     pub fn of(&self, gauge: Gauge) -> Option<u32> {
         match gauge {
             Gauge::PressureCpu => self.pressure_cpu,
@@ -80,9 +80,9 @@ impl Readings {
 /// One comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition {
-    /// What is compared.
+    /// The gauge that is compared.
     pub gauge: Gauge,
-    /// Whether the reading must be above the bound, and not below it.
+    /// Whether the reading must be above the bound; otherwise it must be below it.
     pub is_above: bool,
     /// The bound that shuts an open gate, in thousandths.
     pub shuts: u32,
@@ -90,12 +90,12 @@ pub struct Condition {
     pub opens: u32,
 }
 
-/// An expression: alternatives, each of which is conditions that hold together.
+/// An expression: a list of alternatives. The conditions of one alternative must hold together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gate(Vec<Vec<Condition>>);
 
 impl Gate {
-    /// Reads an expression; an error says which part of it is wrong.
+    /// Parses an expression; an error names the part that is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > LONGEST {
             return Err(format!("it is longer than {LONGEST} bytes"));
@@ -104,12 +104,12 @@ impl Gate {
         text.split('|').map(all).collect::<Result<Vec<_>, _>>().map(Self)
     }
 
-    /// The alternatives, each of which is conditions that hold together.
+    /// The alternatives. The conditions of one alternative must hold together.
     pub fn alternatives(&self) -> &[Vec<Condition>] {
         &self.0
     }
 
-    /// What it looks at, each once.
+    /// The gauges of the expression, each once.
     pub fn gauges(&self) -> Vec<Gauge> {
         let mut gauges: Vec<Gauge> = self.0.iter().flatten().map(|condition| condition.gauge).collect();
         gauges.sort_unstable();
@@ -141,7 +141,7 @@ fn condition(text: &str) -> Result<Condition, String> {
     Ok(Condition { gauge, is_above, shuts, opens })
 }
 
-/// A bound in thousandths: a number with at most three decimals, and a per cent sign for a percentage, which may be left out.
+/// A bound in thousandths: a number with at most three decimals. A percentage may have a per cent sign.
 fn bound(gauge: Gauge, text: &str) -> Option<u32> {
     let (most, is_percentage) = gauge.scale();
     let text = text.trim();
@@ -167,7 +167,7 @@ pub fn shown(gauge: Gauge, thousandths: u32) -> String {
 }
 
 impl fmt::Display for Condition {
-    /// Writes what [`Gate::parse`] reads back.
+    /// Writes the form that [`Gate::parse`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { gauge, is_above, shuts, opens } = *self;
         let sign = if is_above { '>' } else { '<' };
@@ -179,7 +179,7 @@ impl fmt::Display for Condition {
 crate::model::record::as_text!(Gate, |text| Self::parse(text));
 
 impl fmt::Display for Gate {
-    /// Writes what [`Gate::parse`] reads back.
+    /// Writes the form that [`Gate::parse`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = |part: &Vec<Condition>| part.iter().map(ToString::to_string).collect::<Vec<_>>().join(" & ");
         f.write_str(&self.0.iter().map(all).collect::<Vec<_>>().join(" | "))

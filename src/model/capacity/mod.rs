@@ -1,4 +1,4 @@
-//! What a lane gives beside a place in it: a value for each slot, a condition of the host, and a share of its processors.
+//! Capacity of a lane beyond its places: a value for each slot, a condition of the host, and a share of its processors.
 
 pub mod budget;
 pub mod gate;

@@ -1,4 +1,4 @@
-//! What the configuration says of the capacity of lanes.
+//! Rules of the configuration for the capacity of lanes.
 
 use super::{Budget, Gate, SlotValues};
 use crate::model::Config;
@@ -10,19 +10,19 @@ use crate::model::lane::LaneName;
 pub struct CpuRule {
     /// The lane.
     pub lane: LaneName,
-    /// How many processors its holders use together.
+    /// Number of processors that its holders use together.
     pub budget: Budget,
-    /// Whether they are bound to as many processors.
+    /// Whether the holders are bound to as many processors.
     pub is_bound: bool,
 }
 
 impl LaneRule {
-    /// What the slots stand for.
+    /// The values of the slots.
     pub fn slots(&self) -> Option<&SlotValues> {
         self.values.as_ref().or(self.range.as_ref())
     }
 
-    /// Why a lane or a pattern of this name cannot have what this rule gives beside places.
+    /// The reason that this rule's capacity members are wrong for a lane or a pattern of this name.
     pub(crate) fn wrong_capacity_for(&self, name: &str) -> Option<String> {
         if self.values.is_some() && self.range.is_some() {
             return Some("a lane has values or a range of ports, and not both".to_owned());
@@ -36,19 +36,19 @@ impl LaneRule {
 }
 
 impl Config {
-    /// What the slots of `lane` stand for.
+    /// The values of the slots of `lane`.
     pub fn values(&self, lane: &LaneName) -> Option<SlotValues> {
         self.rule(lane, |rule| rule.slots().cloned())
     }
 
-    /// How many values `lane` gives away at once: all of them, or as many as its own rule says.
+    /// Number of values that `lane` gives away at once: all of them, or the number in its own rule.
     pub(crate) fn limit_of_values(&self, lane: &LaneName) -> Option<u32> {
         let count = self.rule(lane, |rule| rule.slots().map(SlotValues::count))?;
         let own = self.lanes.get(&lane.to_string()).and_then(|rule| rule.max);
         Some(own.map_or(count, |own| own.min(count)))
     }
 
-    /// The condition of the host under which `lane` grants nothing.
+    /// The condition of the host under which no place in `lane` is granted.
     pub fn hold_while(&self, lane: &LaneName) -> Option<Gate> {
         self.rule(lane, |rule| rule.hold_while.clone())
     }
@@ -61,13 +61,13 @@ impl Config {
     }
 }
 
-/// The variable in which a holder finds what its slot stands for, e.g. `LUZIA_SLOT_EMU` for the lane `resource:emu`.
+/// The variable in which a holder finds the value of its slot, e.g. `LUZIA_SLOT_EMU` for the lane `resource:emu`.
 pub fn slot_variable(lane: &LaneName) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     format!("{SLOT_PREFIX}{}", lane.key().as_str().chars().map(plain).collect::<String>())
 }
 
-/// How those variables begin.
+/// Prefix of the names of those variables.
 pub const SLOT_PREFIX: &str = "LUZIA_SLOT_";
 
 #[cfg(test)]

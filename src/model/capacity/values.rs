@@ -1,25 +1,25 @@
-//! Slots with names: what each slot of a lane stands for (`--values`, `--range`).
+//! Slots with names: the value of each slot of a lane (`--values`, `--range`).
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// How many values a lane may have.
+/// Greatest number of values of a lane.
 pub const MOST_VALUES: usize = 1000;
 /// The longest value, in bytes.
 pub const LONGEST_VALUE: usize = 200;
 
-/// What the slots of a lane stand for, in the order of the slots. There is at least one value, and no two are equal.
+/// The values of the slots of a lane, in the order of the slots. There is at least one value, and no two are equal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub enum SlotValues {
     /// Texts, e.g. serial numbers of emulators.
     List(Vec<String>),
-    /// The TCP ports from the first to the last. A port is tried by bind(2) before it is granted.
+    /// The TCP ports from the first to the last. luzia tries a port with bind(2) before it grants the port.
     Ports(u16, u16),
 }
 
-/// Slot values as the configuration has them: a list of texts, or a range of ports.
+/// Slot values in the form of the configuration: a list of texts, or a range of ports.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -48,7 +48,7 @@ impl From<SlotValues> for Written {
 }
 
 impl SlotValues {
-    /// Reads the values of `--values`; an error says what is wrong with them.
+    /// Parses the values of `--values`; an error names their fault.
     pub fn list(values: Vec<String>) -> Result<Self, String> {
         if values.is_empty() {
             return Err("a lane with values has at least one".to_owned());
@@ -74,7 +74,7 @@ impl SlotValues {
         Ok(Self::List(values))
     }
 
-    /// Reads the ports of `--range`, e.g. `4000-4099`; an error says what is wrong with them.
+    /// Parses the ports of `--range`, e.g. `4000-4099`; an error names their fault.
     pub fn ports(text: &str) -> Result<Self, String> {
         let number = |text: &str| {
             let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,7 +94,7 @@ impl SlotValues {
         Ok(Self::Ports(first, last))
     }
 
-    /// How many slots they are.
+    /// Number of slots.
     pub fn count(&self) -> u32 {
         match self {
             Self::List(values) => u32::try_from(values.len()).unwrap_or(u32::MAX),
@@ -115,7 +115,7 @@ impl SlotValues {
         (0..self.count()).filter_map(|slot| self.get(slot)).collect()
     }
 
-    /// The port that a value is, in a lane of ports.
+    /// The port number of a value, in a lane of ports.
     pub fn port(&self, value: &str) -> Option<u16> {
         match self {
             Self::List(_) => None,
@@ -131,32 +131,33 @@ impl SlotValues {
     }
 }
 
-/// Values that nobody holds and that are in use all the same.
+/// Values that no holder has, but that are in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Occupied {
     /// The first of them.
     pub value: String,
-    /// The process that uses it, where that can be seen.
+    /// The process that uses it, if it can be seen.
     pub pid: Option<u32>,
-    /// How many there are.
+    /// Number of such values.
     pub count: u32,
 }
 
-/// What a new holder of a lane with values gets.
+/// The choice for a new holder of a lane with values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// A slot and its value.
     Slot(u32, String),
-    /// Nothing: what no holder has is in use.
+    /// Nothing: every value without a holder is in use.
     Occupied(Occupied),
     /// Nothing: the holders have all values.
     Full,
 }
 
 impl SlotValues {
-    /// The slot of a new holder, beside others that have the slots `taken`, each with the value that its sidecar tells. A value
-    /// stands in the slot of its position; where a holder from before a change has that slot, in one behind all positions. A
-    /// holder whose value is not known counts as one of the value of its position. `user_of` tells who else uses a value.
+    /// Chooses the slot of a new holder. Other holders have the slots `taken`, each with the value in its sidecar. A value gets
+    /// the slot of its position. If a holder already has that slot, because the values were changed, the value gets a slot
+    /// behind all positions. If the value of a holder is not known, the holder counts as one of the value of its position.
+    /// `user_of` returns the foreign user of a value.
     pub fn choose(
         &self,
         taken: &[(u32, Option<String>)],

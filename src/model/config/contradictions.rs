@@ -1,37 +1,37 @@
-//! Rules of lanes that cannot be meant together.
+//! Rules of lanes that contradict each other.
 
 use super::{Config, LaneRule};
 use crate::model::lane::LaneName;
 use std::fmt;
 
-/// What is wrong with rules that cannot be meant together.
+/// A fault of rules that contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clash {
     /// A lane cannot have the rule at all.
     OwnRule,
     /// A lane keeps more slots of `global` than may hold it.
     ReserveBeyondLimit,
-    /// Every task takes a slot of `global`, and reserves of all of them leave none for other lanes.
+    /// Every task takes a slot of `global`, and the reserves of all of them leave no slot for other lanes.
     NoSlotLeft,
     /// Two lanes give away the same port.
     SamePort,
-    /// Holders are bound to as many processors as a budget says, and they lack a budget.
+    /// Holders are bound to the number of processors in a budget, but the lane has no budget.
     NoBudget,
 }
 
 impl Clash {
-    /// Whether tasks cannot start or can meet because of it. Otherwise a rule has no effect.
+    /// Whether the contradiction can keep tasks from starting or let two of them collide. Otherwise a rule has no effect.
     pub fn is_harmful(self) -> bool {
         matches!(self, Self::NoSlotLeft | Self::SamePort)
     }
 }
 
-/// Rules that cannot be meant together.
+/// Rules that contradict each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Contradiction {
-    /// What is wrong.
+    /// The fault.
     pub clash: Clash,
-    /// The lanes whose rules it is.
+    /// The lanes of these rules.
     pub lanes: Vec<String>,
     why: String,
 }
@@ -41,7 +41,7 @@ impl Contradiction {
         Self { clash, lanes: lanes.iter().map(|lane| (*lane).to_owned()).collect(), why }
     }
 
-    /// Whether both are the same fault of the same lanes, with whatever numbers.
+    /// Whether both are the same fault of the same lanes. Their numbers may differ.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.clash, &self.lanes) == (other.clash, &other.lanes)
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Contradiction {
 }
 
 impl Config {
-    /// All rules of lanes that cannot be meant together, those of one lane first.
+    /// All contradictions, those of one lane first.
     pub fn contradictions(&self) -> Vec<Contradiction> {
         let own = self.lanes.iter().filter_map(|(name, rule)| {
             rule.wrong_for(name).map(|why| Contradiction::new(Clash::OwnRule, &[name], why))
@@ -96,7 +96,7 @@ impl Config {
     }
 
     fn no_budget(&self, name: &str, rule: &LaneRule) -> Option<Contradiction> {
-        // The budget of a pattern is that of a lane it means.
+        // The budget of a pattern applies to each lane that matches it.
         let lane = LaneName::parse(&name.replace('*', "x")).ok()?;
         let is_without = rule.affinity == Some(true) && self.cpu_rule(&lane).is_none();
         let why =

@@ -1,5 +1,5 @@
-//! The rule of a lane or of a pattern of lanes. A new member has a field here and a row in `store::config::keys`. By that row the
-//! configuration, `control.json` and `lanes set` read the member, and the tables of `lanes` show it.
+//! The rule of a lane or of a pattern of lanes. A new member has a field here and a row in `store::config::keys`. The
+//! configuration, `control.json` and `lanes set` parse the member by that row, and the tables of `lanes` show it.
 
 use super::Config;
 use crate::model::capacity::{Budget, Gate, SlotValues};
@@ -8,36 +8,36 @@ use crate::model::time::{Timestamp, format_duration, parse_duration};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is configured for a lane or a pattern of lanes; absent members fall to the next pattern, then to the default.
+/// The settings of a lane or a pattern of lanes. The next pattern sets a member that is absent here, then the default.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LaneRule {
-    /// How many may hold the lane at once.
+    /// Greatest number of holders at once.
     pub max: Option<u32>,
     /// The user's weight in fair share, for user lanes.
     pub weight: Option<u32>,
     /// Whether a task keeps the lane while it waits for an event.
     pub hold: Option<Keeps>,
-    /// After how long a lease of this lane is stale, in milliseconds.
+    /// Time after which a lease of this lane is stale, in milliseconds.
     pub lock_timeout_ms: Option<u64>,
-    /// After how long a wait for the lane is told as `wait_warning`, in milliseconds (S4.8).
+    /// Time after which a wait for the lane is reported as `wait_warning`, in milliseconds (S4.8).
     pub warn_after_ms: Option<u64>,
-    /// What is run then, by `/bin/sh -c`, once for each wait (S4.8).
+    /// The command to run at that time, by `/bin/sh -c`, once for each wait (S4.8).
     pub on_wait: Option<String>,
-    /// How often the lane is granted at most (S1.13).
+    /// Greatest rate of grants of the lane (S1.13).
     pub rate: Option<Rate>,
-    /// How many slots of `global` are kept for tasks of this lane.
+    /// Number of slots of `global` that are kept for tasks of this lane.
     pub reserve: Option<u32>,
-    /// What is done with a living holder past its limit (S3.F4).
+    /// The action on a living holder past its limit (S3.F4).
     pub on_overdue: Option<OnOverdue>,
-    /// What each slot stands for; then there are as many slots as values.
+    /// The values of the slots. The lane then has as many slots as values.
     pub values: Option<SlotValues>,
-    /// The TCP ports that the slots stand for; then there are as many slots as ports.
+    /// The TCP ports of the slots. The lane then has as many slots as ports.
     pub range: Option<SlotValues>,
-    /// The condition of the host under which the lane grants nothing.
+    /// The condition of the host under which no place in the lane is granted.
     pub hold_while: Option<Gate>,
-    /// How many processors the holders use together.
+    /// Number of processors that the holders use together.
     pub cpu_budget: Option<Budget>,
-    /// Whether what runs in the lane is bound to as many processors as its budget.
+    /// Whether commands in the lane are bound to as many processors as its budget.
     pub affinity: Option<bool>,
 }
 
@@ -45,32 +45,32 @@ pub struct LaneRule {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keeps {
-    /// The lane stays the task's.
+    /// The task keeps the lane.
     Keep,
-    /// Others may have the lane meanwhile.
+    /// Others may take the lane meanwhile.
     Release,
 }
 
-/// What is done with a living holder that is past its limit.
+/// The action on a living holder that is past its limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnOverdue {
-    /// It is shown, and nothing else is done.
+    /// luzia shows the holder and does nothing else.
     Report,
-    /// A task is ended through its supervisor.
+    /// luzia ends a task through its supervisor.
     Terminate,
 }
 
-/// At most so many grants within any stretch of so many milliseconds.
+/// At most so many grants within any period of so many milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rate {
-    /// How many grants.
+    /// Number of grants.
     pub grants: u32,
-    /// In how many milliseconds.
+    /// Length of the period, in milliseconds.
     pub window_ms: u64,
 }
 
-/// The most grants that a rate may name: so many moments are remembered for each lane.
+/// The most grants that a rate may name: luzia remembers so many moments for each lane.
 pub const MOST_GRANTS: u32 = 10_000;
 /// The longest window of a rate: 31 days, in milliseconds.
 pub const LONGEST_WINDOW_MS: u64 = 31 * 24 * 3600 * 1000;
@@ -92,7 +92,7 @@ impl OnOverdue {
 }
 
 impl Rate {
-    /// Reads `10/1m`: a number of grants and a duration, which may be a unit alone as in `10/s`.
+    /// Parses `10/1m`: a number of grants and a duration. The duration may be a unit alone, as in `10/s`.
     pub fn parse(text: &str) -> Option<Self> {
         let (grants, window) = text.split_once('/')?;
         let is_number = !grants.is_empty() && grants.bytes().all(|byte| byte.is_ascii_digit());
@@ -103,8 +103,8 @@ impl Rate {
         is_meant.then_some(Self { grants, window_ms })
     }
 
-    /// The moment from which the lane may be granted again, when it may not now. `grants` are the moments of earlier ones,
-    /// oldest first. One that lies further ahead than a window was written before the clock was set back, and counts as none.
+    /// The earliest moment of the next grant; `None` if the lane may be granted now. `grants` are the moments of earlier
+    /// grants, oldest first. A moment more than a window in the future was written before the clock was set back, and is ignored.
     pub fn next(self, grants: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
         let window = i64::try_from(self.window_ms).unwrap_or(i64::MAX);
         let counts = |at: &&Timestamp| now.ms_since(**at) < window && at.ms_since(now) <= window;
@@ -118,7 +118,7 @@ impl Rate {
 crate::model::record::as_text!(Rate, |text| Self::parse(text).ok_or_else(|| format!("\"{text}\" is not a rate")));
 
 impl fmt::Display for Rate {
-    /// Writes what [`Rate::parse`] reads back.
+    /// Writes the form that [`Rate::parse`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = format_duration(self.window_ms);
         let window = if parse_duration(&short) == Ok(self.window_ms) { short } else { format!("{}ms", self.window_ms) };
@@ -127,14 +127,14 @@ impl fmt::Display for Rate {
 }
 
 impl LaneRule {
-    /// This rule, with the members of another one where it has none.
+    /// This rule, with the members of another rule for those that it lacks.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
-        // Values and a range are one member in two spellings.
+        // Values and a range are two spellings of one member.
         let has_slots = self.values.is_some() || self.range.is_some();
         let (other_values, other_range) =
             if has_slots { (None, None) } else { (other.values.clone(), other.range.clone()) };
-        // Every member by its name, so that a new one is not forgotten here.
+        // Lists every member by its name, so that a new one is not forgotten here.
         Self {
             max: self.max.or(other.max),
             weight: self.weight.or(other.weight),
@@ -153,7 +153,7 @@ impl LaneRule {
         }
     }
 
-    /// Why a lane or a pattern of this name cannot have this rule.
+    /// The reason that this rule is wrong for a lane or a pattern of this name.
     pub fn wrong_for(&self, name: &str) -> Option<String> {
         let is_of_one = name != "global" && !name.ends_with('*');
         let has_reserve = self.reserve.is_some_and(|reserve| reserve > 0);
@@ -165,7 +165,7 @@ impl LaneRule {
 }
 
 impl Config {
-    /// The rule in force for `lane`, with the defaults; members without a value or a default are `None`.
+    /// The rule in force for `lane`, with the defaults. A member is `None` if it has no value and no default.
     pub fn rule_in_force(&self, lane: &LaneName) -> LaneRule {
         let set = self.rules_of(lane).fold(LaneRule::default(), LaneRule::or);
         LaneRule {
@@ -181,49 +181,48 @@ impl Config {
         }
     }
 
-    /// Whether a task keeps `lane` while it waits: users, threads and sessions are kept unless configured (contract, section
-    /// 7).
+    /// Whether a task keeps `lane` while it waits. The default is to keep users, threads and sessions (contract, section 7).
     pub fn keeps(&self, lane: &LaneName) -> Keeps {
         let default = if lane.is_key_lane() { Keeps::Keep } else { Keeps::Release };
         self.rule(lane, |rule| rule.hold).unwrap_or(default)
     }
 
-    /// After how long a wait for `lane` is told, in milliseconds.
+    /// Time after which a wait for `lane` is reported, in milliseconds.
     pub fn warn_after_ms(&self, lane: &LaneName) -> u64 {
         self.rule(lane, |rule| rule.warn_after_ms).unwrap_or(WARN_AFTER_MS)
     }
 
-    /// Whether a wait for `lane` is told while it lasts, because a rule says when, or what is to be run then.
+    /// Whether a wait for `lane` is reported while it lasts, because a rule has a time or a command for that.
     pub fn warns_in_time(&self, lane: &LaneName) -> bool {
         self.rule(lane, |rule| (rule.warn_after_ms.is_some() || rule.on_wait.is_some()).then_some(())).is_some()
     }
 
-    /// Whether any rule says when a wait is told, or what is to be run then.
+    /// Whether any rule has a time or a command for the report of a wait.
     pub fn has_wait_rules(&self) -> bool {
         self.lanes.values().any(|rule| rule.warn_after_ms.is_some() || rule.on_wait.is_some())
     }
 
-    /// What is run when a wait for `lane` is told.
+    /// The command to run when a wait for `lane` is reported.
     pub fn on_wait(&self, lane: &LaneName) -> Option<String> {
         self.rule(lane, |rule| rule.on_wait.clone())
     }
 
-    /// How often `lane` is granted at most.
+    /// Greatest rate of grants of `lane`.
     pub fn rate(&self, lane: &LaneName) -> Option<Rate> {
         self.rule(lane, |rule| rule.rate)
     }
 
-    /// What is done with a living holder of `lane` that is past its limit.
+    /// The action on a living holder of `lane` that is past its limit.
     pub fn on_overdue(&self, lane: &LaneName) -> OnOverdue {
         self.rule(lane, |rule| rule.on_overdue).unwrap_or(OnOverdue::Report)
     }
 
-    /// How many slots of `global` are kept for tasks of `lane`.
+    /// Number of slots of `global` that are kept for tasks of `lane`.
     pub fn reserve(&self, lane: &LaneName) -> u32 {
         self.rule(lane, |rule| rule.reserve).unwrap_or(0)
     }
 
-    /// The lanes that have slots of `global` to themselves, and how many.
+    /// The lanes that have slots of `global` of their own, and the number of these.
     pub fn reserves(&self) -> impl Iterator<Item = (LaneName, u32)> + '_ {
         let of = |(name, rule): (&String, &LaneRule)| {
             let reserve = rule.reserve.filter(|reserve| *reserve > 0 && !name.ends_with('*'))?;

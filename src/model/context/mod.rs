@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 /// The kinds of namespaces that are compared, by their names in `/proc/self/ns` (namespaces(7)).
 pub const NAMESPACES: [&str; 8] = ["cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"];
 
-/// Inode numbers of the initial namespaces that the kernel fixes (`include/linux/proc_ns.h`). Those of `mnt` and `net` are
-/// given at boot, so they say nothing in another boot.
+/// Inode numbers of the initial namespaces that the kernel fixes (`include/linux/proc_ns.h`). The kernel assigns those of `mnt`
+/// and `net` at boot, so a comparison with another boot is not possible.
 pub const INITIAL: [(&str, u64); 6] = [
     ("cgroup", 0xEFFF_FFFB),
     ("ipc", 0xEFFF_FFFF),
@@ -47,7 +47,7 @@ impl SandboxId {
             numbers(namespaces),
             numbers(hard_limits)
         );
-        // The queues of older versions keep their names: a record of theirs has neither number.
+        // The queues of older versions keep their names: records of those versions have neither number.
         for (name, number) in [("root_mount", root_mount), ("init_start", init_start)] {
             text.extend(number.map(|number| format!("{name}={number}\n")));
         }
@@ -66,25 +66,25 @@ impl fmt::Display for SandboxId {
     }
 }
 
-/// What a process cannot leave, or cannot give to a child: two processes with compatible sandboxes may start each other's
-/// tasks.
+/// Properties that a process cannot leave, or cannot give to a child. Two processes with compatible sandboxes may start each
+/// other's tasks.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Sandbox {
     /// The boot in which the inode numbers hold.
     pub boot_id: String,
-    /// Inode numbers of namespaces by kind; a kind that the kernel lacks, or that cannot be read, is absent.
+    /// Inode numbers of namespaces by kind; a kind is absent if the kernel lacks it or if it cannot be read.
     pub namespaces: BTreeMap<String, u64>,
     /// Device and inode number of the root directory.
     pub root: [u64; 2],
-    /// The mount of the root directory, by a number that the kernel gives once in a boot (STATX_MNT_ID_UNIQUE of statx(2), since
-    /// Linux 6.8). Inode numbers of namespaces are given out again. `None` where it cannot be told.
+    /// The mount of the root directory, by a number that the kernel assigns once in a boot (STATX_MNT_ID_UNIQUE of statx(2),
+    /// since Linux 6.8). The kernel reuses inode numbers of namespaces. `None` if the number cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_mount: Option<u64>,
-    /// The start time of pid 1 of the pid namespace, in clock ticks since boot; `None` in the initial namespace, and where it
-    /// cannot be told.
+    /// The start time of pid 1 of the pid namespace, in clock ticks since boot; `None` in the initial namespace, and if the
+    /// time cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init_start: Option<u64>,
-    /// Whether the process, and all it starts, can gain no privileges by execve(2).
+    /// Whether the process and all its descendants can gain no privileges by execve(2).
     pub no_new_privs: bool,
     /// The seccomp(2) mode: 0 none, 1 strict, 2 filter.
     pub seccomp: u32,
@@ -92,33 +92,33 @@ pub struct Sandbox {
     pub cap_bounding: u64,
     /// The effective set of capabilities, as bits.
     pub cap_effective: u64,
-    /// The hard limits by name, in the units of getrlimit(2); an absent name is no limit.
+    /// The hard limits by name, in the units of getrlimit(2); an absent name means no limit.
     pub hard_limits: BTreeMap<String, u64>,
-    /// The supplementary groups, in order; `None` in a record that does not say them.
+    /// The supplementary groups, in order; `None` in a record without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<u32>>,
-    /// The least memory limit of its control groups, in bytes; `None` is no limit.
+    /// The least memory limit of its control groups, in bytes; `None` means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_max: Option<u64>,
 }
 
-/// The sandboxes in which processes live, as far as `/proc` shows them here.
+/// The sandboxes in which processes live, as far as `/proc` shows them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Surroundings {
     /// Inode numbers of namespaces by kind, and the mount of the root directory, of each process.
     pub inhabited: BTreeSet<(BTreeMap<String, u64>, Option<u64>)>,
-    /// Whether every process in a pid namespace below that of this process was looked at.
+    /// Whether every process in a pid namespace below the one of this process was examined.
     pub shows_below: bool,
-    /// Whether every process in the pid namespace of this process was looked at.
+    /// Whether every process in the pid namespace of this process was examined.
     pub shows_beside: bool,
 }
 
 /// A sandbox with its name. The name is part of the name of a queue, so a pass skips all tasks of a foreign sandbox without
-/// a look at them.
+/// reading them.
 #[derive(Clone, Debug)]
 pub struct NamedSandbox {
     sandbox: Sandbox,
-    /// Made when it is asked for: most records are read without it.
+    /// Computed at its first use: most records are read without it.
     id: OnceLock<SandboxId>,
 }
 
@@ -142,7 +142,7 @@ impl NamedSandbox {
         self.id.get_or_init(|| SandboxId::of(&self.sandbox))
     }
 
-    /// What it is.
+    /// The sandbox itself.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
@@ -164,24 +164,24 @@ pub(crate) mod recorded {
     }
 }
 
-/// What a supervisor sets for the command of a task, as at(1) and batch(1) do: the submitter's own choices.
+/// The limits that a supervisor sets for the command of a task, as at(1) and batch(1) do. The submitter chose them.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// The soft limits by name; an absent name is no limit.
+    /// The soft limits by name; an absent name means no limit.
     pub soft: BTreeMap<String, u64>,
-    /// The hard limits by name; an absent name is no limit.
+    /// The hard limits by name; an absent name means no limit.
     pub hard: BTreeMap<String, u64>,
     /// The nice value, -20 to 19.
     pub nice: i32,
-    /// The processors that may be used, as a list such as `0-3,8`; empty when it is not known.
+    /// The processors that the command may use, as a list such as `0-3,8`; empty if it is not known.
     pub affinity: String,
     /// The adjustment of the OOM killer's score, -1000 to 1000.
     pub oom_score_adj: i32,
 }
 
 impl Limits {
-    /// Whether a child of a process with these limits has other ones than `wanted`.
+    /// Whether a child of a process with these limits has other limits than `wanted`.
     pub fn differ_from(&self, wanted: &Self) -> bool {
         let is_other_affinity = !wanted.affinity.is_empty() && self.affinity != wanted.affinity;
         (&self.soft, &self.hard, self.nice, self.oom_score_adj)
@@ -193,9 +193,9 @@ impl Limits {
 /// The whole context of a process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
-    /// What it cannot leave.
+    /// The properties that it cannot leave.
     pub sandbox: Sandbox,
-    /// What it would give to its children.
+    /// The limits that its children inherit.
     pub limits: Limits,
 }
 

@@ -1,19 +1,19 @@
-//! Hooks: what people want to be run when something happens (`hook add`).
+//! Hooks: commands that luzia runs when an event happens (`hook add`).
 
 use crate::model::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a hook does.
+/// The action of a hook.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// It runs a command, as it stands.
+    /// It runs a command without changes.
     Command(Vec<String>),
-    /// It posts to a URL, by curl(1).
+    /// It posts to a URL with curl(1).
     Url(String),
 }
 
-/// The members of a record that tell what a hook does.
+/// The members of a record that describe the action of a hook.
 #[derive(Serialize, Deserialize)]
 struct Members<C, U> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,9 +46,9 @@ impl<'de> Deserialize<'de> for Action {
 pub struct Hook {
     /// Its name, by which it is removed.
     pub name: String,
-    /// The event that it is for.
+    /// The event that triggers it.
     pub event: String,
-    /// What it does.
+    /// Its action.
     #[serde(flatten)]
     pub action: Action,
     /// Only for tasks and the lane of this user.
@@ -57,24 +57,24 @@ pub struct Hook {
     /// Only for events of this lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
-    /// How long it may take, in milliseconds.
+    /// Its time limit, in milliseconds.
     pub timeout_ms: u64,
     /// The directory in which it was added, and in which its command runs.
     pub cwd: String,
-    /// When it was added.
+    /// The time at which it was added.
     pub added_at: Timestamp,
-    /// Who added it.
+    /// The caller that added it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
-/// The variable that tells a process that it runs for a hook. luzia runs no hooks for what happens there.
+/// The variable that marks a process that runs for a hook. luzia runs no hooks for events of such a process.
 pub const HOOK_VARIABLE: &str = "LUZIA_HOOK";
-/// How long a hook may take that does not say.
+/// The time limit of a hook without one of its own.
 pub const HOOK_TIMEOUT_MS: u64 = 30_000;
 
 impl Hook {
-    /// Program and arguments. The payload comes on standard input.
+    /// Program and arguments. The payload arrives on standard input.
     pub fn argv(&self) -> Vec<String> {
         match &self.action {
             Action::Command(argv) => argv.clone(),

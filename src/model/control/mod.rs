@@ -1,4 +1,5 @@
-//! What people set while luzia runs, beside the configuration: rules of lanes (`lanes set`) and holds (`pause`).
+//! Settings that people change while luzia runs, in addition to the configuration: rules of lanes (`lanes set`) and holds
+//! (`pause`).
 
 pub mod hooks;
 mod preempt;
@@ -14,43 +15,43 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Everything that was set at run time.
+/// All settings that were made at run time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Control {
-    /// Rules of lanes and of patterns. A member that is set here wins over the configuration's.
+    /// Rules of lanes and of patterns. A member that is set here wins over the one in the configuration.
     pub lanes: BTreeMap<String, LaneRule>,
-    /// Holds that stand, and those that ended not long ago.
+    /// Holds in force, and holds that ended not long ago.
     pub holds: Vec<Hold>,
     /// The tasks that make room for themselves.
     pub preempts: Vec<Preempt>,
 }
 
-/// Whom a hold keeps from starting.
+/// The tasks that a hold keeps from starting.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Held {
     /// Every task of the host.
     All,
     /// The tasks of a user, or those that take a lane.
     Lane(LaneName),
-    /// The tasks of all users or lanes whose names begin so.
+    /// The tasks of all users or lanes whose names begin with this text.
     Pattern(String),
 }
 
 /// One `pause`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hold {
-    /// Whom it keeps from starting.
+    /// The tasks that it keeps from starting.
     #[serde(rename = "what")]
     pub held: Held,
-    /// When it began.
+    /// The time at which it began.
     pub since: Timestamp,
-    /// When it ends by itself, or was ended.
+    /// The time at which it ends by itself, or was ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// Why, in words for people.
+    /// The reason, in words for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who asked for it.
+    /// The requester.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -58,30 +59,30 @@ pub struct Hold {
 /// The hold of one task, in its record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskHold {
-    /// When it began.
+    /// The time at which it began.
     pub since: Timestamp,
-    /// When it ends by itself.
+    /// The time at which it ends by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// Why, in words for people.
+    /// The reason, in words for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who asked for it.
+    /// The requester.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// How much of the time of `--start-within` was left, in milliseconds.
+    /// The rest of the time of `--start-within`, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_left_ms: Option<u64>,
 }
 
 impl Task {
-    /// Whether it is paused by itself at a moment.
+    /// Whether the task has a hold of its own in force at a moment.
     pub fn is_held(&self, now: Timestamp) -> bool {
         self.hold.as_ref().is_some_and(|hold| hold.until.is_none_or(|until| until > now))
     }
 
-    /// When a pass is to look at it again while it is parked: when it is due, and no hold of its own stands any more. `None`
-    /// where no moment wakes it.
+    /// The moment at which a pass must look at it again while it is parked: it is due, and no hold of its own is in force.
+    /// `None` if no moment wakes it.
     pub fn wakes_at(&self) -> Option<Timestamp> {
         match &self.hold {
             None => self.due_at,
@@ -91,14 +92,14 @@ impl Task {
 }
 
 impl Hold {
-    /// Whether it keeps anybody from starting at a moment.
+    /// Whether it is in force at a moment.
     pub fn stands(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now)
     }
 }
 
 impl Held {
-    /// Reads what [`Held::text`] writes.
+    /// Parses the form that [`Held::text`] writes.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "*" {
             return Some(Self::All);
@@ -114,7 +115,7 @@ impl Held {
         self.to_string()
     }
 
-    /// Whether it means this lane.
+    /// Whether it covers this lane.
     pub fn is_of(&self, lane: &LaneName) -> bool {
         match self {
             Self::All => true,
@@ -150,7 +151,7 @@ impl Control {
         all
     }
 
-    /// The holds that stand at a moment.
+    /// The holds that are in force at a moment.
     pub fn standing(&self, now: Timestamp) -> impl Iterator<Item = &Hold> {
         self.holds.iter().filter(move |hold| hold.stands(now))
     }

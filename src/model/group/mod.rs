@@ -1,4 +1,4 @@
-//! Control groups (cgroups(7), version 2): one for each start of a task, where the host lets luzia make them.
+//! Control groups (cgroups(7), version 2): one for each start of a task, if the host lets luzia make them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 pub struct Group {
     /// Its path in the file system, as the supervisor saw it.
     pub path: String,
-    /// The inode of its directory. The kernel gives no number twice in one boot, so it names this very group.
+    /// The inode of its directory. The kernel assigns no number twice in one boot, so the inode identifies this group.
     pub inode: u64,
-    /// The inode of the directory above it. Where that is seen and the group is not, the group is gone.
+    /// The inode of the directory above it. If that directory is visible and the group is not, the group is gone.
     pub above: u64,
 }
 
-/// What a look at a control group told.
+/// Result of a look at a control group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupSight {
-    /// A process is in it or below it, and the process that looked may end all of them.
+    /// A process is in it or below it, and the observing process may end all of them.
     Lives,
-    /// A process is in it or below it, out of the reach of the process that looked.
+    /// A process is in it or below it, out of the reach of the observing process.
     OutOfReach,
     /// No process is in it or below it.
     Empty,
-    /// It does not exist any more. The kernel removes no group in which a process is.
+    /// It does not exist any more. The kernel never removes a group that contains a process.
     Gone,
-    /// This process does not see the place where it was made.
+    /// This process cannot see the place where it was made.
     Unseen,
 }
 
@@ -32,10 +32,10 @@ pub enum GroupSight {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cgroups {
-    /// Where the group of the supervisor is delegated to its account.
+    /// If the group of the supervisor is delegated to its account.
     #[default]
     Auto,
-    /// Wherever one can be made.
+    /// Wherever luzia can make one.
     On,
     /// Never.
     Off,

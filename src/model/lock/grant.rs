@@ -1,4 +1,4 @@
-//! A lock as its holder knows it.
+//! A lock as its holder sees it.
 
 use super::{Fence, LockId};
 use crate::model::lane::LaneName;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 pub struct Grant {
     /// The lane.
     pub lane: LaneName,
-    /// Which of its slots, from 0.
+    /// Its slot of the lane, from 0.
     pub slot: u32,
     /// The name of the grant.
     pub lock_id: LockId,
     /// Its token.
     pub fence: Fence,
-    /// What its slot stands for, in a lane whose slots have names.
+    /// The value of its slot, in a lane whose slots have names.
     pub value: Option<String>,
     /// Whether the holder has a share of processors, in a lane with a CPU budget.
     pub has_share: bool,
 }
 
-/// What the slots of each lane stand for: the values of one lane joined by commas, in the order of the grants.
+/// The values of the slots of each lane: the values of one lane joined by commas, in the order of the grants.
 pub fn values_of(grants: &[Grant]) -> BTreeMap<LaneName, String> {
     let mut values: BTreeMap<LaneName, String> = BTreeMap::new();
     for grant in grants {
@@ -38,7 +38,7 @@ pub fn values_of(grants: &[Grant]) -> BTreeMap<LaneName, String> {
 }
 
 impl Grant {
-    /// Whether another grant is this very one; what its slot stands for is not asked.
+    /// Whether another grant is this one; the values of their slots are not compared.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.lane, self.slot, &self.lock_id, self.fence) == (&other.lane, other.slot, &other.lock_id, other.fence)
     }

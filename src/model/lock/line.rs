@@ -1,13 +1,13 @@
-//! The line of a lane: what it shows to somebody who wants the lane and finds it free.
+//! The line of a lane: the waiting processes and tasks that a requester finds when the lane is free.
 
-/// Who wants a lane.
+/// The requester of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asker {
     /// The first of the line.
     First,
     /// Another one of the line.
     Behind,
-    /// A `lock` or `acquire` that may wait and does not stand in the line yet.
+    /// A `lock` or `acquire` that may wait and is not yet in the line.
     Newcomer,
     /// A `lock` or `acquire` that does not wait.
     Once,
@@ -15,19 +15,19 @@ pub enum Asker {
     Task,
 }
 
-/// What is seen of a line under the guard of its lane.
+/// Facts about a line, gathered under the guard of its lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineFacts {
-    /// Who asks.
+    /// The requester.
     pub asker: Asker,
-    /// How long ago the first of the line that lives came or was called, in milliseconds; `None` when nobody lives there.
-    /// Negative when the wall clock was set back since.
+    /// Time since the first living member of the line arrived or was called, in milliseconds; `None` if no member lives.
+    /// Negative if the wall clock was set back since.
     pub called_ms: Option<i64>,
-    /// How long ago the tasks of the queue got the turn, in milliseconds; `None` when they have not.
+    /// Time since the tasks of the queue got the turn, in milliseconds; `None` if they did not get it.
     pub tasks_called_ms: Option<i64>,
-    /// Whether a dispatcher will come again for the task that asks, so that it may give way.
+    /// Whether a dispatcher will try again for the task, so that the task may give way.
     pub comes_again: bool,
 }
 
-/// Says whether the asker may take the lane, which is free.
+/// Decides whether the requester may take the lane, which is free.
 pub type LineJudge = fn(&LineFacts) -> bool;

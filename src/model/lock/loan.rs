@@ -1,11 +1,11 @@
-//! Loans: a waited-for child takes a lane that its waiting parent holds. The child gets a slot of its own above the slot of
-//! the parent, so each task has its own lock, and each lock is judged and released like any other. Slots that stand above
-//! each other are a family and count as one holder (contract P1). Pure.
+//! Loans: a waited-for child takes a lane that its waiting parent holds. The child gets a slot of its own above the slot of the
+//! parent, so each task has its own lock. luzia judges and releases each of these locks like any other. Slots above each other
+//! are a family and count as one holder (contract P1). Pure.
 
 use crate::model::TaskId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The distance between a slot and the slot of its borrower. A lane has no more slots than this.
+/// The distance between a slot and the slot of its borrower. It is the greatest number of slots of a lane.
 pub const STEP: u32 = 1_000_000;
 
 /// The lowest slot of the family of a slot: two slots of one family are one holder.
@@ -13,7 +13,7 @@ pub fn root(slot: u32) -> u32 {
     slot % STEP
 }
 
-/// Whether a slot is one of a borrower.
+/// Whether a slot belongs to a borrower.
 pub fn is_loan(slot: u32) -> bool {
     slot >= STEP
 }
@@ -23,7 +23,7 @@ pub fn above(slot: u32) -> Option<u32> {
     slot.checked_add(STEP)
 }
 
-/// How many holders some slots are.
+/// Number of holders of some slots.
 pub fn holders(slots: impl Iterator<Item = u32>) -> u32 {
     u32::try_from(slots.map(root).collect::<BTreeSet<_>>().len()).unwrap_or(u32::MAX)
 }
@@ -33,7 +33,7 @@ pub fn free_slot(occupied: &BTreeSet<u32>) -> u32 {
     (0..).find(|slot| !occupied.contains(slot)).unwrap_or(u32::MAX)
 }
 
-/// How a lane stands towards a task that may borrow.
+/// State of a lane for a task that may borrow it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lent {
     /// None of its lenders holds the lane.
@@ -44,8 +44,8 @@ pub enum Lent {
     Taken(u32),
 }
 
-/// Whether a lane is lent to a task. `living` are the slots that living holders have, with the holders that are tasks;
-/// `lenders` are the tasks that wait for the borrower: its parent, and those that wait for the parent.
+/// Whether a lane is lent to a task. `living` are the slots of living holders, with the holder if it is a task. `lenders` are
+/// the tasks that wait for the borrower: its parent, and those that wait for the parent.
 pub fn lent(living: impl Iterator<Item = (u32, Option<TaskId>)>, lenders: &[TaskId]) -> Lent {
     let families = families(living, lenders);
     let mut taken = Lent::No;
@@ -60,13 +60,13 @@ pub fn lent(living: impl Iterator<Item = (u32, Option<TaskId>)>, lenders: &[Task
     taken
 }
 
-/// How many slots of a lane can be borrowed by one who borrows.
+/// Number of slots of a lane that a borrower can borrow.
 pub fn lendable(living: impl Iterator<Item = (u32, Option<TaskId>)>, lenders: &[TaskId]) -> u32 {
     let is_lent = |members: &&Vec<(u32, bool)>| members.iter().max().is_some_and(|(_, lends)| *lends);
     u32::try_from(families(living, lenders).values().filter(is_lent).count()).unwrap_or(u32::MAX)
 }
 
-/// The slots of each family, with whether its holder lends it.
+/// The slots of each family, and for each slot whether its holder lends it.
 fn families(
     living: impl Iterator<Item = (u32, Option<TaskId>)>,
     lenders: &[TaskId],

@@ -1,4 +1,4 @@
-//! Who a process is: a pid alone is reused, a pid with its start time and boot is not.
+//! Identity of a process: the kernel reuses a pid alone, but not a pid with its start time and boot.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +17,15 @@ pub struct Identity {
 /// A process above this one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ancestor {
-    /// Which.
+    /// Its identity.
     pub process: Identity,
-    /// The name of its program, without folders; empty where it is not to be seen.
+    /// The name of its program, without folders; empty if it cannot be seen.
     pub program: String,
     /// Whether it runs the program of luzia.
     pub is_luzia: bool,
 }
 
-/// What a look at a pid showed. Only `Gone` and `Zombie` prove death.
+/// Result of a probe of a pid. Only `Gone` and `Zombie` prove death.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Probe {
     /// No such process (ESRCH).
@@ -37,7 +37,7 @@ pub enum Probe {
         /// Field 22 of `/proc/<pid>/stat`.
         start: u64,
     },
-    /// It exists or may exist, but nothing can be read about it (EPERM, hidden /proc).
+    /// It exists or may exist, but it cannot be examined (EPERM, hidden /proc).
     Unknown,
 }
 

@@ -1,11 +1,12 @@
-//! Queues: the folders in which pending tasks stand. Tasks of one queue start in their order; a queue that cannot start
-//! now costs the others nothing.
+//! Queues: the folders of pending tasks. Tasks of one queue start in their order; a queue that cannot start now costs the
+//! others nothing.
 //!
 //! The name of a queue is `<stem of the user's lane>[~n<lanes>][~s<share>][~g<task>][~c<sandbox>]`. `~n` marks tasks that take
-//! named lanes only, without the lane of their user, and tells one set of lanes from another. `~s` tells the agent session, else
-//! the project, between which the user's share is divided: so the first task of each session is found by folder names. `~g` marks
-//! the tasks of one group and names the first of them: all of them take their turn at its place. `~c` marks tasks that only a
-//! process of a compatible sandbox may start (contract P9). Records of luzia 0.1.0 stand in queues without any of these.
+//! named lanes only, without the lane of their user, and distinguishes one set of lanes from another. `~s` names the agent
+//! session, or else the project. The user's share is divided between these, so a pass finds the first task of each session by
+//! folder names. `~g` marks the tasks of one group and names the first of them: all of them take their turn at its place. `~c`
+//! marks tasks that only a process of a compatible sandbox may start (contract P9). Records of luzia 0.1.0 are in queues
+//! without any of these.
 
 use super::context::SandboxId;
 use super::lane::LaneName;
@@ -14,15 +15,15 @@ use super::task::{Priority, Task, TaskId};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// How many words of a command make it the same work.
+/// Number of words of a command that identify the work.
 const WORDS: usize = 2;
 
-/// What the name of a queue says.
+/// The parts of the name of a queue.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct QueueName<'a> {
     /// The stem of the user's lane.
     pub user_stem: &'a str,
-    /// The digest of the named lanes, of tasks that do not take their user's lane.
+    /// The digest of the named lanes, for tasks that do not take their user's lane.
     pub lanes: Option<&'a str>,
     /// The digest of the agent session or the project.
     pub share: Option<&'a str>,
@@ -33,7 +34,7 @@ pub struct QueueName<'a> {
 }
 
 impl<'a> QueueName<'a> {
-    /// Reads the name of a folder; `None` for names that luzia does not make.
+    /// Parses the name of a folder; `None` for names that luzia does not make.
     pub fn parse(name: &'a str) -> Option<Self> {
         let mut parts = name.split('~');
         let user_stem = parts.next().filter(|stem| super::lane::is_user_stem(stem))?;
@@ -53,14 +54,14 @@ impl<'a> QueueName<'a> {
         Some(Self { user_stem, lanes, share, group, sandbox })
     }
 
-    /// The user, where the stem tells; `None` where the name of the user is hashed.
+    /// The user, if the stem has the name; `None` if the name of the user is hashed.
     pub fn user(&self) -> Option<Name> {
         LaneName::from_stem(self.user_stem).map(|lane| lane.key().clone())
     }
 
-    /// The place of a task of a queue among those of its priority: that of the first task of its group, then its own.
+    /// The place of a task of a queue among those of its priority: the place of the first task of its group, then its own.
     pub fn place_in(queue: &str, id: TaskId) -> (TaskId, TaskId) {
-        // Most names have no such part, and need no reading.
+        // Most names have no such part and need no parsing.
         let group = if queue.contains("~g") { QueueName::parse(queue).and_then(|name| name.group) } else { None };
         (group.unwrap_or(id), id)
     }
@@ -89,10 +90,10 @@ pub fn digest(text: &str) -> String {
 pub type Turn = (Priority, (TaskId, TaskId));
 
 impl Task {
-    /// A digest of the first words of the command and of its directory: what is the same has the same digest.
+    /// A digest of the first words of the command and of its directory. Equal work has an equal digest.
     pub fn work(&self) -> String {
         let command: Vec<&str> = match self.command.as_slice() {
-            // Of a shell the words of its script count.
+            // For a shell, the words of its script count.
             [_, option, script] if option == "-c" => script.split_whitespace().take(WORDS).collect(),
             words => words.iter().take(WORDS).map(String::as_str).collect(),
         };
@@ -105,8 +106,8 @@ impl Task {
         (self.priority, (first, self.id))
     }
 
-    /// The digest of what a share of the user's slot time belongs to beside others of the user: the agent session, else the
-    /// project. `None` where neither is known: all such tasks are one share.
+    /// The digest of the agent session, or else of the project. The user's slot time is divided between these. `None` if
+    /// neither is known: all such tasks are one share.
     pub fn own_share(&self) -> Option<String> {
         let session = self.agent.as_ref().and_then(|agent| agent.session.as_ref());
         let of = match (session, &self.project) {
@@ -117,7 +118,7 @@ impl Task {
         Some(digest(&of))
     }
 
-    /// The name of the queue in which the task stands while it is pending.
+    /// The name of the queue of the task while it is pending.
     pub fn queue(&self) -> String {
         let mut name = LaneName::user(&self.user).stem();
         if !self.takes_user_lane {

@@ -1,5 +1,5 @@
-//! How the values of the model stand in records: as serde sees them. Knows no file, and of JSON only what a later version may
-//! add ([`Extra`]).
+//! The values of the model as members of records, for serde. Knows no file, and of JSON only the members that a later version
+//! may add ([`Extra`]).
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A type that stands in records as its text: how a text reads, or why it does not.
+/// A type that a record stores as its text: parses a text, or returns the reason that it is invalid.
 macro_rules! as_text {
     ($type:ty, |$text:ident| $read:expr) => {
         impl serde::Serialize for $type {
@@ -26,7 +26,7 @@ macro_rules! as_text {
     };
 }
 
-/// A type that stands in records as a word: its word, the reader of words, and what is said of any other.
+/// A type that a record stores as a word: its word, the parser of words, and the error for any other word.
 macro_rules! as_word {
     ($type:ty, $word:expr, $parse:expr, $wrong:literal) => {
         impl serde::Serialize for $type {
@@ -44,7 +44,7 @@ macro_rules! as_word {
     };
 }
 
-/// The words of an enum, as files and the command line have them: a row a value, in the order of the help.
+/// The words of an enum, in the form of files and the command line: one row for each value, in the order of the help.
 macro_rules! words {
     ($type:ty { $($value:ident = $word:literal),+ $(,)? }) => {
         impl $type {
@@ -58,7 +58,7 @@ macro_rules! words {
                 }
             }
 
-            /// The value of a word.
+            /// The value of a word, if the word is valid.
             pub fn parse(word: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|value| value.word() == word)
             }
@@ -68,10 +68,10 @@ macro_rules! words {
 
 pub(crate) use {as_text, as_word, words};
 
-/// The version of every record. A higher one is refused, never rewritten.
+/// The version of every record. luzia refuses a higher one and never rewrites it.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// The member `v` of a record: [`FORMAT_VERSION`], and no other number reads.
+/// The member `v` of a record: [`FORMAT_VERSION`]; any other number is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Version;
 
@@ -103,7 +103,7 @@ impl Extra {
     }
 }
 
-/// An object, and nothing else: serde's derived readers take a list as well, member by member.
+/// A JSON object only: serde's derived parsers also accept a list, member by member.
 #[derive(Default)]
 pub(crate) struct Object<T>(pub(crate) T);
 
@@ -127,12 +127,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
-/// Reads a member that is an object, or null.
+/// Parses a member that is an object, or null.
 pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::<Object<T>>::deserialize(from).map(|member| member.map(|object| object.0))
 }
 
-/// Reads a member that is a note: one that does not read is lost, and no reason to refuse the record.
+/// Parses a member that is a note. An invalid note is lost; it does not make the record invalid.
 pub(crate) fn note<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,4 +1,4 @@
-//! The environment of a task, and its members in a record: `env` for text, `env_hex` for what is not UTF-8.
+//! The environment of a task, and its members in a record: `env` for text, `env_hex` for bytes that are not UTF-8.
 
 use crate::model::name::{from_hex, hex};
 use serde::de::Error;

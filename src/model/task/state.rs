@@ -1,4 +1,4 @@
-//! The state of a task, and how it ended.
+//! The state of a task, and its end.
 
 use super::wait::TaskWait;
 use crate::model::record::{as_word, object, words};
@@ -7,17 +7,17 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Where a task stands, with what only that state has.
+/// The state of a task, with the members that only that state has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TaskState {
     /// Accepted, not started.
     Pending,
     /// Claimed by a dispatcher, or its command runs.
     Running {
-        /// The wait from which it was claimed, until its start is recorded: a claim that comes to nothing goes back there.
+        /// The wait from which it was claimed, until its start is recorded. A claim without a start goes back to that wait.
         from: Option<TaskWait>,
     },
-    /// Waits for an event: with a wait it has no process, without one a process of it waits.
+    /// Waits for an event. With a wait it has no process; without one, a process of the task waits.
     Waiting(Option<TaskWait>),
     /// It is over.
     Over(Outcome),
@@ -46,7 +46,7 @@ impl TaskState {
     }
 }
 
-/// The members of a record that tell a state together.
+/// The members of a record that describe a state together.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(deserialize = "W: Deserialize<'de>, O: Deserialize<'de>"))]
 struct Members<W, O> {
@@ -82,21 +82,21 @@ impl<'de> Deserialize<'de> for TaskState {
     }
 }
 
-/// The four ways to end. Nothing but an explicit `retry` leaves them (S1.11).
+/// The four ways to end. Only an explicit `retry` leaves them (S1.11).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EndState {
     /// The command ended with 0.
     Completed,
-    /// The command ended otherwise, or could not run.
+    /// The command ended with another code, or could not run.
     Failed,
     /// A time limit ended the task.
     Timeout,
-    /// Somebody ended the task.
+    /// A cancel ended the task.
     Cancelled,
 }
 
 impl EndState {
-    /// The state of a task that ended so.
+    /// The state of a task with this end.
     pub fn status(self) -> Status {
         match self {
             Self::Completed => Status::Completed,
@@ -114,7 +114,7 @@ impl EndState {
         Status::parse(word).and_then(Self::of)
     }
 
-    /// The end that a state is; `None` for the three states of a task that is not over.
+    /// The end of a state; `None` for the three states of a task that is not over.
     pub fn of(status: Status) -> Option<Self> {
         match status {
             Status::Completed => Some(Self::Completed),
@@ -126,7 +126,7 @@ impl EndState {
     }
 }
 
-/// The seven states (S1.1). "Stale", "orphan", "overdue" and "stuck" are derived when asked, never stored.
+/// The seven states (S1.1). "Stale", "orphan", "overdue" and "stuck" are computed on request, never stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Status {
     /// Accepted, not started.
@@ -137,11 +137,11 @@ pub enum Status {
     Waiting,
     /// Its command ended with 0.
     Completed,
-    /// Its command ended otherwise, or could not run.
+    /// Its command ended with another code, or could not run.
     Failed,
     /// A time limit ended it.
     Timeout,
-    /// Somebody ended it.
+    /// A cancel ended it.
     Cancelled,
 }
 
@@ -156,7 +156,7 @@ words!(Status {
 });
 
 impl Status {
-    /// Whether nothing but an explicit `retry` leaves this state (S1.11).
+    /// Whether only an explicit `retry` leaves this state (S1.11).
     pub fn is_final(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Timeout | Self::Cancelled => true,
@@ -174,15 +174,15 @@ impl fmt::Display for Status {
     }
 }
 
-/// How a task ended (S1.35–S1.38).
+/// The end of a task (S1.35–S1.38).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Outcome {
-    /// In which of the four ways.
+    /// One of the four ways.
     #[serde(rename = "status")]
     pub end: EndState,
-    /// When it ended.
+    /// The time of the end.
     pub completed_at: Timestamp,
-    /// The command's own code, when it exited.
+    /// The exit code of the command, if it exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The signal that ended the command.
@@ -190,19 +190,19 @@ pub struct Outcome {
     pub signal: Option<i32>,
     /// One sentence for people.
     pub summary: String,
-    /// What the task hands on (`finish --data`), as JSON text.
+    /// The data that the task hands on (`finish --data`), as JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// What went wrong, for `failed`.
+    /// The error, for `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Who cancelled it.
+    /// The name of the canceller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<String>,
-    /// Why it was cancelled.
+    /// The reason for the cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_reason: Option<String>,
-    /// How long the command ran, in milliseconds; `None` when it never started.
+    /// Run time of the command, in milliseconds; `None` if it never started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran_ms: Option<u64>,
     /// The number of the `luzia step` at which it failed, from 0.

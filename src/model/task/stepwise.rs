@@ -11,27 +11,27 @@ pub const MOST_STEPS_EVER: u32 = 1_000_000;
 /// The most steps that one claim may be given.
 pub const MOST_PER_RUN: u32 = 10_000;
 
-/// How far a stepwise task has come.
+/// Progress of a stepwise task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stepwise {
     /// The number of the step that runs or comes next, from 0.
     pub step: u32,
-    /// How many steps it may take.
+    /// Greatest number of steps.
     #[serde(rename = "max_steps")]
     pub most: u32,
-    /// How many steps one claim may take.
+    /// Greatest number of steps of one claim.
     #[serde(rename = "steps_per_run", default = "one")]
     pub per_run: u32,
-    /// One command a step (`--steps`); empty where every step runs the command of the task.
+    /// One command for each step (`--steps`); empty if every step runs the command of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Vec<String>>,
-    /// What each of these steps is called, empty for one without a name; empty where none has one.
+    /// The names of these steps, each empty for a step without a name; the list is empty if no step has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// The highest number of its mail that a step was told of.
+    /// The highest number of its mail that was reported to a step.
     #[serde(default)]
     pub seen_mail: u64,
-    /// What came of the last run of its command.
+    /// Results of the last run of its command.
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub last: Option<LastRun>,
 }
@@ -40,7 +40,7 @@ fn one() -> u32 {
     1
 }
 
-/// What came of one run of a stepwise command.
+/// Results of one run of a stepwise command.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LastRun {
     /// Whether the newest record of that run was made by `luzia step`.
@@ -48,9 +48,9 @@ pub struct LastRun {
     pub is_tool: bool,
     /// The exit code, 128+N for signal N.
     pub exit_code: i32,
-    /// The end of what was written to standard output; of a step its beginning.
+    /// The end of its standard output; for a `luzia step`, the beginning.
     pub result: String,
-    /// How many bytes of the output `result` leaves out.
+    /// Number of bytes of the output that `result` leaves out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
 }
@@ -67,6 +67,6 @@ pub struct Finish {
     pub status: Status,
     /// One sentence for people.
     pub summary: Option<String>,
-    /// What it hands on, as JSON text.
+    /// The data that it hands on, as JSON text.
     pub data: Option<String>,
 }

@@ -1,16 +1,16 @@
-//! What a task keeps while it waits for an event and has no process.
+//! Lanes and time of a task that waits for an event without a process.
 
 use crate::model::lane::LaneName;
 use crate::model::lock::LockId;
 use crate::model::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The wait of a task whose record stands in `waiting`.
+/// The wait of a task whose record is in `waiting`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskWait {
-    /// When its time runs out.
+    /// The time at which the wait runs out.
     pub until: Timestamp,
-    /// The lanes that it keeps meanwhile, each with the id of its lock there.
+    /// The lanes that it keeps during the wait, each with the id of its lock there.
     #[serde(default, serialize_with = "write_kept", deserialize_with = "read_kept")]
     pub kept: Vec<(LaneName, LockId)>,
     /// Whether it waits for its children, and so lends them its lanes.

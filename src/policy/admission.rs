@@ -1,5 +1,5 @@
-//! May this task start now, and if not, why not? Dispatch asks for the first obstacle, `explain` for all of them; it is
-//! the same code. Pure.
+//! Decides whether a task may start now, and the obstacles if it may not. Dispatch asks for the first obstacle, `explain` for
+//! all of them; both call the same code. Pure.
 
 mod obstacle;
 
@@ -16,7 +16,7 @@ use crate::policy::context::Difference;
 use crate::policy::context::life::Life;
 use crate::policy::hold::Pause;
 
-/// What is known of one holder of a lane.
+/// Facts about one holder of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
     /// Its slot. Slots of one family are one holder (`model::lock::loan`).
@@ -25,28 +25,28 @@ pub struct Holder {
     pub name: Option<String>,
     /// The holder in words for people.
     pub shown: Option<String>,
-    /// What its lock says of the requester.
+    /// The requester, as the lock names it.
     pub who: Who,
     /// The name of the grant.
     pub lock_id: Option<String>,
-    /// When it was granted.
+    /// The time of the grant.
     pub since: Option<Timestamp>,
-    /// When its lease runs out, or when it is overdue.
+    /// The time at which its lease runs out, or at which it becomes overdue.
     pub expires_at: Option<Timestamp>,
     /// Milliseconds since its last refresh.
     pub age_ms: u64,
-    /// Whether it lives, and how that is known.
+    /// Whether it lives, with the evidence.
     pub verdict: Verdict,
-    /// The process that holds it, when that is stopped (SIGSTOP) and does nothing.
+    /// The process that holds it, if that process is stopped (SIGSTOP).
     pub stopped: Option<u32>,
     /// Whether it is a task whose start or result waits for space.
     pub is_short: bool,
-    /// How it is known that a process keeps the lane which an ended command left behind.
+    /// The evidence that a process keeps the lane after its command has ended.
     pub left_behind: Option<String>,
 }
 
 impl Holder {
-    /// A holder of which nothing is known but its name and whether it lives.
+    /// A holder of which only the name and the verdict are known.
     pub fn unknown(name: Option<&str>, verdict: Verdict) -> Self {
         Self {
             slot: 0,
@@ -65,24 +65,24 @@ impl Holder {
     }
 }
 
-/// One lane of a task, as it is now.
+/// The present state of one lane of a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneNow {
     /// The lane.
     pub lane: LaneName,
-    /// How many may hold it.
+    /// Greatest number of holders.
     pub limit: u32,
-    /// How many of its slots the task wants beside those that are lent to it.
+    /// Number of slots that the task wants, without those that are lent to it.
     pub wanted: u32,
-    /// Who holds it.
+    /// The holders.
     pub holders: Vec<Holder>,
     /// Whether a waiting parent lends it to the task.
     pub lent: Lent,
-    /// Its rate, and the moment from which that allows a grant, when it does not now.
+    /// Its rate, and the earliest moment of the next grant, if the rate allows none now.
     pub limited: Option<(Rate, Timestamp)>,
-    /// Of `global`: how many slots are kept for other lanes than those of the task.
+    /// For `global`: number of slots that are kept for lanes that the task does not take.
     pub kept: u32,
-    /// Where strangers use all that its holders have not.
+    /// The values in use, if foreign processes use every value without a holder.
     pub occupied: Option<Occupied>,
 }
 
@@ -91,28 +91,28 @@ pub struct LaneNow {
 pub struct Shut {
     /// The lane.
     pub lane: LaneName,
-    /// Why.
+    /// The conditions that shut it.
     pub busy: Busy,
 }
 
-/// A lane that has fewer slots than a task takes: its limit was lowered since.
+/// A lane with fewer slots than a task takes: its limit was lowered since.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Narrow {
     /// The lane.
     pub lane: LaneName,
-    /// How many slots the task takes.
+    /// Number of slots that the task takes.
     pub needed: u32,
-    /// How many there are.
+    /// Number of slots of the lane.
     pub max: u32,
 }
 
-/// The lanes that have fewer slots than a task takes.
+/// The lanes with fewer slots than a task takes.
 pub fn narrow(task: &Task, limit: impl Fn(&LaneName) -> u32) -> Vec<Narrow> {
     let of = |lane: &LaneName| Narrow { lane: lane.clone(), needed: task.slots_of(lane), max: limit(lane) };
     task.lanes.iter().map(of).filter(|lane| lane.needed > lane.max.max(1)).collect()
 }
 
-/// A lane of a task in which another task, which waits for several slots, keeps its computed start.
+/// A lane of a task in which another task keeps its computed start. The other task waits for several slots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Booked {
     /// The lane.
@@ -128,34 +128,34 @@ impl LaneNow {
     }
 }
 
-/// Everything that admission looks at, beside the task itself.
+/// All inputs of admission, beside the task itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Situation {
-    /// The wall clock.
+    /// The time of the wall clock.
     pub now: Timestamp,
-    /// Why it is paused, when it is.
+    /// The pause of the task, if there is one.
     pub paused: Option<Pause>,
-    /// Tasks it comes after that are not over.
+    /// The unfinished tasks that it comes after.
     pub unfinished: Vec<TaskId>,
-    /// How its sandbox differs from that of the process that looks; empty when that process may start it.
+    /// The differences between its sandbox and that of the observing process; empty if that process may start the task.
     pub context: Vec<Difference>,
-    /// What is known of its sandbox where that differs, and whether the caller asked for it.
+    /// The life of its sandbox, if the sandbox differs, and whether the caller asked for the task.
     pub origin: (Life, bool),
-    /// A record of a newer version that is first in its user's lane: that task, and what is known of the record.
+    /// The first task in its user's lane, if its record is of a newer version, and a description of that record.
     pub newer: Option<(TaskId, String)>,
-    /// How many tasks of its user come before it.
+    /// Number of tasks of its user that come before it.
     pub ahead: u64,
-    /// For each further key lane in which another task is first: that task.
+    /// For each further key lane in which another task is first: the lane and that task.
     pub first_in_lane: Vec<(LaneName, TaskId)>,
-    /// Those of its lanes whose gate is shut, and which nobody lends to it.
+    /// Those of its lanes whose gate is shut and that no task lends to it.
     pub shut: Vec<Shut>,
-    /// Those of its lanes that have fewer slots than it takes.
+    /// Those of its lanes with fewer slots than it takes.
     pub narrow: Vec<Narrow>,
-    /// Where its start would keep the first task of a lane from its own.
+    /// The lane in which its start would delay the first task of that lane.
     pub booked: Option<Booked>,
     /// Its lanes, in the order in which they are taken.
     pub lanes: Vec<LaneNow>,
-    /// Whether anything would start it: a daemon, a `run`, or a running task whose supervisor makes a pass at its end.
+    /// Whether any process would start it: a daemon, a `run`, or a supervisor that makes a pass at the end of its task.
     pub has_dispatcher: bool,
 }
 
@@ -172,7 +172,8 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
     let order = (now.ahead > 0).then_some(Obstacle::Priority { ahead: now.ahead });
     let lane_order =
         now.first_in_lane.iter().map(|(lane, first)| Obstacle::LaneOrder { lane: lane.clone(), first: *first });
-    // A pass of this process would not start it, so a dispatcher is missing elsewhere: the reason above says so.
+    // A pass of this process would not start the task, so the missing dispatcher is elsewhere. The reason above already reports
+    // that.
     let nobody = (!now.has_dispatcher && now.context.is_empty()).then_some(Obstacle::NoDispatcher);
     let paused = now.paused.clone().map(|pause| Obstacle::Paused { pause });
     paused
@@ -190,7 +191,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         .chain(nobody)
 }
 
-/// What keeps a task from starting in this very pass; `None` when nothing does.
+/// The obstacle that keeps a task from starting in this pass; `None` if it may start.
 pub fn first_obstacle(task: &Task, now: &Situation) -> Option<Obstacle> {
     obstacles(task, now).find(|obstacle| !matches!(obstacle, Obstacle::NoDispatcher))
 }
@@ -198,7 +199,7 @@ pub fn first_obstacle(task: &Task, now: &Situation) -> Option<Obstacle> {
 fn full(lane: &LaneNow) -> Option<Obstacle> {
     match lane.lent {
         Lent::No => {}
-        // What is not lent is taken as by others.
+        // Slots that are not lent to the task are taken by the ordinary rules.
         Lent::By(_) if lane.wanted > 0 => {}
         Lent::By(_) => return None,
         Lent::Taken(slot) => {

@@ -1,20 +1,20 @@
-//! Backfill: what may start beside a task that waits for several slots at once (issue 21, section 4).
+//! Backfill: the tasks that may start beside a task that waits for several slots at once (issue 21, section 4).
 //!
-//! A task that takes several slots, of one lane or of several, gets all or none, and single tasks could take every slot that
-//! becomes free before it has all. So the first such task keeps its computed start: the moment at which all its slots are
-//! free if nobody else takes one and each holder ends when it is expected to, by its time limit or the 90th percentile of
-//! its kind. Another task passes it only if it ends before that moment by the same reckoning.
+//! A task that takes several slots, of one lane or of several, gets all or none. Single tasks could take every slot that
+//! becomes free before it has all. So the first such task keeps its computed start: the moment at which all its slots are free
+//! if no other task takes one and each holder ends at its expected time. That time comes from its time limit or the 90th
+//! percentile of its kind. Another task passes it only if it ends before that moment by the same calculation.
 //!
-//! Where the end of a holder is not known, or that moment has passed, the start is not known either. Then nobody passes in a
-//! lane that has too few free slots for the task. In a lane that has enough, tasks pass whose numbers are at most
-//! [`MOST_PASSED`] above its own, as in [`super::beyond`]: else one lock of unknown length would keep every other lane idle.
+//! If the end of a holder is not known, or that moment has passed, the start is not known either. Then no task passes in a lane
+//! that has too few free slots for the waiting task. In a lane with enough free slots, tasks pass whose numbers are at most
+//! [`MOST_PASSED`] above its own, as in [`super::beyond`]. Otherwise one lock of unknown length would keep every other lane idle.
 //!
-//! **Bound.** Let a task wait for several slots and come before all others of its lanes in the order of the schedule. As long as
-//! its start is known, it starts when those have ended that held slots of its lanes when it became the first, or earlier,
-//! if all run no longer than was expected of them. If its start is not known, every task that passes it has a number of its own
-//! that is at most a thousand above its number: so a thousand pass it at most, and after them it starts when those have ended
-//! that hold slots of its lanes. `global` and lanes with an order of their own (users, threads, sessions) are not counted: there the order of the
-//! schedule decides. Pure.
+//! **Bound.** Let a task wait for several slots and come before all others of its lanes in the order of the schedule. Let H be
+//! the holders of slots of its lanes at the time it became the first. As long as its start is known, it starts at the latest
+//! when all of H have ended, if all tasks run no longer than expected. If its start is not known, every task that passes it has
+//! a number of its own that is at most a thousand above its number. So at most a thousand tasks pass it. After them it starts
+//! when the remaining holders of slots of its lanes have ended. `global` and lanes with an order of their own (users, threads,
+//! sessions) are not counted: there the order of the schedule decides. Pure.
 
 use super::beyond::MOST_PASSED;
 use crate::model::{TaskId, Timestamp};
@@ -22,20 +22,20 @@ use crate::model::{TaskId, Timestamp};
 /// A holder of slots of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slots {
-    /// How many it holds.
+    /// Number of slots that it holds.
     pub count: u32,
-    /// When it is expected to end at the latest; `None` where nobody knows.
+    /// The latest time at which it is expected to end; `None` if it is not known.
     pub until: Option<Timestamp>,
 }
 
-/// A lane of which a task wants slots.
+/// A lane in which a task wants slots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// How many slots it wants.
+    /// Number of slots that it wants.
     pub count: u32,
-    /// How many there are.
+    /// Number of slots of the lane.
     pub limit: u32,
-    /// Who holds some.
+    /// The holders.
     pub holders: Vec<Slots>,
 }
 
@@ -44,14 +44,14 @@ pub struct Wanted {
 pub struct Booking {
     /// The task.
     pub first: TaskId,
-    /// Its computed start; `None` where nobody knows.
+    /// Its computed start; `None` if it is not known.
     pub start: Option<Timestamp>,
     /// Whether the lane has too few free slots for it.
     pub is_short: bool,
 }
 
-/// The places of a task in the lanes of which it wants slots, in their order. None if it wants one slot only, if all are free,
-/// or if it wants more than there are.
+/// The places of a task in the lanes in which it wants slots, in their order. Empty if it wants one slot only, if all slots are
+/// free, or if it wants more slots than there are.
 pub fn bookings(first: TaskId, wanted: &[Wanted], now: Timestamp) -> Vec<Booking> {
     let slots = wanted.iter().fold(0u32, |sum, lane| sum.saturating_add(lane.count));
     let is_possible = wanted.iter().all(|lane| lane.count <= lane.limit);
@@ -67,7 +67,7 @@ pub fn bookings(first: TaskId, wanted: &[Wanted], now: Timestamp) -> Vec<Booking
     waits.iter().map(|wait| Booking { first, start, is_short: wait.is_some() }).collect()
 }
 
-/// When enough slots of a lane are free; `None` if they are now.
+/// The time at which enough slots of a lane are free; `None` if they are free now.
 fn wait(lane: &Wanted, now: Timestamp) -> Option<Option<Timestamp>> {
     let held = lane.holders.iter().fold(0u32, |sum, holder| sum.saturating_add(holder.count));
     let mut free = lane.limit.saturating_sub(held);
@@ -84,7 +84,7 @@ fn wait(lane: &Wanted, now: Timestamp) -> Option<Option<Timestamp>> {
     Some(enough.map(|(at, _)| at))
 }
 
-/// Whether a task that is expected to run for `most_ms` at the most may start now beside a booking of a lane that it takes.
+/// Whether a task may start now beside a booking of a lane that it takes. The task is expected to run for `most_ms` at the most.
 pub fn may_pass(booking: Booking, id: TaskId, now: Timestamp, most_ms: Option<u64>) -> bool {
     let Some(start) = booking.start else {
         return !booking.is_short && id.0 <= booking.first.0.saturating_add(MOST_PASSED);

@@ -1,4 +1,4 @@
-//! May a process start a task that was queued in a given sandbox? (contract P9, decision 001). Pure.
+//! Decides whether a process may start a task that was queued in a given sandbox (contract P9, decision 001). Pure.
 
 pub mod life;
 
@@ -46,11 +46,11 @@ impl Difference {
 
 /// CAP_SYS_RESOURCE: a process that has it may raise hard limits (capabilities(7)).
 const CAP_SYS_RESOURCE: u64 = 1 << 24;
-/// CAP_SETGID: a process that has it may take any group, so its groups keep it from nothing.
+/// CAP_SETGID: a process that has it may take any group, so its groups never restrict it.
 const CAP_SETGID: u64 = 1 << 6;
 
-/// How the sandbox `theirs` of a task differs from `mine`, that of a process that would start it; empty when this process
-/// may start it.
+/// The differences between the sandbox `theirs` of a task and `mine`, the sandbox of a process that would start it. Empty if
+/// this process may start the task.
 pub fn differences(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
     let mut found = Vec::new();
     if mine.boot_id == theirs.boot_id {
@@ -61,8 +61,8 @@ pub fn differences(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
     } else if !is_initial(theirs) {
         return vec![Difference::Ended];
     } else {
-        // Inode numbers of mount and network namespaces, and of a root on a volatile file system, are new in each boot.
-        // What is left to compare are the numbers that the kernel fixes.
+        // Inode numbers of mount and network namespaces, and of a root on a volatile file system, are new in each boot. Only
+        // the numbers that the kernel fixes can be compared.
         let foreign = INITIAL.iter().filter(|(kind, inode)| mine.namespaces.get(*kind).is_some_and(|own| own != inode));
         found.extend(foreign.map(|(kind, _)| Difference::Namespace((*kind).to_owned())));
     }
@@ -82,7 +82,7 @@ pub fn differences(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
     {
         found.push(Difference::Groups);
     }
-    // A record without groups is of a luzia that did not look at this either.
+    // A record without groups was written by a luzia version that did not record the memory limit either.
     if theirs.groups.is_some() && mine.memory_max != theirs.memory_max {
         found.push(Difference::MemoryMax);
     }
@@ -90,13 +90,13 @@ pub fn differences(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
     found
 }
 
-/// Whether every namespace whose initial inode number the kernel fixes is the initial one.
+/// Whether each namespace with an initial inode number that the kernel fixes is the initial one.
 pub fn is_initial(sandbox: &Sandbox) -> bool {
     INITIAL.iter().all(|(kind, inode)| sandbox.namespaces.get(*kind).is_none_or(|own| own == inode))
 }
 
-/// The kernel gives the inode number of a namespace that has ended to another one. What it gives once shows that, but an older
-/// version did not record it.
+/// The kernel reuses the inode number of a namespace that has ended. Numbers that the kernel assigns only once reveal that, but
+/// an older version did not record them.
 fn namespaces(mine: &Sandbox, theirs: &Sandbox, found: &mut Vec<Difference>) {
     let is_other = |mine: Option<u64>, theirs: Option<u64>| theirs.is_some() && mine != theirs;
     let kinds = mine.namespaces.keys().chain(theirs.namespaces.keys()).map(String::as_str);

@@ -1,13 +1,13 @@
-//! Which lanes one request may take together, and in which order: the lane of a user first, others by name, `global` last. All
+//! The lanes that one request may take together, and their order: the lane of a user first, others by name, `global` last. All
 //! requests take their lanes in this order, so no two of them wait for each other.
 
 use crate::model::LaneName;
 use std::fmt;
 
-/// How many lanes one request takes at most.
+/// Greatest number of lanes of one request.
 pub const MOST_LANES: usize = 64;
 
-/// Why lanes cannot be taken together.
+/// The reason that lanes cannot be taken together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// A lane is named more than once.

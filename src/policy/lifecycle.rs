@@ -1,28 +1,28 @@
-//! The state machine of a task (S1.1–S1.12): which trigger leads from which state to which, and what is to be done then.
-//! Everything else is refused.
+//! The state machine of a task (S1.1–S1.12): for each state and trigger, the next state and the effects. Every other
+//! combination is refused.
 
 use crate::model::{Status, Timestamp};
 
-/// What happens to a task.
+/// A trigger of a change of a task's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// Its command is launched.
     Start,
     /// Its command ended with 0.
     Succeed,
-    /// Its command ended otherwise, could not run, or was interrupted for good.
+    /// Its command ended with another code, could not run, or was interrupted for good.
     Fail,
     /// A time limit ran out.
     TimeOut,
-    /// Somebody cancels it.
+    /// A caller cancels it.
     Cancel,
-    /// It goes back into the queue: another attempt, or a claim that came to nothing.
+    /// It goes back into the queue: another attempt follows, or its claim ended without a start.
     Requeue,
     /// It waits for an event.
     Await,
     /// The event came.
     Resume,
-    /// Somebody asks for it to be done again (`luzia retry`).
+    /// A caller asks for another try (`luzia retry`).
     Retry,
 }
 
@@ -58,24 +58,24 @@ pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
     }
 }
 
-/// What is to be done when a task comes to a state, in this order.
+/// The effects of a new state of a task, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Its start is recorded, then its command is launched.
     Launch,
-    /// The lanes whose rule says so become locks of its wait; the others are given back.
+    /// The lanes that its rules keep become locks of its wait; the others are given back.
     KeepLanes,
     /// A timer is set for the end of its time.
     SetTimer,
     /// Its lanes are given back.
     FreeLanes,
-    /// Its parent is told of its end.
+    /// Its end is reported to its parent.
     TellParent,
-    /// Tasks that come after it are looked at.
+    /// Tasks that come after it are checked.
     WakeDependents,
 }
 
-/// What is to be done with a task that comes to a state.
+/// The effects of a new state of a task.
 pub fn effects(to: Status) -> &'static [Effect] {
     match to {
         Status::Pending => &[Effect::FreeLanes],
@@ -87,8 +87,8 @@ pub fn effects(to: Status) -> &'static [Effect] {
     }
 }
 
-/// The whole table: the state after a trigger and what is to be done, at a moment. `until` is the end of the time of a task that
-/// waits: before it, the task does not time out. `None` when the trigger is refused, and then nothing changes.
+/// The whole table: the state after a trigger and the effects, at a moment. `until` is the end of the time of a waiting task;
+/// before it, the task does not time out. `None` if the trigger is refused, and then nothing changes.
 pub fn decide(
     status: Status,
     trigger: Trigger,

@@ -1,21 +1,21 @@
-//! Whose turn it is when a lane that has a line becomes free. The line goes first to first; between the line and the tasks of
-//! the queue the turn alternates, as long as both want it. Neither keeps a turn that it does not use.
+//! The order of turns at a lane with a line when the lane becomes free. Members of the line go first to first. The turn
+//! alternates between the line and the tasks of the queue, as long as both want it. Neither keeps a turn that it does not use.
 
 use crate::model::lock::line::{Asker, LineFacts};
 use std::time::Duration;
 
-/// How long the one whose turn it is has to take the lane, in milliseconds. After that others pass a first of the line that
-/// is stopped, and the line goes on when no task came.
+/// Time in which the owner of the turn has to take the lane, in milliseconds. After that, others pass a stopped first member of
+/// the line, and the line continues if no task came.
 pub const TURN_MS: i64 = 3000;
 
-/// The longest pause of the first of the line between two looks at the life of the holder.
+/// The longest pause of the first member of the line between two looks at the life of the holder.
 pub const LIFE_LOOK: Duration = Duration::from_secs(1);
-/// How often the first of the line asks again where no kernel lock tells of the holder's life.
+/// Interval at which the first member of the line asks again if no kernel lock shows the holder's life.
 pub const NO_LOCK_LOOK: Duration = Duration::from_millis(500);
-/// How often it asks again in any case.
+/// Interval at which it asks again in any case.
 pub const LONGEST_TRUST: Duration = Duration::from_secs(30);
 
-/// Whether who asks may take a lane that is free.
+/// Whether the asker may take a lane that is free.
 pub fn has_turn(facts: &LineFacts) -> bool {
     let is_recent = |ms: i64| (-TURN_MS..TURN_MS).contains(&ms);
     let is_tasks_turn = facts.tasks_called_ms.is_some_and(is_recent);
@@ -24,13 +24,13 @@ pub fn has_turn(facts: &LineFacts) -> bool {
         Asker::Task => is_tasks_turn || !is_called || !facts.comes_again,
         Asker::First => !is_tasks_turn,
         Asker::Behind | Asker::Once => !is_tasks_turn && !is_called,
-        // It has a place in the line to wait in.
+        // The asker has a place in the line to wait in.
         Asker::Newcomer => !is_tasks_turn && facts.called_ms.is_none(),
     }
 }
 
-/// How long one that stands behind `ahead` others sleeps before it asks whether those before it are stopped. The n-th asks
-/// n times more rarely than the second, so all of a long line together cost little.
+/// Time that a member behind `ahead` others sleeps before it checks whether those before it are stopped. The n-th checks n
+/// times more rarely than the second, so a long line together costs little.
 pub fn patience(ahead: usize) -> Duration {
     let turns = u32::try_from(ahead).unwrap_or(u32::MAX).max(1);
     Duration::from_millis(TURN_MS.unsigned_abs() + 100).saturating_mul(turns)

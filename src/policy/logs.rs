@@ -1,24 +1,24 @@
-//! How much of the logs of a task is kept, and how finely the order of the two streams is noted. Pure.
+//! Limits of the kept logs of a task, and of the notes on the order of the two streams. Pure.
 
-/// Logs are cut at multiples of this: every file system of use frees blocks of this size and of no larger one.
+/// Logs are cut at multiples of this: every common file system frees blocks of this size, and none needs larger ones.
 pub const GRAIN: u64 = 64 * 1024;
-/// How many notes are made before the pause between two of them doubles.
+/// Number of notes before the pause between two of them doubles.
 const NOTES: u32 = 1024;
 /// The shortest and the longest pause between two notes, in milliseconds.
 const PAUSE_MS: (u64, u64) = (10, 60_000);
 
-/// What is there of a log: the offset of its first byte that is kept, and its length.
+/// The kept part of a log: the offset of its first byte that is kept, and its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
     /// Everything before this offset was freed.
     pub cut: u64,
-    /// The length of the file, with what was freed.
+    /// The length of the file, including the freed part.
     pub end: u64,
 }
 
-/// Where both logs of a task begin once they are cut; `None` while both together are within `limit` bytes. A limit of 0 is
-/// none. An eighth more than necessary is freed, so that a steady writer is not cut at every look. A stream that takes
-/// less than half of the room keeps all that it wrote.
+/// The offsets at which both logs of a task begin after a cut; `None` while both together are within `limit` bytes. A limit of
+/// 0 means no limit. An eighth more than necessary is freed, so that a steady writer is not cut at every look. A stream that
+/// takes less than half of the room keeps all its output.
 pub fn cuts(limit: u64, logs: [Extent; 2]) -> Option<[u64; 2]> {
     let kept = logs.map(|log| log.end.saturating_sub(log.cut));
     if limit == 0 || kept[0].saturating_add(kept[1]) <= limit {
@@ -33,8 +33,7 @@ pub fn cuts(limit: u64, logs: [Extent; 2]) -> Option<[u64; 2]> {
     Some([cut(0, 1), cut(1, 0)])
 }
 
-/// How long after a note the next one is made at the earliest, in milliseconds, so that the notes of a task that writes
-/// for days stay below 2 MiB.
+/// The shortest pause between a note and the next one, in milliseconds. The notes of a task that writes for days stay below 2 MiB.
 pub fn note_pause_ms(notes: u32) -> u64 {
     PAUSE_MS.0.checked_shl(notes / NOTES).unwrap_or(PAUSE_MS.1).clamp(PAUSE_MS.0, PAUSE_MS.1)
 }

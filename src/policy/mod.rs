@@ -1,4 +1,4 @@
-//! WHETHER: decisions as pure functions of what was seen, the limits and the time. No I/O, no clock, no log.
+//! WHETHER: decisions as pure functions of evidence, limits and the time. No I/O, no clock, no log.
 
 pub mod admission;
 pub mod agent;

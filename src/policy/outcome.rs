@@ -1,4 +1,4 @@
-//! What a run's end means for its task: over, or queued again (P3). Pure.
+//! The effect of a run's end on its task: the task is over, or queued again (P3). Pure.
 
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use crate::model::task::{EndState, Finish, OnInterrupt, Outcome, TaskState, TaskWait, Wanted};
@@ -7,11 +7,11 @@ use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;
 use crate::policy::steps::course::at_next_step;
 
-/// How many times a task may be taken over and not launched before it is given up. To be claimed and not taken over does
-/// not count: where no supervisor comes up (a damaged program, a full table of processes) it is not the task's doing.
+/// Number of times that a supervisor may take over a task without a launch before the task is given up. A claim without a
+/// supervisor does not count: if no supervisor comes up (a damaged program, a full table of processes), the task is not the cause.
 pub const MOST_CLAIMS: u32 = 5;
 
-/// What ended a run.
+/// The end of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Happened {
     /// The command exited with a code.
@@ -22,44 +22,44 @@ pub enum Happened {
     TimedOut,
     /// It was not started in time (`--start-within`).
     StartedTooLate,
-    /// Somebody cancelled it.
+    /// A caller cancelled it.
     Cancelled {
-        /// Who.
+        /// The canceller.
         by: String,
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
     /// It was interrupted: the supervisor or the host went down.
     Interrupted(String),
-    /// The command could not be started; the code a shell would give (125, 126, 127), and why.
+    /// The command could not be started: the exit code of a shell for that (125, 126, 127), and the reason.
     NotStarted(i32, String),
-    /// The command cannot be started with the values of its variables, and why. Another try would end like this one.
+    /// The command cannot be started with the values of its variables, and the reason. Another try would end like this one.
     Unfit(String),
     /// It was claimed and taken over by a supervisor, but no launch was recorded.
     NeverLaunched,
-    /// It was claimed, but no supervisor came to take it over, or one was told to end while it waited for the host. That
-    /// says nothing about the task.
+    /// It was claimed, but no supervisor took it over, or the supervisor was ended while it waited for the host. The task is
+    /// not the cause.
     GivenBack,
     /// A step of its command is done, and another one follows.
     StepDone,
-    /// It took as many steps as it may, and has not said that it is over.
+    /// It took all steps that it may take, and did not call `luzia finish`.
     TooManySteps(u32),
-    /// It has said how it ends.
+    /// It reported its end with `luzia finish`.
     Finished(Finish),
-    /// It makes room for another task, and is queued again. That is no failure of the task.
+    /// It makes room for another task, and is queued again. That does not count as a failure of the task.
     Preempted,
-    /// A provider takes no more of it before this moment. That is no failure of the task.
+    /// A provider refuses more of its work before this moment. That does not count as a failure of the task.
     Limited(Timestamp),
     /// The time of its wait ran out, while it had no process.
     WaitedTooLong,
     /// It waits for an event without a process.
     Waits(TaskWait),
-    /// A task it had to come after ended in another way than was wanted.
+    /// A task that it had to come after did not end in the wanted way.
     DependencyFailed(TaskId),
 }
 
-/// The task after a run: with an outcome when it is over, without one when it is to be queued again.
-/// `ran_ms` is how long the command ran; `None` when it was never launched.
+/// The task after a run: with an outcome if it is over, without one if it is to be queued again. `ran_ms` is the run time of
+/// the command; `None` if it was never launched.
 pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Task {
     let mut after = task.clone();
     let trigger = trigger_of(task, happened);
@@ -72,7 +72,7 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
         Trigger::Requeue => {
             match happened {
                 Happened::GivenBack => {}
-                // Retries count for each step.
+                // Retries are counted for each step.
                 Happened::StepDone => after = Task { claims: 0, failures: 0, due_at: None, ..at_next_step(task) },
                 Happened::Preempted => after.claims = 0,
                 Happened::Limited(until) => (after.claims, after.due_at) = (0, Some(*until)),
@@ -85,7 +85,7 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
             }
             after.after = Vec::new();
             after.state = match (happened, task.wait()) {
-                // It was resumed, and has not been started: it waits still.
+                // It was resumed, but not started: it still waits.
                 (Happened::GivenBack | Happened::NeverLaunched, Some(wait)) => TaskState::Waiting(Some(wait.clone())),
                 _ => TaskState::Pending,
             };
@@ -104,9 +104,10 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
     after
 }
 
-/// The pause before the next attempt of a task that has failed `failures` times, in milliseconds: 2, 4, 8 … seconds, at most
-/// an hour, or as the task asks (S2.20), each longer or shorter by up to a tenth (X19). The task and its attempt decide by how
-/// much, so that tasks that failed together do not come back together, and the same question twice gets one answer.
+/// The pause before the next attempt of a task that has failed `failures` times, in milliseconds. The pause is 2, 4, 8 …
+/// seconds and at most an hour, or as the task asks (S2.20). Each pause is longer or shorter by up to a tenth (X19). The task
+/// and its attempt decide this difference, so tasks that failed together do not come back together, and each call for one
+/// attempt returns one result.
 pub fn backoff_ms(task: &Task) -> i64 {
     let longest = task.terms.most_backoff_ms.unwrap_or(LONGEST_BACKOFF_MS);
     let first = task.terms.backoff_ms.unwrap_or(FIRST_BACKOFF_MS);
@@ -114,7 +115,7 @@ pub fn backoff_ms(task: &Task) -> i64 {
     let pause = first.checked_shl(doublings).filter(|ms| ms >> doublings == first).unwrap_or(longest).min(longest);
     let most = pause / 10;
     let jittered = pause - most + mixed(task.id.0, task.failures) % (2 * most + 1);
-    // No pause is longer than the longest: what is beyond it is taken off instead.
+    // No pause is longer than the longest: the excess is subtracted instead.
     i64::try_from(if jittered > longest { 2 * longest - jittered } else { jittered }).unwrap_or(i64::MAX)
 }
 
@@ -193,7 +194,7 @@ fn outcome(task: &Task, end: EndState, happened: &Happened, now: Timestamp, ran_
     Outcome { end, completed_at, exit_code, signal, summary, data, error, cancelled_by, cancel_reason, ran_ms, step }
 }
 
-/// Why a task can never start.
+/// The reason that a task can never start.
 fn unmet(task: &Task, before: TaskId) -> String {
     match task.wanted(before) {
         Wanted::Completed | Wanted::Any => format!("{before}, which it comes after, did not complete"),

@@ -1,9 +1,9 @@
-//! The recovery table of `supervision.md`: what is done with a task that nobody supervises. Pure.
+//! The recovery table of `supervision.md`: the action on a task without a supervisor. Pure.
 
-/// Where the record of an unsupervised task stands.
+/// Place of the record of an unsupervised task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// No record of it can be found, or none that reads.
+    /// No record of it can be found, or none is valid.
     Nowhere,
     /// In the queue: pending or parked. A copy elsewhere is older.
     Queued,
@@ -15,10 +15,10 @@ pub enum Standing {
     Over,
 }
 
-/// What was seen of it.
+/// Facts about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// Where its record stands.
+    /// The place of its record.
     pub standing: Standing,
     /// A whole result was recorded.
     pub has_result: bool,
@@ -28,18 +28,18 @@ pub struct Seen {
     pub is_tree_locked: bool,
 }
 
-/// What is to be done. Every action ends with the removal of the run folder.
+/// The action on the task. Every action ends with the removal of the run folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Kill what is left of its tree, then do the rest of the recorded end.
+    /// Kill the rest of its tree, then do the rest of the recorded end.
     FinishEnd,
     /// Kill its tree, wait until it is dead, then end it as interrupted.
     Interrupt,
-    /// Give its lanes back and queue it again in its old place; a claim is counted, no attempt spent.
+    /// Give its lanes back and queue it again in its old place; a claim is counted, but no attempt is spent.
     Unclaim,
-    /// Sweep if it was ever launched, give its lanes back and remove what the crash left; its record stays where it is.
+    /// Sweep if it was ever launched, give its lanes back and remove the files that the crash left; its record stays in its place.
     Discard,
-    /// Kill leftovers, give back the lanes of a claim that came to nothing; it stays waiting with the lanes that it keeps.
+    /// Kill leftovers, and give back the lanes of a claim without a start; it stays waiting with the lanes that it keeps.
     StayWaiting,
 }
 
@@ -56,7 +56,7 @@ pub fn action(seen: Seen) -> Action {
     }
 }
 
-/// Whether an action may have to kill or to wait, so that a supervisor of its own must do it and not a pass.
+/// Whether an action may have to kill or to wait, so that a supervisor of its own must do it instead of a pass.
 pub fn needs_supervisor(seen: Seen) -> bool {
     match action(seen) {
         Action::FinishEnd | Action::Interrupt => true,
@@ -65,8 +65,8 @@ pub fn needs_supervisor(seen: Seen) -> bool {
     }
 }
 
-/// Whether an action rests on a sweep for the task's processes, which must be made where they can be seen. A result is
-/// recorded once they are dead; then only a held `tree.lock` says that one lives all the same.
+/// Whether an action depends on a sweep for the task's processes, which must be made where they can be seen. A result is
+/// recorded once they are dead; then only a held `tree.lock` shows that one of them lives.
 pub fn needs_witness(seen: Seen) -> bool {
     seen.is_tree_locked || (seen.is_started && !seen.has_result)
 }

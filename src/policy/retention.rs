@@ -1,38 +1,38 @@
-//! How long finished tasks are kept: a number of days, and a number of tasks, whichever is reached first. Pure.
+//! Retention of finished tasks: a number of days and a number of tasks, the first limit that is reached. Pure.
 //!
-//! Finished tasks stand in a folder for each day on which they ended, so days are cut from the oldest on. A task is kept
-//! for at least the days of the configuration and for less than one day more.
+//! A folder for each day holds the tasks that ended on that day, so the oldest days are cut first. A task is kept for at least
+//! the days of the configuration and for less than one day more.
 
 use crate::model::{Config, Timestamp};
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// A day with finished tasks, as its folder tells it.
+/// A day with finished tasks, from its folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Day {
     /// The day in UTC as `2026-01-31`.
     pub name: String,
-    /// How many tasks ended on it.
+    /// Number of tasks that ended on it.
     pub tasks: u64,
 }
 
-/// What is to be removed of one day.
+/// The part of one day that is to be removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// The day.
     pub day: String,
-    /// How many of its tasks, those with the lowest numbers.
+    /// Number of its tasks to remove, those with the lowest numbers.
     pub tasks: u64,
-    /// Whether nothing of the day is kept, so that its events go as well.
+    /// Whether the whole day is removed, including its events.
     pub is_whole: bool,
 }
 
-/// The first day that is kept however many tasks there are; what lies before it is too old.
+/// The first day that is kept if the number of tasks is below its limit. Earlier days are too old.
 pub fn first_kept(config: &Config, now: Timestamp) -> String {
     now.plus_ms(-i64::from(config.retention_days).saturating_mul(DAY_MS)).day()
 }
 
-/// What is to be removed, oldest first and at most `most` tasks at once.
+/// The tasks to remove, oldest first and at most `most` tasks at once.
 pub fn surplus(mut days: Vec<Day>, config: &Config, now: Timestamp, most: u64) -> Vec<Cut> {
     days.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let first_kept = first_kept(config, now);

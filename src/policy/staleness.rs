@@ -1,4 +1,4 @@
-//! The judge table of `locks.md`: is a lock's holder alive? The first row that hits wins. Does no I/O.
+//! The judge table of `locks.md`: decides whether a lock's holder is alive. The first matching row wins. Does no I/O.
 
 pub mod standing;
 
@@ -8,12 +8,12 @@ use crate::model::namespace::{OTHER_ROOT, is_other_boot};
 use crate::model::process::Probe;
 use crate::model::{LockKind, LockRecord, Timestamp};
 
-/// How long a corrupt sidecar may be in the making, in milliseconds (j4).
+/// Greatest age of a corrupt sidecar that may still be in the making, in milliseconds (j4).
 pub const CORRUPT_GRACE_MS: i64 = 2000;
-/// Above which difference the boot clock counts instead of the wall clock, in milliseconds (j6).
+/// Difference above which the boot clock counts instead of the wall clock, in milliseconds (j6).
 pub const CLOCK_TOLERANCE_MS: i64 = 60_000;
 
-/// Judges one lock by what was seen of it under its guard.
+/// Judges one lock by the evidence that was gathered under its guard.
 pub fn judge(seen: &Evidence) -> Verdict {
     if !seen.is_regular {
         return Verdict::Refused { why: Reason::NotAFile };
@@ -54,7 +54,7 @@ fn stale(why: Reason, age_ms: i64) -> Verdict {
     Verdict::Stale { why, age_ms: u64::try_from(age_ms).unwrap_or(0) }
 }
 
-/// A holder on another host (j0): only its lease speaks. No process, kernel lock or boot of this host says anything of it.
+/// Judges a holder on another host (j0): only its lease counts. No process, kernel lock or boot of this host is evidence.
 fn judge_elsewhere(seen: &Evidence, lease_until: Timestamp) -> Verdict {
     if seen.sidecar == Sidecar::Newer {
         return Verdict::Refused { why: Reason::NewerVersion };
@@ -68,8 +68,8 @@ fn judge_elsewhere(seen: &Evidence, lease_until: Timestamp) -> Verdict {
 
 fn judge_missing(seen: &Evidence) -> Verdict {
     let age = seen.now.ms_since(seen.lock_modified);
-    // A lock from the future says nothing about its age, and a clock that was set back is no proof of death: it stays
-    // until the clock has come by, or somebody releases it.
+    // A lock with a time in the future has no known age, and a clock that was set back does not prove death. The lock stays
+    // until the clock has passed that time, or a caller releases it.
     if age > as_ms(seen.max_age_ms.unwrap_or(seen.timeout_ms)) {
         stale(Reason::NoSidecarOld, age)
     } else {
@@ -79,7 +79,7 @@ fn judge_missing(seen: &Evidence) -> Verdict {
 
 fn judge_corrupt(seen: &Evidence) -> Verdict {
     let written = seen.sidecar_modified.unwrap_or(seen.lock_modified);
-    // A time in the future says nothing about age, so a clock that was set back cannot keep a dead lock for ever.
+    // A time in the future gives no age, so a clock that was set back cannot keep a dead lock for ever.
     let age = seen.now.ms_since(written);
     if (0..=CORRUPT_GRACE_MS).contains(&age) { live(Reason::CorruptYoung) } else { stale(Reason::CorruptDead, age) }
 }
@@ -115,12 +115,12 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
         LockKind::Lease => judge_lease(seen, record, age),
         LockKind::Foreign => judge_foreign(seen, record, age),
         LockKind::Task => live_unless_overdue(seen, Reason::NotProvenDead),
-        // Under the guard a wait keeps its lock until its record or its supervisor has taken over.
+        // Under the guard, a wait keeps its lock until its record or its supervisor has taken over.
         LockKind::Wait => stale(Reason::WaitOver, age),
     }
 }
 
-/// Whose life a held lock file proves.
+/// The holder whose life a held lock file proves.
 fn holder_of_file(seen: &Evidence) -> Reason {
     match seen.sidecar.record() {
         Some(record) if record.kind == LockKind::Session => Reason::SessionLives,
@@ -129,8 +129,8 @@ fn holder_of_file(seen: &Evidence) -> Reason {
     }
 }
 
-/// A free kernel lock of a `luzia lock` (j5b). It was held from the lock's birth, and every process that inherited it is
-/// gone or has closed it, in whichever pid namespace, boot or host name: only a process that is seen alive keeps the lock.
+/// Judges a free kernel lock of a `luzia lock` (j5b). The lock was held from its birth. Every process that inherited it is gone
+/// or has closed it, whatever its pid namespace, boot or host name. So only a process that is seen alive keeps the lock.
 fn judge_process(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
     let lives = |probe: Option<Probe>, start: Option<u64>| {
         probe.zip(start).is_some_and(|(probe, start)| probe.proves_life_of(start))
@@ -163,8 +163,8 @@ fn judge_lease(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
     {
         return live(Reason::ProcessLives);
     }
-    // An operator's age limit overrides the lane's timeout, but not a time to live that the holder asked for, nor a proof
-    // of life (S3.9).
+    // An operator's age limit overrides the lane's timeout. It does not override the holder's own time to live or a proof of
+    // life (S3.9).
     if record.ttl_ms.is_none() && seen.max_age_ms.is_some_and(|limit| age > as_ms(limit)) {
         return stale(Reason::TooOld, age);
     }
@@ -181,8 +181,9 @@ fn judge_foreign(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
     live(Reason::LeaseRuns)
 }
 
-/// Milliseconds since the last refresh: by the boot clock when it was recorded in this boot and the wall clock disagrees
-/// with it, else by the wall clock and the recorded time; for a lock of another program, see [`latest_of_foreign`].
+/// Milliseconds since the last refresh. The boot clock counts if the refresh was recorded in this boot and the wall clock
+/// disagrees with it. Otherwise the wall clock and the recorded time count. For a lock of another program, see
+/// [`latest_of_foreign`].
 fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
     let recorded = record.refreshed_at.or(record.acquired_at);
     if let (Some(at), Some(boot_ms)) = (recorded, record.refreshed_boot_ms)
@@ -198,16 +199,16 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
             recorded.or(Some(seen.lock_modified))
         }
     };
-    // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
+    // A refresh in an earlier boot is at least as old as this boot, whatever the wall clock was set to since.
     let is_earlier =
         record.boot_id.as_deref().is_some_and(|boot| boot != OTHER_ROOT && is_other_boot(boot, &seen.boot_id));
     let at_least = if is_earlier { as_ms(seen.boot_ms) } else { 0 };
     latest.map_or(0, |at| seen.now.ms_since(at)).max(at_least)
 }
 
-/// The last refresh of a lock of another program: the time its sidecar records. The times of its files count too when
-/// they say that one of the two was touched after both were made, which is a refresh, or a newer lock whose sidecar is
-/// not written yet; and when no time is recorded. A time in the future says nothing.
+/// The last refresh of a lock of another program: the time that its sidecar records. The times of its files count too if one of
+/// the files was touched after both were made. That is a refresh, or a newer lock whose sidecar is not written yet. They also
+/// count if no time is recorded. A time in the future is ignored.
 fn latest_of_foreign(seen: &Evidence, recorded: Option<Timestamp>) -> Option<Timestamp> {
     let plausible = |at: &Timestamp| seen.now.ms_since(*at) >= -CLOCK_TOLERANCE_MS;
     let recorded = recorded.filter(plausible);

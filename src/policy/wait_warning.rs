@@ -1,23 +1,23 @@
-//! When a wait for lanes is told as too long (S4.8). Pure.
+//! Decides when a wait for lanes is reported as too long (S4.8). Pure.
 //!
-//! A wait is told once: by the rule of one of the lanes that are waited for. Lanes with a command (`on_wait`) come first, because
-//! somebody wants to be told; among equals the lane whose time is over first counts.
+//! A wait is reported once, by the rule of one of the lanes that are waited for. Lanes with a command (`on_wait`) come first,
+//! because the command is a request for a report. Among equals, the lane whose time is over first counts.
 
 use crate::model::{Config, LaneName, Task, Timestamp};
 
-/// The rule by which a wait is told.
+/// The rule by which a wait is reported.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitRule {
-    /// The lane whose rule it is.
+    /// The lane of the rule.
     pub lane: LaneName,
-    /// After how long a wait is told, in milliseconds.
+    /// Time after which a wait is reported, in milliseconds.
     pub after_ms: u64,
-    /// Whether a rule of this lane was written, so that the wait is told while it lasts. By the default of two seconds (X29) it is
-    /// told when it ends, which costs nothing while hundreds wait.
+    /// Whether a rule of this lane was written, so that the wait is reported while it lasts. By the default of two seconds
+    /// (X29) it is reported at its end, which costs nothing while hundreds wait.
     pub is_explicit: bool,
 }
 
-/// The rule by which a wait for lanes is told; `None` where no lane is waited for.
+/// The rule by which a wait for lanes is reported; `None` if the task waits for no lane.
 pub fn rule_of(config: &Config, lanes: &[LaneName]) -> Option<WaitRule> {
     let of_lane = |lane: &LaneName| {
         let (after_ms, has_command) = (config.warn_after_ms(lane), config.on_wait(lane).is_some());
@@ -27,7 +27,7 @@ pub fn rule_of(config: &Config, lanes: &[LaneName]) -> Option<WaitRule> {
     lanes.iter().map(of_lane).min_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, rule)| rule)
 }
 
-/// When a task began to wait for its lanes; `None` after a `retry`, of which no moment is known.
+/// The time at which a task began to wait for its lanes; `None` after a `retry`, because its time is not known.
 pub fn began(task: &Task) -> Option<Timestamp> {
     match (&task.last_start, task.due_at) {
         (None, _) => Some(task.due_since()),
@@ -36,7 +36,7 @@ pub fn began(task: &Task) -> Option<Timestamp> {
     }
 }
 
-/// The moment from which the wait of a task is told.
+/// The moment from which the wait of a task is reported.
 pub fn told_from(task: &Task, rule: &WaitRule) -> Option<Timestamp> {
     let after = i64::try_from(rule.after_ms).unwrap_or(i64::MAX);
     began(task).map(|began| began.plus_ms(after))

@@ -1,41 +1,42 @@
-//! Who may say that the processes of a task are dead: only a process that would see them if they lived. Pure.
+//! Decides which process can prove that the processes of a task are dead: only one that would see them if they lived. Pure.
 
 use crate::model::GroupSight;
 use crate::model::evidence::Reason;
 use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlook, Sight, is_other_boot};
 
-/// How far a process can see what another one started.
+/// View of a process on the processes that another one started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Witness {
-    /// It stands in the same pid namespace, and `/proc` shows that.
+    /// It is in the same pid namespace, and `/proc` shows that.
     Here,
-    /// It stands in an ancestor of that pid namespace, and `/proc` shows the processes in it.
+    /// It is in an ancestor of that pid namespace, and `/proc` shows the processes in it.
     Above,
     /// The namespace is gone, and every process in it with it.
     Gone,
     /// The host has rebooted since.
     OtherBoot,
-    /// It sees the control group in which they were born, and can end what lives there.
+    /// It sees the control group in which they were born, and can end the processes in that group.
     Group,
     /// It cannot see them.
     Blind(Blind),
 }
 
-/// Why a process cannot see what another one started.
+/// The reason that a process cannot see the processes that another one started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Blind {
-    /// `/proc` is not mounted, or belongs to another pid namespace than the process that looks.
+    /// `/proc` is not mounted, or belongs to another pid namespace than the observing process.
     ForeignProc,
     /// They were started in a pid namespace that is neither this one nor seen below it.
     OtherPids,
-    /// They were started where `/proc` did not show their pid namespace, so that nobody can look for it.
+    /// They were started where `/proc` did not show their pid namespace, so no process can search for it.
     UnknownPids,
     /// They were started in another user namespace, and do not show their environment and their files here.
     OtherUsers,
 }
 
 impl Witness {
-    /// What a process can say that also looked at the control group of the task, which tells of its processes without `/proc`.
+    /// The view of a process that also looked at the control group of the task. The group shows the task's processes without
+    /// `/proc`.
     pub fn with_group(self, sight: Option<GroupSight>) -> Self {
         match (self, sight) {
             (Self::Blind(_), Some(GroupSight::Lives | GroupSight::Empty | GroupSight::Gone)) => Self::Group,
@@ -43,7 +44,7 @@ impl Witness {
         }
     }
 
-    /// Why a sweep made here would not find every process that was started there; `None` where it would, or where none
+    /// The reason that a sweep made here would not find every process that was started there. `None` if it would, or if none
     /// can be left, so that the task may be recovered.
     pub fn blindness(self) -> Option<Blind> {
         match self {
@@ -54,7 +55,7 @@ impl Witness {
 }
 
 impl Blind {
-    /// The reason of the judge for it.
+    /// The judge's reason for this view.
     pub fn reason(self) -> Reason {
         match self {
             Self::ForeignProc => Reason::ForeignProc,
@@ -65,10 +66,10 @@ impl Blind {
     }
 }
 
-/// What the process that looks can say of those that were started at the recorded place.
+/// The view of the observing process on the processes that were started at the recorded place.
 ///
-/// No two pid namespaces that exist at one time have one inode. Where the inode is our own, the recorded namespace is this
-/// one, or it is gone. A record without a namespace was written before namespaces were recorded, and counts as one of here.
+/// No two pid namespaces that exist at one time have one inode. If the inode is our own, the recorded namespace is this one, or
+/// it is gone. A record without a namespace was written before namespaces were recorded, and counts as one of this namespace.
 pub fn witness(seen: &Outlook) -> Witness {
     let (recorded, own) = (&seen.recorded, &seen.own);
     let boots = recorded.boot_id.as_deref().zip(own.boot_id.as_deref());
@@ -92,7 +93,7 @@ pub fn witness(seen: &Outlook) -> Witness {
     }
     match seen.sight {
         Sight::Lives => Witness::Above,
-        // A sibling of the namespace sees none of its processes either: only the initial namespace is above all others.
+        // A sibling of the namespace does not see its processes either: only the initial namespace is above all others.
         Sight::Absent if own.pid_namespace == Some(INITIAL_PID_NAMESPACE) && is_initial_user && namespace != 0 => {
             Witness::Gone
         }

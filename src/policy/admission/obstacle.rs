@@ -1,4 +1,4 @@
-//! The reasons why a task does not start.
+//! The reasons for which a task does not start.
 
 use super::{Booked, Holder, Narrow, Shut};
 use crate::model::capacity::Occupied;
@@ -9,22 +9,22 @@ use crate::policy::context::life::Life;
 use crate::policy::cycles::Member;
 use crate::policy::hold::Pause;
 
-/// One reason why a task does not start.
+/// One reason for which a task does not start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obstacle {
-    /// Some wait for each other for ever, and it waits for one of them or is one of them.
+    /// A cycle of processes and tasks wait for each other for ever. The task is one of them, or waits for one of them.
     Cycle {
-        /// Its members, each followed by one it waits for.
+        /// Members of the cycle, each followed by one that it waits for.
         members: Vec<Member>,
     },
-    /// It, its user, one of its lanes or the host is paused.
+    /// The task, its user, one of its lanes or the host is paused.
     Paused {
-        /// By whom and until when.
+        /// The pause, with its requester and its end.
         pause: Pause,
     },
     /// It is not due.
     Delayed {
-        /// When it is.
+        /// The time at which it is due.
         until: Timestamp,
     },
     /// It comes after tasks that are not over.
@@ -34,14 +34,14 @@ pub enum Obstacle {
     },
     /// It was queued in another sandbox, and waits for a pass there.
     OtherContext {
-        /// In what the sandboxes differ.
+        /// The differences between the sandboxes.
         differences: Vec<Difference>,
-        /// What is known of its sandbox.
+        /// The life of its sandbox.
         life: Life,
-        /// Whether the caller asked for it: the same session of an agent, else the same agent.
+        /// Whether the caller asked for it: the same session of an agent, or else the same agent.
         is_own: bool,
     },
-    /// A record that this version cannot read is first in the lane of its user.
+    /// The first record in the lane of its user cannot be read by this version.
     NewerRecord {
         /// The task of that record.
         first: TaskId,
@@ -50,7 +50,7 @@ pub enum Obstacle {
     },
     /// Other tasks of its user come first.
     Priority {
-        /// How many.
+        /// Number of these tasks.
         ahead: u64,
     },
     /// Another task is first in one of its key lanes.
@@ -67,54 +67,53 @@ pub enum Obstacle {
     },
     /// One of its lanes has fewer slots than it takes.
     TooFewSlots {
-        /// The lane, and how many.
+        /// The lane, and the numbers of slots.
         narrow: Narrow,
     },
-    /// Its start would keep a task from its computed start that waits for several slots of one of its lanes, or of that lane
-    /// and others.
+    /// Its start would delay the computed start of a task that waits for several slots. That task takes one of its lanes.
     Booked {
         /// The lane and the task.
         booked: Booked,
     },
-    /// A lane has room, and strangers use all that its slots stand for.
+    /// A lane has room, but foreign processes use every free value of its slots.
     SlotOccupied {
         /// The lane.
         lane: LaneName,
-        /// What they use.
+        /// The values in use.
         occupied: Occupied,
     },
     /// Its user's lock is held.
     UserLockHeld {
-        /// By whom.
+        /// The holder.
         holder: Holder,
     },
     /// Another child of its parent has borrowed a lane: they take turns.
     Loan {
         /// The lane.
         lane: LaneName,
-        /// The child that has it.
+        /// The child that holds it.
         holder: Holder,
     },
     /// Another lane is full.
     LaneFull {
         /// The lane.
         lane: LaneName,
-        /// How many hold it.
+        /// Number of holders.
         used: u32,
-        /// How many may.
+        /// Greatest number of holders.
         max: u32,
-        /// How many of its slots the task wants.
+        /// Number of its slots that the task wants.
         needed: u32,
-        /// The first of them.
+        /// The first holder.
         holder: Holder,
     },
-    /// What is left of `global` is kept for other lanes.
+    /// The free slots of `global` are kept for other lanes.
     Reserved {
-        /// How many hold it.
+        /// Number of holders.
         used: u32,
-        /// How many may.
+        /// Greatest number of holders.
         max: u32,
-        /// How many slots are kept for others.
+        /// Number of slots that are kept for other lanes.
         kept: u32,
     },
     /// The rate of a lane allows no grant now.
@@ -123,38 +122,38 @@ pub enum Obstacle {
         lane: LaneName,
         /// Its rate.
         rate: Rate,
-        /// From when it allows one.
+        /// The earliest moment of the next grant.
         until: Timestamp,
     },
     /// It was claimed, and its start waits for space, a process or memory.
     StartWaits {
-        /// The file systems that it writes to.
+        /// The file systems that its start writes to.
         rooms: Vec<Room>,
     },
     /// Its command is over, and its result waits for space.
     ResultWaits {
-        /// The file systems that it writes to.
+        /// The file systems that its result is written to.
         rooms: Vec<Room>,
     },
-    /// Nothing runs that would start it.
+    /// No running process would start it.
     NoDispatcher,
 }
 
-/// What is left of a file system.
+/// The free space of a file system.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// The directory on it that is written to.
+    /// The directory on it that luzia writes to.
     pub path: String,
     /// Its kind, as `ext4`.
     pub name: String,
-    /// Free bytes for an ordinary account.
+    /// Number of free bytes for an ordinary account.
     pub free_bytes: u64,
-    /// Free inodes.
+    /// Number of free inodes.
     pub free_inodes: u64,
 }
 
 impl Obstacle {
-    /// Whether a capacity lane is the reason: tasks behind in the queue may not need that lane.
+    /// Whether a capacity lane is the reason. Tasks behind it in the queue may not need that lane.
     pub fn is_of_capacity(&self) -> bool {
         match self {
             Self::LaneFull { lane, .. }

@@ -1,7 +1,7 @@
-//! Which commands a server of tools runs for an agent (`mcp.allow`, decision 135). Pure.
+//! The commands that a server of tools runs for an agent (`mcp.allow`, decision 135). Pure.
 //!
-//! A pattern is a list of words with blanks between. A word admits the same word; in it `*` stands for any text, also none.
-//! A pattern whose last word is `*` alone admits any number of further words.
+//! A pattern is a list of words with blanks between. A word admits the same word; a `*` in it matches any text, including the
+//! empty one. A pattern whose last word is `*` alone admits any number of further words.
 
 /// Whether one of the patterns admits a command.
 pub fn admits(patterns: &[String], argv: &[String]) -> bool {
@@ -22,7 +22,7 @@ fn admits_one(pattern: &str, argv: &[String]) -> bool {
     !words.is_empty() && fits && words.iter().zip(argv).all(|(word, given)| is_like(word, given))
 }
 
-/// Whether a text is like a word in which `*` stands for any text.
+/// Whether a text matches a word in which `*` matches any text.
 fn is_like(word: &str, text: &str) -> bool {
     let Some((first, rest)) = word.split_once('*') else { return word == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };

@@ -1,6 +1,6 @@
-//! Which agent calls, by the variables of its environment, and which process is the agent. Pure.
+//! Finds the calling agent by the variables of its environment, and the agent's process. Pure.
 //!
-//! The names of the variables were read in July to November 2026 in:
+//! The names of the variables come from these sources, read in July to November 2026:
 //! - Claude Code: `CLAUDECODE=1` and `CLAUDE_CODE_SESSION_ID` in every command of its Bash tool, `CLAUDE_CODE_AGENT_ID` in those
 //!   of a teammate (code.claude.com/docs/en/env-vars);
 //! - Codex: `CODEX_THREAD_ID` (github.com/openai/codex, pull request 10096, 2026-01-28), `CODEX_SANDBOX`;
@@ -15,7 +15,7 @@ use crate::model::Identity;
 use crate::model::process::Ancestor;
 use crate::model::who::{Agent, MOST_BYTES, MOST_SESSION_BYTES, Who, clean, is_unseen};
 
-/// One agent: its name, the variables that tell of it, the one with its session, and the one with its subagent.
+/// One agent: its name, the variables that identify it, the variable with its session, and the one with its subagent.
 struct Known {
     name: &'static str,
     signs: &'static [&'static str],
@@ -23,8 +23,8 @@ struct Known {
     subagent: Option<&'static str>,
 }
 
-/// The agents that set variables of their own. The first of which one is set counts: an agent that starts another one hands its
-/// own variables on, and those that say a session stand before those that only mark a terminal.
+/// The agents that set variables of their own. The first one with a set variable counts. An agent that starts another one
+/// passes its own variables on, so agents with a session come before those that only mark a terminal.
 const KNOWN: [Known; 5] = [
     Known {
         name: "claude-code",
@@ -43,10 +43,10 @@ const KNOWN: [Known; 5] = [
     Known { name: "cursor", signs: &["CURSOR_AGENT", "CURSOR_TRACE_ID"], session: "CURSOR_TRACE_ID", subagent: None },
 ];
 
-/// What an agent without a name is called that gives its session.
+/// The name of an agent that gives its session but no name.
 const NAMELESS: &str = "agent";
 
-/// The agent that an environment tells of. `LUZIA_AGENT` and `LUZIA_SESSION` say it; else the variables of the agent itself.
+/// The agent that an environment identifies. `LUZIA_AGENT` and `LUZIA_SESSION` come first, then the variables of the agent itself.
 pub fn agent_of(variable: &dyn Fn(&str) -> Option<String>) -> Option<Agent> {
     let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     let known = KNOWN.iter().find(|known| known.signs.iter().any(|sign| variable(sign).is_some()));
@@ -61,7 +61,7 @@ pub fn agent_of(variable: &dyn Fn(&str) -> Option<String>) -> Option<Agent> {
     Some(Agent { name, session })
 }
 
-/// Whether an agent calls, and no person in the terminal of one: by `LUZIA_AGENT` or the first sign of a known agent.
+/// Whether an agent calls, and not a person in the agent's terminal: by `LUZIA_AGENT` or the first sign of a known agent.
 pub fn is_agent(variable: &dyn Fn(&str) -> Option<String>) -> bool {
     let signs = KNOWN.iter().filter_map(|known| known.signs.first().copied());
     std::iter::once("LUZIA_AGENT").chain(signs).any(|name| variable(name).is_some_and(|value| !value.is_empty()))
@@ -75,7 +75,7 @@ pub fn session_key(session_id: &str, agent_id: Option<&str>) -> String {
     }
 }
 
-/// Why a name or a key that somebody gave cannot be used; `None` where it can.
+/// The reason that a given name or key is invalid; `None` if it is valid.
 pub fn refusal(text: &str, most: usize) -> Option<String> {
     if text.trim().is_empty() {
         return Some("it is empty".to_owned());
@@ -86,8 +86,7 @@ pub fn refusal(text: &str, most: usize) -> Option<String> {
     text.chars().any(is_unseen).then(|| "it has control characters".to_owned())
 }
 
-/// Whether two that are known are one: by session where both have one, else by the name of the agent; `None` where too little is
-/// known to say it.
+/// Whether two requesters are one: by session if both have one, or else by the name of the agent. `None` if too little is known.
 pub fn is_same(one: &Who, other: &Who) -> Option<bool> {
     if let (Some(one), Some(other)) = (&one.session, &other.session) {
         return Some(one == other);
@@ -96,34 +95,34 @@ pub fn is_same(one: &Who, other: &Who) -> Option<bool> {
     (one != other).then_some(false)
 }
 
-/// Shells, and programs that only start another one and wait for it: they end with the command, and are not the agent.
+/// Shells, and programs that only start another program and wait for it. They end with the command, and are not the agent.
 const PASSERS: [&str; 32] = [
     "sh", "bash", "dash", "ash", "busybox", "zsh", "fish", "ksh", "ksh93", "mksh", "yash", "csh", "tcsh", "nu",
     "elvish", "xonsh", "pwsh", "rbash", "env", "timeout", "nice", "nohup", "setsid", "stdbuf", "time", "sudo", "doas",
     "su", "script", "unshare", "nsenter", "bwrap",
 ];
 
-/// The agent among the processes above this one, the nearest first: the nearest that is neither a shell nor luzia. The first
-/// process of the initial pid namespace is nobody's agent. That of another namespace is one where nothing else is to be seen:
-/// the sandbox ends with it.
+/// The agent among the processes above this one, the nearest first: the nearest process that is neither a shell nor luzia. The
+/// first process of the initial pid namespace is never an agent. The first process of another namespace counts as the agent if
+/// no other process can be seen, because the sandbox ends with it.
 pub fn agent_above(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Ancestor> {
     let agent = above.iter().find(|ancestor| may_be_agent(ancestor));
     let sandbox = || above.last().filter(|last| last.process.pid == 1 && !is_initial_namespace);
     agent.or_else(sandbox)
 }
 
-/// Whether a process may be an agent: it is no shell, no luzia and not the first process of its namespace.
+/// Whether a process may be an agent: it is not a shell, not luzia and not the first process of its namespace.
 pub fn may_be_agent(ancestor: &Ancestor) -> bool {
     ancestor.process.pid != 1 && !is_passer(ancestor)
 }
 
-/// Whether a process only starts others: a shell, luzia, or what makes a sandbox.
+/// Whether a process only starts others: a shell, luzia, or a program that makes a sandbox.
 pub fn is_passer(ancestor: &Ancestor) -> bool {
     let program = ancestor.program.trim_start_matches('-');
     ancestor.is_luzia || program.is_empty() || PASSERS.contains(&program)
 }
 
-/// The key of a session that has no name: the agent's process, in its pid namespace.
+/// The key of a session without a name: the agent's process, in its pid namespace.
 pub fn process_key(process: &Identity, namespace: u64) -> String {
     format!("pid-{}-{}-{namespace}", process.pid, process.start)
 }

@@ -1,17 +1,17 @@
-//! Whose work a command would end or take away: the caller's own, or somebody else's (P10).
+//! The owner of work that a command would end or take away: the caller, or another requester (P10).
 
-/// What is known of the two sides.
+/// Facts about the two sides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sides<'a> {
-    /// Whether the agents or their sessions are one; `None` where too little is known of one of them.
+    /// Whether the agents or their sessions are one; `None` if too little is known of one of them.
     pub same_agent: Option<bool>,
     /// The user of the caller.
     pub caller: &'a str,
-    /// The user of the work; `None` for a lane without one.
+    /// The user of the work; `None` for a lane without a user.
     pub holder: Option<&'a str>,
 }
 
-/// Whether the work is somebody else's: of another session or agent, else of another user.
+/// Whether the work belongs to another requester: to another session or agent, or else to another user.
 pub fn is_foreign(sides: Sides) -> bool {
     match sides.same_agent {
         Some(is_same) => !is_same,

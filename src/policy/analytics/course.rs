@@ -1,13 +1,13 @@
-//! The actions of a task, one after another, as its events tell of them (S1.15). Pure.
+//! The actions of a task, one after another, as its events report them (S1.15). Pure.
 
 use super::record::Record;
 use crate::model::Timestamp;
 use std::collections::BTreeMap;
 
-/// What became of an action.
+/// State of an action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Turn {
-    /// The first start of the task, which is no action.
+    /// The first start of the task, which is not an action.
     Execution,
     /// It begins.
     Begins,
@@ -17,61 +17,61 @@ pub enum Turn {
     Expired,
     /// It is done.
     Done,
-    /// It failed, with this exit code where it has one.
+    /// It failed, with this exit code if it has one.
     Failed(Option<i64>),
 }
 
 /// A line of the course of a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The number of the action, from 1; 0 for the line of the task itself.
     pub number: u32,
-    /// Its name: that of a `luzia step`, the kind of a wait, or the name or the number of a step of a stepwise task.
+    /// Its name: the name of a `luzia step`, the kind of a wait, or the name or the number of a step of a stepwise task.
     pub name: String,
-    /// What became of it.
+    /// The state of the action.
     pub turn: Turn,
     /// Whether it is one run of a stepwise task.
     pub is_run: bool,
-    /// How long it took, in milliseconds, where that is known.
+    /// Its duration in milliseconds, if known.
     pub ran_ms: Option<i64>,
 }
 
 /// A step of a task that is started once per step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// What it is called; empty where it has no name.
+    /// Its name; empty if it has none.
     pub name: String,
     /// Whether its command is a wait.
     pub is_wait: bool,
 }
 
-/// Gathers the events of one task, in their order. Numbers do not nest: what happens within an action has its number.
+/// Gathers the events of one task, in their order. Numbers do not nest: events within an action get the number of the action.
 #[derive(Default)]
 pub struct Course {
     lines: Vec<Line>,
-    /// The steps of a task that is started once per step, as far as they are known; `None` of any other task.
+    /// The known steps of a task that is started once per step; `None` for any other task.
     steps: Option<Vec<Step>>,
-    /// The run of such a task that goes on or comes next, from 0, and whether it has begun.
+    /// The current or next run of such a task, from 0, and whether it has begun.
     run: (u32, bool),
     /// The highest number.
     number: u32,
-    /// The numbers of the `luzia step`s: one that is tried again keeps its number.
+    /// The numbers of the `luzia step`s: a step that is tried again keeps its number.
     named: BTreeMap<String, u32>,
-    /// The wait that goes on: its number and its name.
+    /// The current wait: its number and its name.
     waits: Option<(u32, String)>,
-    /// When the command was started last.
+    /// The time of the last start of the command.
     started: Option<Timestamp>,
 }
 
 impl Course {
-    /// The course of a task; `steps` of one that is started once per step.
+    /// The course of a task; `steps` are those of a task that is started once per step.
     pub fn of(steps: Option<Vec<Step>>) -> Self {
         Self { steps, ..Self::default() }
     }
 
-    /// Takes an event in.
+    /// Adds an event.
     pub fn take(&mut self, record: &Record) {
         let at = record.at;
         match record.kind.as_str() {
@@ -98,7 +98,7 @@ impl Course {
                 self.push(at, number, &name, Turn::Waits);
             }
             "wait_timeout" => {
-                // A wait that goes on is told of as such.
+                // A wait that continues is reported as such.
                 let goes_on = record.text("means") == Some("retry");
                 let open = if goes_on { self.waits.clone() } else { self.waits.take() };
                 if let Some((number, name)) = open {
@@ -117,7 +117,7 @@ impl Course {
         }
     }
 
-    /// The end of a `luzia step`, of which no event tells the begin.
+    /// Handles the end of a `luzia step`. No event reports its beginning.
     fn step(&mut self, record: &Record) {
         let name = record.text("step").unwrap_or("?");
         let ran = i64::try_from(record.number("ran_ms").unwrap_or(0)).unwrap_or(0);
@@ -129,7 +129,7 @@ impl Course {
             None => self.next_number(),
         };
         self.named.insert(name.to_owned(), number);
-        // What began meanwhile is a part of it.
+        // Actions that began meanwhile are a part of it.
         let at = self.lines.len() - self.lines.iter().rev().take_while(|line| line.at >= begin).count();
         let (before, within) = self.lines.split_at_mut(at);
         let is_part = |line: &&mut Line| before.iter().all(|earlier| earlier.number != line.number);
@@ -139,7 +139,7 @@ impl Course {
         self.last(|line| line.ran_ms = Some(ran));
     }
 
-    /// The begin of a run of a stepwise task. One that was interrupted goes on.
+    /// Handles the beginning of a run of a stepwise task. An interrupted run continues.
     fn begin_run(&mut self, at: Timestamp) {
         if self.steps.is_some() && !std::mem::replace(&mut self.run.1, true) {
             let (number, name) = (self.next_number(), self.name_of_run());
@@ -151,7 +151,7 @@ impl Course {
     fn end_run(&mut self, record: &Record) {
         let step = u32::try_from(record.number("step").unwrap_or(0)).unwrap_or(u32::MAX);
         if self.run.0 != step {
-            // Events before this one are kept no longer.
+            // Events before this one are no longer kept.
             self.run = (step, false);
         }
         self.steps.get_or_insert_default();
@@ -163,7 +163,7 @@ impl Course {
         let turn = if exit_code(record) == Some(0) { Turn::Done } else { Turn::Failed(exit_code(record)) };
         let is_done = turn == Turn::Done;
         match self.lines.last_mut() {
-            // Its wait has run out, and that is its end.
+            // Its wait has run out, so it is over.
             Some(last) if last.turn == Turn::Expired && last.name == name && turn == Turn::Done => {
                 (last.is_run, last.ran_ms) = (true, ran_ms);
             }
@@ -175,7 +175,7 @@ impl Course {
         self.run = (step.saturating_add(u32::from(is_done)), false);
     }
 
-    /// The name of the run of a task that goes on.
+    /// The name of the current run of a task.
     fn name_of_run(&self) -> String {
         let name = self.step_of_run().map(|step| step.name.clone()).filter(|name| !name.is_empty());
         name.unwrap_or_else(|| format!("step {}", self.run.0))
@@ -190,14 +190,14 @@ impl Course {
         self.step_of_run().filter(|step| step.is_wait).map(|_| self.name_of_run())
     }
 
-    /// The number of what begins now: that of the run around it, else the next one.
+    /// The number of an action that begins now: the number of the run around it, or else the next number.
     fn next_number(&mut self) -> u32 {
         self.number = if self.steps.is_some() { self.run.0 } else { self.number }.saturating_add(1);
         self.number
     }
 
-    /// The lines, in the order of their times; those of one moment in the order of the events. Actions are numbered in the
-    /// order of their begins.
+    /// The lines, in the order of their times. Lines of one moment are in the order of the events. Actions are numbered in the
+    /// order of their beginnings.
     pub fn lines(mut self) -> Vec<Line> {
         self.lines.sort_by_key(|line| line.at);
         let mut numbers: Vec<u32> = vec![0];

@@ -4,7 +4,7 @@ use super::tally::{Counts, escaped};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What kind of numbers a family has.
+/// The kind of numbers of a family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// It only grows.
@@ -15,7 +15,7 @@ pub enum Kind {
     Summary,
 }
 
-/// Every family: its name, its kind, whether its members have labels, and what it says.
+/// Every family: its name, its kind, whether its members have labels, and its help text.
 pub const FAMILIES: [(&str, Kind, bool, &str); 31] = {
     use Kind::{Counter, Gauge, Summary};
     [

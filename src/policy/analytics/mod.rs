@@ -1,4 +1,4 @@
-//! What can be computed from events: numbers, pictures and traces. Pure; takes events as they were read.
+//! Numbers, pictures and traces that are computed from events. Pure; takes events as they were read.
 
 pub mod course;
 pub mod exposition;

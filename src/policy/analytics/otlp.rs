@@ -1,5 +1,5 @@
-//! Tasks as OTLP/JSON, as the file receiver of an OpenTelemetry collector reads it: one `TracesData` for each task that
-//! ended. Names are those of the conventions for CI/CD: a task is a run of a pipeline, a start of its command a task run in it.
+//! Tasks as OTLP/JSON, in the format of the file receiver of an OpenTelemetry collector: one `TracesData` for each task that
+//! ended. Names follow the conventions for CI/CD: a task is a run of a pipeline, a start of its command a task run in it.
 
 use super::record::Record;
 use super::trace::{inner_span, parse};
@@ -19,7 +19,7 @@ pub struct Tracer {
     host: String,
 }
 
-/// What is known of a task that is not over.
+/// Data of a task that is not over.
 #[derive(Default)]
 struct Open {
     since: Option<Timestamp>,
@@ -41,7 +41,7 @@ impl Tracer {
         Self { open: BTreeMap::new(), host: host.to_owned() }
     }
 
-    /// Takes an event in, in their order; gives a `TracesData` when it is the end of a task.
+    /// Adds an event; events come in their order. Returns a `TracesData` if the event is the end of a task.
     pub fn take(&mut self, record: &Record) -> Option<Value> {
         let id = record.task?;
         let open = self.open.entry(id).or_default();
@@ -126,7 +126,7 @@ impl Tracer {
     }
 }
 
-/// One span: its trace, its own id and that of its parent; its begin and its end.
+/// One span: its trace, its own id and its parent's id; its beginning and its end.
 fn span_json(
     (trace, span, parent): (&str, &str, Option<&str>),
     name: String,
@@ -145,7 +145,7 @@ fn span_json(
         "name": name,
         "kind": kind,
         "startTimeUnixNano": nanoseconds(from),
-        // A clock that was set back makes no span that ends before it begins.
+        // A span never ends before it begins, even if the clock was set back.
         "endTimeUnixNano": nanoseconds(to.max(from)),
         "attributes": attributes,
         "status": if is_bad { json!({ "code": ERROR, "message": status }) } else { json!({}) },
@@ -156,7 +156,7 @@ fn span_json(
     whole
 }
 
-/// The word of the conventions for how a run ended.
+/// The word of the conventions for the end of a run.
 fn result(status: &str) -> &'static str {
     match status {
         "completed" => "success",

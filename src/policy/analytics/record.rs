@@ -4,22 +4,22 @@ use crate::model::{TaskId, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// One event as it was read. What does not read of a member counts as absent.
+/// One event as it was read. An invalid member counts as absent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// When, in milliseconds since boot; 0 where it does not say.
+    /// The time in milliseconds since boot; 0 if the event does not have it.
     pub boot_ms: u64,
-    /// What happened, one word.
+    /// The kind of event, one word.
     pub kind: String,
     /// The process that wrote it.
     pub pid: Option<u64>,
-    /// The task it happened to.
+    /// Its task.
     pub task: Option<TaskId>,
     /// The task's user.
     pub user: Option<String>,
-    /// The lane it happened in.
+    /// Its lane.
     pub lane: Option<String>,
     /// The lanes that the task names beside its user's.
     pub lanes: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The event of a line of the log; `None` where it names no kind.
+    /// The event of a line of the log; `None` if the line names no kind.
     pub fn of(at: Timestamp, line: &Value) -> Option<Self> {
         let text = |name: &str| line.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
@@ -57,21 +57,21 @@ impl Record {
         self.data.get(name).and_then(Value::as_u64)
     }
 
-    /// The lanes that the data lists, in their order, each once: a task may hold several slots of one.
+    /// The lanes that the data lists, in their order, each once: a task may hold several slots of one lane.
     pub fn listed_lanes(&self) -> Vec<String> {
         let mut lanes = texts(self.data.get("lanes"));
         lanes.dedup();
         lanes
     }
 
-    /// Whether it tells of a lane.
+    /// Whether it concerns a lane.
     pub fn is_of_lane(&self, lane: &str) -> bool {
         self.lane.as_deref() == Some(lane)
             || self.lanes.iter().any(|one| one == lane)
             || self.listed_lanes().iter().any(|one| one == lane)
     }
 
-    /// Whether it tells of a user's task, or of the user's lane.
+    /// Whether it concerns a user's task, or the user's lane.
     pub fn is_of_user(&self, user: &str) -> bool {
         let own = self.lane.as_deref().and_then(|lane| lane.strip_prefix("user:"));
         self.user.as_deref() == Some(user) || self.task.is_none() && own == Some(user)
@@ -103,21 +103,21 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Which events are wanted; what is empty lets all through.
+/// The choice of events; an empty member matches all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
-    /// Of these tasks.
+    /// Events of these tasks.
     pub tasks: BTreeSet<TaskId>,
-    /// Of this user's tasks and lane.
+    /// Events of this user's tasks and lane.
     pub user: Option<String>,
-    /// In this lane, and of the tasks that take it.
+    /// Events in this lane, and events of the tasks that take it.
     pub lane: Option<String>,
-    /// Of these kinds.
+    /// Events of these kinds.
     pub kinds: BTreeSet<String>,
 }
 
 impl Filter {
-    /// Whether it lets an event through.
+    /// Whether it matches an event.
     pub fn lets(&self, record: &Record) -> bool {
         let is_task = self.tasks.is_empty() || record.task.is_some_and(|task| self.tasks.contains(&task));
         let is_lane = self.lane.as_ref().is_none_or(|lane| record.is_of_lane(lane));

@@ -1,18 +1,18 @@
-//! Waits and holds of lanes and tasks, by going through all events once. What was granted or ended since a moment counts;
-//! what came before is gone through, too, since it tells who held and waited then.
+//! Waits and holds of lanes and tasks, from one pass over all events. Grants and ends since a moment count. Earlier events are
+//! read too, because they show which tasks held and waited at that moment.
 
 use super::record::Record;
 use crate::model::{TaskId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Some lengths of time at a glance, in milliseconds.
+/// A summary of some lengths of time, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Spread {
-    /// How many there are.
+    /// Number of lengths.
     pub count: u64,
-    /// The smallest one that at least half of them do not exceed.
+    /// The smallest length that at least half of them do not exceed.
     pub p50_ms: u64,
-    /// The smallest one that at least 95 of a hundred do not exceed.
+    /// The smallest length that at least 95 percent of them do not exceed.
     pub p95_ms: u64,
     /// The longest.
     pub max_ms: u64,
@@ -28,55 +28,55 @@ impl Spread {
     }
 }
 
-/// The smallest number that so many percent of some do not exceed; `sorted` are in order.
+/// The smallest number that so many percent of the numbers do not exceed; `sorted` is in order.
 pub fn rank(sorted: &[u64], percent: usize) -> Option<u64> {
     sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
 }
 
-/// What happened in a lane.
+/// Statistics of a lane.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct LaneStats {
-    /// How long each grant was waited for.
+    /// Wait of each grant.
     pub waits: Vec<u64>,
-    /// How long it was held each time.
+    /// Duration of each hold.
     pub holds: Vec<u64>,
-    /// Grants that were waited for while the lane was full.
+    /// Number of grants that waited while the lane was full.
     pub contended: u64,
-    /// Tasks that wait for it, by the events.
+    /// Number of tasks that wait for it, by the events.
     pub depth: u64,
-    /// Holders, by the events.
+    /// Number of holders, by the events.
     pub active: u64,
-    /// The most tasks that ever waited for it.
+    /// The most tasks that waited for it at once.
     pub depth_max: u64,
-    /// The most holders it ever had. A release is told after it, so a lane that changes hands may count both.
+    /// The most holders at once. A release is reported late, so a lane that changes hands may count both holders.
     pub active_max: u64,
-    /// When it was full last; not since then.
+    /// The time at which it was last full; it has not been full since.
     full_until: Option<Timestamp>,
 }
 
-/// How tasks ended.
+/// Statistics of tasks by their end.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TaskStats {
-    /// From when they could have started to their grant.
+    /// Times from the moment at which they could have started to their grant.
     pub waits: Vec<u64>,
-    /// How long their commands ran.
+    /// Run times of their commands.
     pub runs: Vec<u64>,
-    /// From their acceptance to their end.
+    /// Times from their acceptance to their end.
     pub durations: Vec<u64>,
 }
 
-/// Goes through events in their order.
+/// Processes events in their order.
 pub struct Replay<'a> {
     since: Timestamp,
     is_within: bool,
     limit: &'a dyn Fn(&str) -> u32,
     open: BTreeMap<TaskId, Open>,
     held: BTreeMap<(String, String), Timestamp>,
-    /// By lane.
+    /// Statistics by lane.
     pub lanes: BTreeMap<String, LaneStats>,
-    /// By final state.
+    /// Statistics by final state.
     pub tasks: BTreeMap<String, TaskStats>,
-    /// Attempts after which a task was queued again.
+    /// Number of attempts after which a task was queued again.
     pub requeued: u64,
 }
 
@@ -89,7 +89,7 @@ struct Open {
 }
 
 impl<'a> Replay<'a> {
-    /// A replay that counts since a moment. `limit` says how many may hold a lane at once.
+    /// A replay that counts since a moment. `limit` returns the greatest number of holders of a lane at once.
     pub fn new(since: Timestamp, limit: &'a dyn Fn(&str) -> u32) -> Self {
         Self {
             since,
@@ -103,7 +103,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Goes on with one event.
+    /// Processes one event.
     pub fn take(&mut self, record: &Record) {
         if !self.is_within && record.at >= self.since {
             self.is_within = true;
@@ -130,7 +130,7 @@ impl<'a> Replay<'a> {
             ("lock_released" | "lock_broken", _) => {
                 if let (Some(lane), Some(lock_id)) = (&record.lane, record.text("lock_id")) {
                     self.release(lane, lock_id, record.at);
-                    // The lock of a task is known by the task.
+                    // The task identifies its lock.
                     let task = lock_id.rsplit_once('_').map_or("", |(task, _)| task);
                     self.release(lane, task, record.at);
                 }
@@ -201,7 +201,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Ends what an event does not tell of any more: a crash may have kept it from being written.
+    /// Ends the holds of a task. A crash may have kept the events of their ends from being written.
     fn let_go(&mut self, id: TaskId, at: Timestamp) {
         let holder = id.to_string();
         let lanes: Vec<String> =

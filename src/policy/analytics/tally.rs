@@ -1,5 +1,5 @@
-//! What events add to the counters. A counter is a whole number; times are counted in milliseconds. Each event counts by
-//! itself, whatever came before it, so that counting can stop and go on anywhere.
+//! The counters that events increment. A counter is a whole number; times are counted in milliseconds. The count of an event
+//! does not depend on earlier events, so counting can stop and go on anywhere.
 
 use super::record::Record;
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 /// Counters by name and labels, as `luzia_steps_total{step="build"}`.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Most values of the label of one counter. Whatever comes then counts as [`OTHER`], so that nobody's names make a tally
-/// grow for ever.
+/// Most values of the label of one counter. Further values count as [`OTHER`], so that foreign names cannot make a tally grow
+/// for ever.
 pub const MOST_SERIES: usize = 500;
-/// Stands for all further values of a label.
+/// The label for all further values.
 pub const OTHER: &str = "_other";
 /// The longest value of a label, in characters.
 const MOST_LABEL: usize = 100;
@@ -77,7 +77,7 @@ fn took(counts: &mut Counts, name: &str, label: Option<(&str, &str)>, ms: u64) {
 
 fn bump(counts: &mut Counts, name: &str, label: Option<(&str, &str)>, by: u64) {
     let mut key = series(name, label.as_slice());
-    // `|` follows `{`.
+    // The character `|` follows `{`, so the range covers every label.
     let known = || counts.range(format!("{name}{{")..format!("{name}|")).take(MOST_SERIES).count();
     if let Some((label, _)) = label
         && !counts.contains_key(&key)
@@ -89,7 +89,7 @@ fn bump(counts: &mut Counts, name: &str, label: Option<(&str, &str)>, by: u64) {
     *count = count.saturating_add(by);
 }
 
-/// A name with labels, as the text format writes it.
+/// A name with labels, in the text format.
 pub fn series(name: &str, labels: &[(&str, &str)]) -> String {
     if labels.is_empty() {
         return name.to_owned();
@@ -98,8 +98,7 @@ pub fn series(name: &str, labels: &[(&str, &str)]) -> String {
     format!("{name}{{{}}}", labels.collect::<Vec<String>>().join(","))
 }
 
-/// The value of a label: backslash, quotation mark and line feed are escaped, and no other character needs it. A long one
-/// is cut.
+/// The value of a label. Backslash, quotation mark and line feed are escaped; no other character needs it. A long value is cut.
 pub fn escaped(value: &str) -> String {
     let short: String = value.chars().take(MOST_LABEL).collect();
     short.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")

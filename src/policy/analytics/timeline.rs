@@ -1,4 +1,4 @@
-//! Who held which lane when, and waited for it since when, from events; and the pictures of that. Pure.
+//! Holds and waits of lanes over time, from events; and the pictures of these. Pure.
 
 use super::record::Record;
 use crate::model::Timestamp;
@@ -15,29 +15,29 @@ pub struct Hold {
     pub holder: String,
     /// The user of a task.
     pub user: Option<String>,
-    /// Since when it was waited for.
+    /// The time from which the task waited for it.
     pub asked: Timestamp,
-    /// When it was given.
+    /// The time of the grant.
     pub from: Timestamp,
-    /// When it was given back; `None` while it lasts.
+    /// The time of the release; `None` while the hold lasts.
     pub to: Option<Timestamp>,
-    /// When the command of a task ran.
+    /// The beginning and the end of the task's command.
     pub run: Option<(Timestamp, Option<Timestamp>)>,
-    /// How the command ended, in one word.
+    /// The end of the command, in one word.
     pub end: String,
 }
 
-/// Gathers holds from events in their order.
+/// Gathers holds from events; events come in their order.
 #[derive(Default)]
 pub struct Holds {
     asked: BTreeMap<String, Timestamp>,
     open: BTreeMap<(String, String), usize>,
-    /// In the order in which they were given.
+    /// All holds, in the order of their grants.
     pub all: Vec<Hold>,
 }
 
 impl Holds {
-    /// Goes on with one event.
+    /// Processes one event.
     pub fn take(&mut self, record: &Record) {
         let task = record.task.map(|task| task.to_string()).unwrap_or_default();
         match record.kind.as_str() {
@@ -92,7 +92,7 @@ impl Holds {
     fn finish(&mut self, lane: &str, holder: &str, at: Timestamp) {
         if let Some(place) = self.open.remove(&(lane.to_owned(), holder.to_owned())) {
             let hold = &mut self.all[place];
-            // A clock that was set back makes no hold that ends before it begins.
+            // A hold never ends before it begins, even if the clock was set back.
             hold.to = Some(at.max(hold.from));
         }
     }
@@ -102,7 +102,7 @@ impl Holds {
         places.into_iter().for_each(|place| change(&mut self.all[place]));
     }
 
-    /// The holds that lasted at a moment or later, by the moment at which they were given.
+    /// The holds that lasted at a moment or later, in the order of their grants.
     pub fn since(self, since: Timestamp) -> Vec<Hold> {
         let mut holds: Vec<Hold> = self.all.into_iter().filter(|hold| hold.to.is_none_or(|to| to >= since)).collect();
         holds.sort_by_key(|hold| hold.from);
@@ -110,7 +110,7 @@ impl Holds {
     }
 }
 
-/// Gives each hold a row of its lane in which nothing else stands at that time, from 0.
+/// Assigns each hold a row of its lane, from 0. No two holds of one row overlap.
 fn rows(holds: &[&Hold], now: Timestamp) -> Vec<usize> {
     let mut ends: Vec<Timestamp> = Vec::new();
     let place = |hold: &&Hold| {
@@ -128,15 +128,15 @@ fn by_lane(holds: &[Hold]) -> BTreeMap<&str, Vec<&Hold>> {
     lanes
 }
 
-/// A trace for Perfetto: a process for each lane, a thread for each slot, slices for holds with those of commands in them,
-/// waiting as asynchronous slices, since waits overlap, and a counter of holders.
+/// A trace for Perfetto: a process for each lane, and a thread for each slot. Slices are holds, with slices of commands in
+/// them. Waits are asynchronous slices, because waits overlap. A counter shows the holders.
 pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
     const FIRST: i64 = i64::MIN;
     let mut events = Vec::new();
     let us = |at: Timestamp| at.0.saturating_mul(1000);
     for (pid, (lane, holds)) in (1..).zip(by_lane(holds)) {
         let mut event = |mut event: Value, tid: usize, ts: i64, args: Value| {
-            // Names come before everything.
+            // Names come before all other events.
             (event["pid"], event["tid"], event["ts"]) =
                 (json!(pid), json!(tid), json!(if ts == FIRST { 0 } else { ts }));
             if !args.is_null() {
@@ -176,7 +176,7 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
             event(json!({ "ph": "C", "name": "active" }), 0, us(at), json!({ "holders": active }));
         }
     }
-    // Stable: what was written in its order at one moment stays in it.
+    // The sort is stable: events of one moment keep the order in which they were written.
     events.sort_by_key(|(at, _)| *at);
     let events: Vec<Value> = events.into_iter().map(|(_, event)| event).collect();
     json!({ "displayTimeUnit": "ms", "traceEvents": events })
@@ -187,7 +187,7 @@ const LEFT: i64 = 180;
 const ROW: i64 = 18;
 const TOP: i64 = 30;
 
-/// A picture: a row for each lane, or more where holds overlap; a thin bar is a wait, a thick one a hold.
+/// A picture: one row for each lane, or more rows if holds overlap. A thin bar is a wait, a thick one a hold.
 pub fn svg(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
     let begin = holds.iter().map(|hold| hold.from).min().unwrap_or(now).max(since).min(now);
     let length = now.ms_since(begin).max(1);
@@ -224,7 +224,7 @@ pub fn svg(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
     )
 }
 
-/// Text for XML 1.0, which knows no control characters. What nobody would see, or what would turn text around, is shown as its
+/// Text for XML 1.0, which forbids control characters. A character that is invisible, or that reverses text, is shown as its
 /// number.
 fn xml(text: &str) -> String {
     let mut seen = String::with_capacity(text.len());

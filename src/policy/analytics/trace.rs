@@ -1,5 +1,5 @@
-//! The place of a task in a distributed trace (W3C Trace Context): a trace of its caller where that named one, else one of
-//! its own. It follows from the task alone, so that a supervisor and a reader of events compute it alike.
+//! The place of a task in a distributed trace (W3C Trace Context): the trace of its caller if the caller named one, or else a
+//! trace of its own. It depends on the task alone, so a supervisor and a reader of events compute the same place.
 
 use crate::model::Task;
 use sha2::{Digest, Sha256};
@@ -21,13 +21,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// The value of `TRACEPARENT` for what runs inside.
+    /// The value of `TRACEPARENT` for processes inside the span.
     pub fn traceparent(&self) -> String {
         format!("00-{}-{}-{}", self.trace, self.span, self.flags)
     }
 }
 
-/// The span of a task: below that of its caller, where the environment of `enqueue` names a valid one.
+/// The span of a task. It is below the span of its caller if the environment of `enqueue` names a valid one.
 pub fn span_of(task: &Task) -> Span {
     let given = task.env.iter().find(|(key, _)| key == TRACEPARENT.as_bytes());
     let caller = given.and_then(|(_, value)| parse(std::str::from_utf8(value).ok()?));
@@ -40,12 +40,12 @@ pub fn span_of(task: &Task) -> Span {
     }
 }
 
-/// A further span of a trace, made from what it is.
+/// A further span of a trace, computed from a description.
 pub fn inner_span(trace: &str, what: &str) -> String {
     hex(&Sha256::digest(format!("{trace} {what}").as_bytes()))[..16].to_owned()
 }
 
-/// Reads a `TRACEPARENT`: trace, span and flags. `None` for what the specification calls invalid.
+/// Parses a `TRACEPARENT`: trace, span and flags. `None` for a value that the specification calls invalid.
 pub fn parse(text: &str) -> Option<(String, String, String)> {
     let parts: Vec<&str> = text.trim().split('-').collect();
     let [version, trace, span, flags, rest @ ..] = &parts[..] else { return None };

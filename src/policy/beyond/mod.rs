@@ -1,18 +1,18 @@
-//! Which tasks of a user may start before the user's first one, because that waits for a capacity lane that they do not need.
-//! Pure.
+//! The tasks of a user that may start before the user's first one, because that one waits for a capacity lane that they do not
+//! need. Pure.
 //!
-//! **Bound.** A task is passed only by tasks whose numbers are at most [`MOST_PASSED`] above its own. Every task has a number of
-//! its own, so no more than that pass it, however long its lane is full; then its user's queue waits for it. A pass looks
-//! at [`MOST_TRIED`] tasks behind the first one at most.
+//! **Bound.** Only tasks whose numbers are at most [`MOST_PASSED`] above its own pass a task. Every task has a number of its
+//! own, so at most that many pass it, however long its lane is full; then its user's queue waits for it. A pass looks at
+//! [`MOST_TRIED`] tasks behind the first one at most.
 
 use crate::model::TaskId;
 
-/// How many tasks behind the first one of a queue a pass tries.
+/// Number of tasks behind the first one of a queue that a pass tries.
 pub const MOST_TRIED: usize = 16;
-/// How far the number of a task that passes may lie above that of the task that it passes.
+/// Greatest difference between the number of a task that passes and the number of the task that it passes.
 pub const MOST_PASSED: u64 = 1000;
 
-/// Whether a task may start before others, which wait for capacity lanes.
+/// Whether a task may start before other tasks that wait for capacity lanes.
 pub fn may_pass(passed: &[TaskId], id: TaskId) -> bool {
     passed.len() <= MOST_TRIED && passed.iter().all(|before| id.0 <= before.0.saturating_add(MOST_PASSED))
 }

@@ -1,20 +1,20 @@
-//! How the processors of a lane are dealt between its holders. Each holder has one without asking, as every job server client
-//! has its first job; the others are tokens in its job server. A deal changes at each start and end. Who has too much gives
-//! back first, and only what was given back is dealt again, so the sum exceeds the budget only by the first processors of
-//! holders that started since.
+//! Division of the processors of a lane between its holders. Each holder has one without asking, as every job server client has
+//! its first job; the others are tokens in its job server. The division changes at each start and end. A holder with too many
+//! gives tokens back first, and only returned tokens are dealt again. So the sum exceeds the budget only by the first
+//! processors of holders that started since.
 
-/// The share of each of `holders` in a budget, its first processor included: equal shares, what is left over to the first
-/// ones, and never less than one.
+/// The share of each of `holders` in a budget, its first processor included. Shares are equal, the remainder goes to the first
+/// holders, and no share is less than one.
 pub fn deal(budget: u32, holders: u32) -> Vec<u32> {
     let count = holders.max(1);
     let (each, rest) = (budget / count, budget % count);
     (0..holders).map(|at| (each + u32::from(at < rest)).max(1)).collect()
 }
 
-/// What one holder does next.
+/// The next action of one holder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It has its share, or waits for others to give back.
+    /// It has its share, or waits for others to give tokens back.
     Stay,
     /// It puts so many tokens into its job server.
     Put(u32),
@@ -22,7 +22,7 @@ pub enum Step {
     Take(u32),
 }
 
-/// What one holder does next. `all` is what each holder has now, in the order of their slots; `own` is its place among them.
+/// The next action of one holder. `all` are the present numbers of the holders, in the order of their slots; `own` is its index.
 pub fn step(budget: u32, all: &[u32], own: usize) -> Step {
     let holders = u32::try_from(all.len()).unwrap_or(u32::MAX);
     let (Some(share), Some(has)) = (deal(budget, holders).get(own).copied(), all.get(own).copied()) else {
@@ -38,8 +38,8 @@ pub fn step(budget: u32, all: &[u32], own: usize) -> Step {
     }
 }
 
-/// The processors to which the holders of a lane are bound: `budget` of those that are allowed, beginning at a place that the
-/// name of the lane gives, so that two lanes do not crowd on the first ones.
+/// The processors to which the holders of a lane are bound: `budget` of the allowed ones. The name of the lane decides the
+/// first one, so that two lanes do not crowd on the first processors.
 pub fn bound_to(budget: u32, allowed: &[u32], lane: &str) -> Vec<u32> {
     let count = usize::try_from(budget).unwrap_or(usize::MAX).min(allowed.len());
     let seed = lane.bytes().fold(0_usize, |seed, byte| seed.wrapping_mul(31).wrapping_add(usize::from(byte)));
@@ -49,7 +49,7 @@ pub fn bound_to(budget: u32, allowed: &[u32], lane: &str) -> Vec<u32> {
     bound
 }
 
-/// Processors as the kernel lists them, e.g. `0-3,8`.
+/// Processors in the list format of the kernel, e.g. `0-3,8`.
 pub fn list(cpus: &[u32]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let follows = |one: &u32, next: &u32| one.checked_add(1) == Some(*next);
@@ -63,7 +63,7 @@ pub fn list(cpus: &[u32]) -> String {
     parts.join(",")
 }
 
-/// Reads [`list`] back; `None` for what is no list, or names more than a host can have.
+/// Parses the form that [`list`] writes; `None` if the text is not a list, or names more processors than a host can have.
 pub fn listed(text: &str) -> Option<Vec<u32>> {
     const MOST: u32 = 65_536;
     let mut cpus = Vec::new();

@@ -1,15 +1,15 @@
-//! Whether a gate is shut. A gate that was shut opens only below its second bound, so that it does not flutter. A reading that
-//! is not known shuts nothing: a lane must not stand still because a kernel lacks a gauge.
+//! Decides whether a gate is shut. A shut gate opens only below its second bound, so that it does not flutter. An unknown
+//! reading shuts nothing: a lane must not stop because a kernel lacks a gauge.
 
 use crate::model::capacity::gate::shown;
 use crate::model::capacity::{Condition, Gate, Readings};
 
-/// Why a gate is shut.
+/// The reason that a gate is shut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Busy {
     /// The conditions that hold, e.g. `load>1.5`.
     pub conditions: Vec<String>,
-    /// What was read, e.g. `load 2.1`, in the same order.
+    /// The readings, e.g. `load 2.1`, in the same order.
     pub readings: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ impl Busy {
     }
 }
 
-/// Why a gate is shut by these readings; `None` while it is open. The first alternative that holds says why.
+/// The reason that a gate is shut by these readings; `None` while it is open. The first alternative that holds is the reason.
 pub fn judge(gate: &Gate, readings: &Readings, was_shut: bool) -> Option<Busy> {
     let all = gate.alternatives().iter().find(|all| all.iter().all(|one| holds(one, readings, was_shut)))?;
     let reading = |one: &Condition| {

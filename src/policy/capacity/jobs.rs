@@ -1,5 +1,5 @@
-//! What a command in a lane with a CPU budget has in its environment: the job server of GNU make 4.4 and cargo, and numbers for
-//! tools that know no job server.
+//! The environment of a command in a lane with a CPU budget: the job server of GNU make 4.4 and cargo, and numbers for tools
+//! without job server support.
 
 /// The variables in which tools without a job server look for a number of jobs.
 pub const NUMBERS: [&str; 4] =
@@ -9,17 +9,17 @@ pub const MAKEFLAGS: &str = "MAKEFLAGS";
 /// The variable in which cargo looks first for its job server.
 pub const CARGO_MAKEFLAGS: &str = "CARGO_MAKEFLAGS";
 
-/// Where the job server of a command is.
+/// Place of the job server of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Server<'a> {
     /// The path of its FIFO.
     pub fifo: &'a str,
-    /// Whether the `make` of the command knows FIFOs, as from version 4.4 on; an older one would end with an error.
+    /// Whether the `make` of the command supports FIFOs, as from version 4.4 on; an older one would end with an error.
     pub make_knows_fifos: bool,
 }
 
-/// The variables of a command that has `share` processors now, of a budget of `budget`. `had` gives what it had before. A
-/// smaller number of its own stays.
+/// The variables of a command that has `share` processors now, of a budget of `budget`. `had` returns its former value of a
+/// variable. A smaller number of its own stays.
 pub fn variables(
     share: u32,
     budget: u32,
@@ -35,7 +35,7 @@ pub fn variables(
     match server {
         Some(Server { fifo, make_knows_fifos }) => {
             let auth = format!("--jobserver-auth=fifo:{fifo}");
-            // cargo takes the last word of the variable for a path as it is, so nothing may follow.
+            // cargo parses the last word of the variable as a path, so nothing may follow it.
             all.push((CARGO_MAKEFLAGS.to_owned(), format!("-j{budget} {auth}")));
             let own = if make_knows_fifos { format!("-j{budget} {auth}") } else { format!("-j{share}") };
             all.push((MAKEFLAGS.to_owned(), with_jobs(&make, &own)));
@@ -45,12 +45,12 @@ pub fn variables(
     all
 }
 
-/// The options of make with other ones for its jobs. What a variable had of another job server would be of no use: the
-/// descriptors are not inherited.
+/// The options of make with other options for its jobs. The options of another job server are removed, because its descriptors
+/// are not inherited.
 fn with_jobs(flags: &str, jobs: &str) -> String {
     let is_edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let is_end = |at: usize| is_edge(flags[..at].chars().next_back()) && is_edge(flags[at + 2..].chars().next());
-    // What follows the end of the options are assignments of variables.
+    // After the end of the options, the variable has assignments of variables.
     let end = flags.match_indices("--").map(|(at, _)| at).find(|at| is_end(*at));
     let (options, assignments) = match end.map(|at| (&flags[..at], flags[at + 2..].trim())) {
         Some((options, "")) => (options, String::new()),
@@ -62,13 +62,13 @@ fn with_jobs(flags: &str, jobs: &str) -> String {
             || word.strip_prefix("-j").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
     };
     let kept: Vec<&str> = options.split_whitespace().filter(|word| !is_of_jobs(word)).collect();
-    // The first word may be letters of options without a dash; without them, make expects a space before the others.
+    // The first word may be letters of options without a dash. Without such letters, make expects a space before the other options.
     let lead = if options.starts_with(' ') || kept.is_empty() { " " } else { "" };
     let words: Vec<&str> = kept.into_iter().chain([jobs]).collect();
     format!("{lead}{}{assignments}", words.join(" "))
 }
 
-/// Whether a version of make that introduces itself so knows FIFOs: GNU make from 4.4 on.
+/// Whether the version of make that prints this text supports FIFOs: GNU make from 4.4 on.
 pub fn knows_fifos(said: &str) -> bool {
     let version = said.lines().next().and_then(|line| line.strip_prefix("GNU Make "));
     let mut numbers = version.unwrap_or_default().split(['.', ' ', '-']).map_while(|part| part.parse::<u32>().ok());

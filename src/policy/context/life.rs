@@ -1,17 +1,17 @@
-//! Does the sandbox of a task live, as far as that can be seen? Pure.
+//! Decides whether the sandbox of a task lives, as far as that can be seen. Pure.
 
 use super::{is_initial, namespaces};
 use crate::model::context::{Sandbox, Surroundings};
 use crate::model::namespace::{INITIAL_PID_NAMESPACE, is_other_boot};
 
-/// What is known of the sandbox in which a task was queued.
+/// Life of the sandbox in which a task was queued.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Life {
     /// A process lives in it.
     Lives,
-    /// No process lives in it, so nothing starts what was queued there.
+    /// No process lives in it, so no process starts the tasks that were queued there.
     Ended,
-    /// That cannot be seen from here.
+    /// Its life cannot be seen from here.
     #[default]
     Unseen,
 }
@@ -27,7 +27,7 @@ impl Life {
     }
 }
 
-/// Whether a sandbox lives. `is_dispatched` says that a dispatcher of it holds its kernel lock.
+/// Whether a sandbox lives. `is_dispatched` is true if a dispatcher of the sandbox holds its kernel lock.
 pub fn life(mine: &Sandbox, theirs: &Sandbox, is_dispatched: bool, around: &Surroundings) -> Life {
     if is_other_boot(&mine.boot_id, &theirs.boot_id) {
         return if is_initial(theirs) { Life::Lives } else { Life::Ended };
@@ -39,7 +39,7 @@ pub fn life(mine: &Sandbox, theirs: &Sandbox, is_dispatched: bool, around: &Surr
     });
     let filters = |sandbox: &Sandbox| (sandbox.no_new_privs, sandbox.seccomp);
     if apart.is_empty() && !is_dispatched {
-        // It has no namespace of its own, so nothing tells whether a process with its filters lives.
+        // The sandbox has no namespace of its own, so it cannot be seen whether a process with its filters lives.
         let is_filtered = filters(theirs) != filters(mine) && filters(theirs) != (false, 0);
         return if is_filtered { Life::Unseen } else { Life::Lives };
     }
@@ -47,7 +47,7 @@ pub fn life(mine: &Sandbox, theirs: &Sandbox, is_dispatched: bool, around: &Surr
         return Life::Lives;
     }
     let (pid, own_pid) = (theirs.namespaces.get("pid"), mine.namespaces.get("pid"));
-    // No two namespaces that live have one number.
+    // No two living namespaces have the same number.
     let is_replaced =
         pid.is_some() && pid == own_pid && theirs.init_start.is_some_and(|start| mine.init_start != Some(start));
     let is_in_sight = match (pid, own_pid) {
@@ -55,7 +55,7 @@ pub fn life(mine: &Sandbox, theirs: &Sandbox, is_dispatched: bool, around: &Surr
         (Some(_), Some(&INITIAL_PID_NAMESPACE)) => around.shows_below,
         _ => false,
     };
-    // Of two sandboxes in the initial namespaces that differ in their mounts, nothing says which one is the host.
+    // If two sandboxes in the initial namespaces differ in their mounts, it cannot be known which one is the host.
     let is_host = is_initial(theirs) && !is_initial(mine);
     match (is_replaced || is_in_sight, is_host) {
         (true, _) => Life::Ended,
@@ -64,7 +64,7 @@ pub fn life(mine: &Sandbox, theirs: &Sandbox, is_dispatched: bool, around: &Surr
     }
 }
 
-/// Whether only processes of this very sandbox start what is queued in it: it has a namespace of its own, or lets no process out.
+/// Whether only processes of this sandbox start its tasks: it has a namespace of its own, or no process can leave it.
 pub fn is_private(sandbox: &Sandbox) -> bool {
     !is_initial(sandbox) || sandbox.no_new_privs || sandbox.seccomp != 0
 }

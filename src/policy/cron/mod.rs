@@ -1,61 +1,62 @@
-//! Which slots of a schedule make a task now. Pure.
+//! The slots of a schedule that make a task now. Pure.
 
 use crate::model::calendar::{Overlap, Pattern, Schedule};
 use crate::model::control::{Held, Hold};
 use crate::model::{Name, Timestamp};
 
-/// How late a slot may be made, in milliseconds: a day. One that is made later counts as missed, and is made only where that is
-/// asked for.
+/// Greatest delay of a slot, in milliseconds: a day. A later slot counts as missed, and is made only if the schedule asks for it.
 pub const LATE_MS: i64 = 86_400_000;
-/// How many missed slots one look makes at most; the next look makes further ones.
+/// Greatest number of missed slots that one look makes; the next look makes further ones.
 pub const MOST_AT_ONCE: usize = 20;
 /// The longest time within which missed slots are made up, in milliseconds: 31 days.
 pub const LONGEST_FILL_MS: u64 = 31 * 86_400_000;
-/// How many slots may lie within the time of `--fill`: so many tasks a schedule makes at most when somebody looks after a long time.
+/// Greatest number of slots within the time of `--fill`. It limits the number of tasks that a schedule makes after a long time
+/// without a pass.
 pub const MOST_FILLED: usize = 5000;
-/// Within which times before now the last slot is looked for, in milliseconds, so that few are counted where they are dense.
+/// Periods before now in which the last slot is searched, in milliseconds. They are short first, so that few slots are counted
+/// on a dense line.
 const WINDOWS_MS: [i64; 3] = [60_000, 3_600_000, LATE_MS];
-/// Where the last slot is looked for, however long ago it was: from the first one on in the end.
+/// Further periods in which the last slot is searched, however long ago it was. The last period includes the first slot.
 const FURTHER_MS: [i64; 3] = [32 * LATE_MS, 400 * LATE_MS, i64::MAX];
-/// How many missed slots one look counts at most.
+/// Greatest number of missed slots that one look counts.
 const MOST_COUNTED: usize = 5000;
-/// The time over which a line is looked at to see whether it is rarer than daily. A change of the clock makes a day longer.
+/// The period in which a line is checked for being rarer than daily. A change of the clock makes a day longer.
 const FOUR_WEEKS_MS: i64 = 28 * LATE_MS + 3_600_000;
 
-/// What is due.
+/// The slots that are due.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Due {
     /// The slots to be made, in their order.
     pub slots: Vec<Timestamp>,
-    /// The first slot that is not dealt with then; `None` when none comes any more.
+    /// The first slot that remains after this look; `None` if there is no further slot.
     pub next: Option<Timestamp>,
-    /// The slots that were missed, in their order: those that make no task, and those that make one late. No more than
-    /// `MOST_COUNTED`, and then the first ones.
+    /// The slots that were missed, in their order: those that make no task, and those that make one late. At most
+    /// `MOST_COUNTED`, the first ones.
     pub missed: Vec<Timestamp>,
 }
 
-/// What to do about one slot.
+/// The action on one slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotPlan {
     /// It makes a task.
     Make,
-    /// It makes none: the former task is not over.
+    /// It makes no task, because the former task is not over.
     Skip,
 }
 
-/// Which missed slots are made up for.
+/// The missed slots that are made up for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fill {
     /// The last one, unless it is older than a day.
     Last,
-    /// The last one, however long ago it was.
+    /// The last one, however old it is.
     Once,
     /// Every one within a time, in milliseconds.
     Within(u64),
 }
 
 impl Fill {
-    /// What a schedule asks for.
+    /// The rule of a schedule.
     pub fn of(schedule: &Schedule) -> Self {
         match schedule.fill_ms {
             Some(ms) => Self::Within(ms),
@@ -65,8 +66,8 @@ impl Fill {
     }
 }
 
-/// The slots of a schedule that are due. `holds` are those of all schedules: a slot that comes while its schedule is paused
-/// makes no task and is not missed.
+/// The slots of a schedule that are due. `holds` are those of all schedules. A slot of a paused schedule makes no task and is
+/// not missed.
 pub fn due(schedule: &Schedule, holds: &[Hold], pattern: &Pattern, now: Timestamp) -> Due {
     let mut due = due_from(schedule.next, Fill::of(schedule), pattern, now);
     let goes_on = |slot: &Timestamp| pause_at(&schedule.name, holds, *slot).is_none();
@@ -75,7 +76,7 @@ pub fn due(schedule: &Schedule, holds: &[Hold], pattern: &Pattern, now: Timestam
     due
 }
 
-/// The hold because of which a schedule makes no task for a moment.
+/// The hold that keeps a schedule from making a task for a moment.
 pub fn pause_at<'a>(name: &Name, holds: &'a [Hold], at: Timestamp) -> Option<&'a Hold> {
     let name = Schedule::pause_name(name);
     let covers = |hold: &&Hold| hold.since <= at && hold.stands(at) && hold.held != Held::All && hold.held.is_of(&name);
@@ -108,12 +109,12 @@ fn filled(next: Timestamp, pattern: &Pattern, now: Timestamp, fill_ms: u64) -> D
     Due { slots, next: after, missed }
 }
 
-/// From when on missed slots are made up. A record of an earlier luzia may name a longer time than is taken now.
+/// The time from which missed slots are made up. A record of an earlier luzia may name a longer time than is valid now.
 fn fill_begin(fill_ms: u64, now: Timestamp) -> Timestamp {
     now.plus_ms(-i64::try_from(fill_ms.min(LONGEST_FILL_MS)).unwrap_or(i64::MAX))
 }
 
-/// Whether more slots lie within a time to fill than are made up.
+/// Whether more slots lie within a time to fill than luzia makes up.
 pub fn fills_too_many(pattern: &Pattern, fill_ms: u64, now: Timestamp) -> bool {
     let within = successors(pattern.after(fill_begin(fill_ms, now)), pattern).take_while(|at| *at <= now);
     within.take(MOST_FILLED + 1).count() > MOST_FILLED
@@ -146,7 +147,7 @@ pub fn plan(overlap: Overlap, is_former_unfinished: bool) -> SlotPlan {
     }
 }
 
-/// Whether a slot may be left alone because of a rule for overlaps, while every missed one is wanted.
+/// Whether the rule for overlaps may skip a slot although every missed slot is wanted.
 pub fn contradicts(overlap: Option<Overlap>, fill_ms: Option<u64>) -> bool {
     fill_ms.is_some() && overlap == Some(Overlap::Skip)
 }

@@ -1,15 +1,15 @@
-//! Which tasks wait for each other for ever. A graph of waits: a task waits for needs, and a need is met as soon as so many of
-//! its places are free. A lane of several slots is such a need: it blocks only when too few of its slots are held by tasks
-//! that can be over. Pure.
+//! Finds the tasks that wait for each other for ever, in a graph of waits. A task waits for needs, and a need is met as soon as
+//! so many of its places are free. A lane of several slots is such a need: it blocks only if too few of its slots are held by
+//! tasks that can end. Pure.
 
 use crate::model::TaskId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// One of those who wait.
+/// One member of the graph of waits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Member {
-    /// A task; one that is not queued has the number 0.
+    /// A task; a task that is not queued has the number 0.
     Task(TaskId),
     /// A `luzia lock`, by its process.
     Lock(u32),
@@ -25,12 +25,12 @@ impl fmt::Display for Member {
     }
 }
 
-/// Places of which some must be free.
+/// Places, some of which must be free.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Need<M = Member> {
-    /// The holder of each place. One that holds several stands here as often.
+    /// The holder of each place. A holder of several places is listed as often.
     pub holders: Vec<M>,
-    /// How many of the places must be free. More than there are can never be, and tell nothing of who waits for whom.
+    /// Number of the places that must be free. A number above that of the places can never be met, and is no evidence of a cycle.
     pub count: usize,
 }
 
@@ -41,7 +41,7 @@ impl Need {
     }
 }
 
-/// Who waits for what.
+/// The graph of waits: the needs of each member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waits<M = Member>(BTreeMap<M, Vec<Need<M>>>);
 
@@ -52,12 +52,12 @@ impl<M> Default for Waits<M> {
 }
 
 impl<M: Copy + Ord> Waits<M> {
-    /// Adds a need of a task. A task without needs ends by itself, and so does a holder that was never added.
+    /// Adds a need of a task. A task without needs ends by itself, and so does a holder without an entry.
     pub fn add(&mut self, task: M, need: Need<M>) {
         self.0.entry(task).or_default().push(need);
     }
 
-    /// The tasks that can never be over: each has a need that stays open, because too many of its holders can never be over.
+    /// The tasks that can never end: each has a need that stays open, because too many of its holders can never end.
     pub fn stuck(&self) -> BTreeSet<M> {
         let mut stuck: BTreeSet<M> = self.0.keys().copied().collect();
         loop {
@@ -70,7 +70,7 @@ impl<M: Copy + Ord> Waits<M> {
         }
     }
 
-    /// The first need of a task that the others cannot meet, as one of those that keep it from that.
+    /// A stuck holder of the first need of a task that can never be met.
     fn hopeless(&self, task: M, stuck: &BTreeSet<M>) -> Option<M> {
         let keeper = |need: &Need<M>| {
             let kept = need.holders.iter().filter(|holder| stuck.contains(holder));
@@ -80,8 +80,8 @@ impl<M: Copy + Ord> Waits<M> {
         self.0.get(&task)?.iter().find_map(keeper)
     }
 
-    /// The tasks that wait for each other for ever and keep this one from its end, each followed by one it waits for;
-    /// `None` when it can be over. The task itself need not be among them.
+    /// The tasks that wait for each other for ever and keep this one from its end, each followed by one that it waits for.
+    /// `None` if the task can end. The task itself need not be in the cycle.
     pub fn cycle(&self, task: M) -> Option<Vec<M>> {
         let stuck = self.stuck();
         let mut path = Vec::new();

@@ -1,18 +1,18 @@
-//! What a dispatcher that drains waits for. Pure.
+//! The tasks that a draining dispatcher waits for. Pure.
 
 use crate::model::Timestamp;
 
-/// How a task stands towards an event.
+/// Progress of a task: whether it needs an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stand {
     /// It runs, or needs only its turn or its time.
     Goes,
-    /// It waits for an event that somebody may send, or nobody.
+    /// It waits for an event, which may never be sent.
     WaitsForEvent,
 }
 
-/// Whether a dispatcher that began to drain at a moment waits for a task: not for one that waits for an event, with a process or
-/// without, and not for one that a schedule has `made` since.
+/// Whether a dispatcher that began to drain at `begun` waits for a task. It does not wait for a task that waits for an event,
+/// with a process or without. It does not wait for a task that a schedule has `made` since.
 pub fn is_awaited(stand: Stand, made: Option<Timestamp>, begun: Timestamp) -> bool {
     stand == Stand::Goes && made.is_none_or(|at| at < begun)
 }

@@ -1,12 +1,11 @@
-//! The memory of the scheduler: what each user has used lately, each share within a user, and what the tiers are owed.
+//! The memory of the scheduler: the recent use of each user and of each share within a user, and the credits of the tiers.
 //!
-//! Pure: it is told the time, and writes nothing. The numbers are advice, never truth: a ledger that was lost or torn
-//! starts afresh, and nothing but the order of the next grants depends on it.
+//! Pure: the caller passes the time, and this module writes nothing. The numbers are advice, never truth. A lost or torn ledger
+//! starts afresh, and only the order of the next grants depends on it.
 //!
 //! **Use** is slot time divided by the user's weight, in microseconds, so that all arithmetic is exact. It halves every
-//! [`HALF_LIFE_S`] seconds of wall time. All users are decayed together, by the same factor and rounded the same way,
-//! so time never changes who comes before whom. A clock that jumps back changes nothing; one that jumps ahead only
-//! makes users more equal.
+//! [`HALF_LIFE_S`] seconds of wall time. All users are decayed together, by the same factor and rounded the same way, so decay
+//! never changes the order of users. A clock that jumps back changes nothing; one that jumps ahead only makes users more equal.
 
 mod shares;
 
@@ -17,22 +16,22 @@ use crate::model::{Name, Tier, Timestamp};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// After how many seconds half of what a user used is forgotten.
+/// Half-life of the use of a user, in seconds.
 pub const HALF_LIFE_S: u64 = 600;
-/// What a grant charges at once, in milliseconds of slot time; the end of the run charges what exceeds it.
+/// The charge of a grant, in milliseconds of slot time; the end of the run charges the excess.
 pub const NOMINAL_MS: u64 = 1000;
 /// The most that one waiting user counts as having used above another of its tier, in microseconds over weight.
 pub const CAP_US: u64 = 60_000_000;
 /// The greatest weight that counts; a greater one counts as this.
 pub const MAX_WEIGHT: u32 = 1000;
-/// How many users are remembered at most; beyond it, those who used least are forgotten.
+/// Greatest number of remembered users; beyond it, those who used least are forgotten.
 pub const MAX_USERS: usize = 32_768;
 
-/// 2^(-1/600) in units of 2^-63: what one second leaves of a use.
+/// 2^(-1/600) in units of 2^-63: the factor by which use decays in one second.
 const SECOND_FACTOR: u64 = 9_212_722_931_998_962_731;
 const HEADER: &str = "luzia-fair 1";
 
-/// What is remembered of one user.
+/// Ledger data of one user.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Usage {
     /// Decayed slot time over weight, in microseconds.
@@ -41,28 +40,28 @@ pub struct Usage {
     pub last_grant: u64,
 }
 
-/// What the scheduler remembers from pass to pass.
+/// State that the scheduler keeps from pass to pass.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
-    /// What each tier is owed, high to low; see [`super::schedule`].
+    /// Credits of each tier, high to low; see [`super::schedule`].
     pub credits: [i64; 3],
-    /// Where the rotation of users of whom nothing is known stands, by tier.
+    /// Position of the rotation of users without an entry, by tier.
     pub places: [u64; 3],
-    /// How many grants there were.
+    /// Number of grants so far.
     pub grants: u64,
-    /// Up to when use was decayed.
+    /// The time up to which use was decayed.
     pub decayed_to: Timestamp,
     pub(super) users: BTreeMap<Name, Usage>,
 }
 
 impl Ledger {
-    /// What is remembered of a user; nothing is the same as no use.
+    /// The use of a user; a user without an entry has no use.
     pub fn usage(&self, user: &Name) -> Usage {
         self.users.get(user).copied().unwrap_or_default()
     }
 
-    /// Lets use fade up to `now`, and forgets users who have none left. Works in whole seconds and keeps the rest for
-    /// the next call, so that frequent calls lose nothing to rounding.
+    /// Decays use up to `now`, and forgets users whose use is zero. Works in whole seconds and keeps the rest for the next
+    /// call, so that frequent calls lose nothing to rounding.
     pub fn decay(&mut self, now: Timestamp) {
         let seconds = now.ms_since(self.decayed_to).div_euclid(1000);
         if seconds < 0 {
@@ -81,7 +80,7 @@ impl Ledger {
         });
     }
 
-    /// Whether a user has a rank of its own, because it was granted something that is not forgotten yet.
+    /// Whether a user has a rank of its own, because the ledger still has a grant of it.
     pub fn knows(&self, user: &Name) -> bool {
         self.users.contains_key(user)
     }
@@ -99,12 +98,12 @@ impl Ledger {
         self.forget_beyond_limit();
     }
 
-    /// Whether the end of a run that held its slots for `ran_ms` is charged: a short one was charged by its grant.
+    /// Whether the end of a run that held its slots for `ran_ms` is charged: its grant already charged a short run.
     pub fn charges_end(ran_ms: u64) -> bool {
         ran_ms > NOMINAL_MS
     }
 
-    /// Charges the end of a run that held its slots for `ran_ms`: what its grant did not charge already.
+    /// Charges the end of a run that held its slots for `ran_ms`: the time beyond the charge of its grant.
     pub fn charge_end(&mut self, user: &Name, ran_ms: u64, weights: impl Into<Weights>, now: Timestamp) {
         let weights = weights.into();
         self.decay(now);
@@ -115,15 +114,15 @@ impl Ledger {
         }
     }
 
-    /// Lowers what a user counts as having used.
+    /// Lowers the use of a user to a ceiling.
     pub(super) fn lower(&mut self, user: &Name, ceiling_us: u64) {
         if let Some(usage) = self.users.get_mut(user) {
             usage.used_us = usage.used_us.min(ceiling_us);
         }
     }
 
-    /// Keeps the memory bounded whatever names come: the quarter that used least is forgotten first, for to them it
-    /// makes the least difference.
+    /// Limits the memory, whatever names come. The quarter with the least use is forgotten first, because the loss makes the
+    /// least difference to them.
     fn forget_beyond_limit(&mut self) {
         if self.users.len() <= MAX_USERS {
             return;
@@ -134,7 +133,7 @@ impl Ledger {
         self.users.retain(|_, usage| (usage.used_us, usage.last_grant) > last);
     }
 
-    /// The ledger as text, a line for each user, with a last line by which a torn file is known.
+    /// The ledger as text, a line for each user. The last line serves to detect a torn file.
     pub fn to_text(&self) -> String {
         let [high, normal, low] = self.credits;
         let [a, b, c] = self.places;
@@ -146,7 +145,7 @@ impl Ledger {
         text
     }
 
-    /// Reads [`Ledger::to_text`] back; `None` for anything else, a torn file included. The caller then starts afresh.
+    /// Parses the form of [`Ledger::to_text`]; `None` for any other text, including a torn file. The caller then starts afresh.
     pub fn from_text(text: &str) -> Option<Self> {
         let (head, rest) = text.strip_prefix(HEADER)?.split_once('\n')?;
         let mut numbers = head.strip_prefix(' ')?.split(' ');
@@ -160,7 +159,7 @@ impl Ledger {
             *place = next()?.parse().ok()?;
         }
         let (body, end) = rest.strip_suffix('\n')?.rsplit_once('\n').unwrap_or(("", rest.strip_suffix('\n')?));
-        // They stand in order, so they are taken over at once.
+        // The lines are in order, so the map is built at once.
         ledger.users = body.lines().map(user_of_line).collect::<Option<_>>()?;
         let count: usize = end.strip_prefix("end ")?.parse().ok()?;
         (count == ledger.users.len()).then_some(ledger)
@@ -173,20 +172,20 @@ fn user_of_line(line: &str) -> Option<(Name, Usage)> {
     Some((Name::new(name).ok()?, Usage { used_us: used_us.parse().ok()?, last_grant: last_grant.parse().ok()? }))
 }
 
-/// A user's place in the rotation: FNV-1a of the name, so that names that are counted up do not stay before others.
+/// A user's place in the rotation: FNV-1a of the name, so that numbered names do not stay before others.
 pub(super) fn place_of(user: &Name) -> u64 {
     user.as_str()
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Milliseconds of so many slots as use in microseconds; rounded up, so that no grant is free.
+/// Use in microseconds for milliseconds of so many slots; rounded up, so that no grant is free.
 pub(crate) fn over_weight(ms: u64, slots: u32, weight: u32) -> u64 {
     let slot_us = ms.saturating_mul(1000).saturating_mul(u64::from(slots.max(1)));
     slot_us.div_ceil(u64::from(weight.clamp(1, MAX_WEIGHT)))
 }
 
-/// What a number of seconds, fewer than a half-life, leaves of a use, in units of 2^-63.
+/// The factor by which use decays in a number of seconds below a half-life, in units of 2^-63.
 fn factor_of(mut seconds: u64) -> u64 {
     let mut factor = 1 << 63;
     let mut power = SECOND_FACTOR;

@@ -1,31 +1,31 @@
-//! The shares within a user: its agent sessions, else projects, and the sets of lanes of each.
+//! The shares within a user: its agent sessions, or else its projects, and the sets of lanes of each.
 //!
-//! Tasks of which neither a session nor a project is known are one share. A share is a line of the ledger like a user's, under a
-//! name that no user has: `<user>U+E000<share>` and `<user>U+E000<share>U+E000<lanes>`; a group of tasks that has begun is
-//! `<user>U+E000<share>U+E000g<first task>`. Versions that know only users read these lines as users who never come, and keep them.
+//! Tasks without a known session or project are one share. A share is a line of the ledger like a user's, under a name that no
+//! user has: `<user>U+E000<share>` and `<user>U+E000<share>U+E000<lanes>`. A group of tasks that has begun is
+//! `<user>U+E000<share>U+E000g<first task>`. Versions that know only users read these lines as users without tasks, and keep them.
 
 use super::{Ledger, NOMINAL_MS, Usage, over_weight};
 use crate::model::queue::QueueName;
 use crate::model::{Config, LaneName, Name, Tier, Timestamp};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Stands between the parts of the name of a share. A private character: no user is called so.
+/// The separator of the parts of the name of a share. It is a private character, so no user name contains it.
 const MARK: char = '\u{e000}';
-/// The lanes of the tasks that take the lane of their user. A digest has 16 digits, so none is called so.
+/// The lanes of the tasks that take the lane of their user. A digest has 16 digits, so no digest has this text.
 const ORDINARY: &str = "u";
-/// The share of tasks of which neither a session nor a project is known.
+/// The share of tasks without a known session or project.
 const NAMELESS: &str = "-";
 
-/// What one task pays with: its weights at each level, and how many slots it pays for; 0 counts as 1.
+/// The weights of one task at each level, and the number of slots that it pays for; 0 counts as 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Weights {
-    /// Of its user.
+    /// Weight of its user.
     pub user: u32,
-    /// Of its session or project among those of the user.
+    /// Weight of its session or project among those of the user.
     pub share: u32,
-    /// Of its lanes among those of the session or project.
+    /// Weight of its lanes among those of the session or project.
     pub lanes: u32,
-    /// How many slots of a lane it takes: it pays for each of them.
+    /// Number of slots of a lane that it takes: it pays for each of them.
     pub slots: u32,
 }
 
@@ -44,7 +44,7 @@ impl From<u32> for Weights {
     }
 }
 
-/// Whose slot time a task uses: its user, and the share and the lanes that its queue names.
+/// The payer of a task's slot time: its user, and the share and the lanes that its queue names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Payer {
     /// The user.
@@ -53,13 +53,13 @@ pub struct Payer {
     pub queue: String,
     /// The weights.
     pub weights: Weights,
-    /// Whether work of the user in further shares was seen. Without, tasks of no session in the lane of the user are charged
-    /// as a share only while the ledger knows one of the user: most users never have any.
+    /// Whether the user has work in further shares. If not, tasks without a session in the lane of the user are charged as a
+    /// share only while the ledger knows a share of the user: most users never have any.
     pub has_shares: bool,
 }
 
-/// The names of the shares of a queue in the ledger: its session or project, its lanes within that, and its group. `None`
-/// where it has no group, or where the name would be too long.
+/// The names of the shares of a queue in the ledger: its session or project, its lanes within that, and its group. A name is
+/// `None` if there is no group, or if the name would be too long.
 pub(crate) fn share_names(user: &Name, queue: &str) -> [Option<Name>; 3] {
     let read = QueueName::parse(queue);
     let share = read.as_ref().and_then(|read| read.share).unwrap_or(NAMELESS);
@@ -73,8 +73,8 @@ pub(crate) fn share_names(user: &Name, queue: &str) -> [Option<Name>; 3] {
     ]
 }
 
-/// Whether the tasks of a queue are of a session or a project, or without the lane of their user. Where a user has only others,
-/// nothing is divided.
+/// Whether the tasks of a queue have a session or a project, or do not take the lane of their user. If a user has only other
+/// queues, nothing is divided.
 pub(crate) fn has_own_share(queue: &str) -> bool {
     QueueName::parse(queue).is_some_and(|name| name.share.is_some() || name.lanes.is_some())
 }
@@ -108,14 +108,14 @@ impl Ledger {
         self.forget_beyond_limit();
     }
 
-    /// Whether anything is known of shares of a user.
+    /// Whether the ledger has shares of a user.
     fn knows_shares(&self, user: &Name) -> bool {
         let Ok(first) = Name::new(&format!("{user}{MARK}")) else { return false };
         let next = self.users.range((Excluded(&first), Unbounded)).next();
         next.is_some_and(|(name, _)| name.as_str().starts_with(first.as_str()))
     }
 
-    /// What is remembered of some users and their shares, and nothing of others.
+    /// The part of the ledger that concerns some users and their shares.
     pub fn of_users<'a>(&self, users: impl Iterator<Item = &'a Name>) -> Self {
         let mut some = Self {
             credits: self.credits,
@@ -134,7 +134,7 @@ impl Ledger {
         some
     }
 
-    /// What is remembered of a share: use and latest grant.
+    /// Ledger data of a share: use and latest grant.
     pub(crate) fn share_usage(&self, name: Option<&Name>) -> Usage {
         name.map_or_else(Usage::default, |name| self.usage(name))
     }

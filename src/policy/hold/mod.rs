@@ -1,20 +1,20 @@
-//! Holds: who may not start because of `pause`, and how paused time counts. Pure.
+//! Holds: the tasks that may not start because of `pause`, and the effect of paused time on limits. Pure.
 
 use crate::model::control::{Held, Hold};
 use crate::model::{LaneName, Task, Timestamp};
 
-/// Why a task is paused.
+/// The pause of a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pause {
-    /// What is held: `task_<n>`, `*` for the host, a lane or a pattern.
+    /// The held object: `task_<n>`, `*` for the host, a lane or a pattern.
     pub what: String,
-    /// Since when.
+    /// The time at which it began.
     pub since: Timestamp,
-    /// Until when; `None` until somebody resumes it.
+    /// The time at which it ends; `None` if it lasts until a `resume`.
     pub until: Option<Timestamp>,
-    /// Why, in words for people.
+    /// The reason, in words for people.
     pub reason: Option<String>,
-    /// Who asked for it.
+    /// The requester.
     pub by: Option<String>,
 }
 
@@ -25,13 +25,13 @@ impl Pause {
         Self { what: held.text(), since, until, reason, by }
     }
 
-    /// A pause until somebody ends it, without a reason.
+    /// A pause without a reason that lasts until a `resume`.
     pub fn of(what: String, since: Timestamp) -> Self {
         Self { what, since, until: None, reason: None, by: None }
     }
 }
 
-/// Whether a hold means a task: one of its user, or of one of its lanes, or the host's.
+/// Whether a hold covers a task: a hold of its user, of one of its lanes or of the host.
 pub fn means(held: &Held, task: &Task) -> bool {
     held.is_of(&LaneName::user(&task.user)) || task.lanes.iter().any(|lane| held.is_of(lane)) || is_global(held)
 }
@@ -45,7 +45,7 @@ fn is_global(held: &Held) -> bool {
     matches!(held, Held::Lane(lane) if lane.is_global())
 }
 
-/// Why a task may not start now: its own hold first, then the others in their order.
+/// The pause of a task at a moment: its own hold first, then the others in their order.
 pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
     let own = task.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| until > now));
     if let Some(hold) = own {
@@ -55,13 +55,13 @@ pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
     holds.iter().find(|hold| hold.stands(now) && means(&hold.held, task)).map(Pause::by)
 }
 
-/// Whether every task of a user is held, so that the queues of the user need no look.
+/// Whether every task of a user is held, so that a pass can skip the queues of the user.
 pub fn holds_user(holds: &[Hold], user: &LaneName, now: Timestamp) -> bool {
     holds.iter().any(|hold| hold.stands(now) && (hold.held.is_of(user) || is_global(&hold.held)))
 }
 
-/// By when a task must have started (`--start-within`): holds of its user, its lanes or the host move the moment on by the
-/// time they stood since it was accepted. `None` while one stands, for then nothing counts.
+/// The time by which a task must have started (`--start-within`). Holds of its user, its lanes or the host delay it by their
+/// duration since the task was accepted. `None` while such a hold is in force, because the time then does not count.
 pub fn start_limit(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Timestamp> {
     let mut limit = task.start_by?;
     if pause_of(task, holds, now).is_some() {

@@ -1,20 +1,20 @@
-//! What luzia answers to an agent that is about to write a file or to run a command: nothing, a note, or a refusal.
+//! The answer of luzia to an agent that is about to write a file or to run a command: nothing, a note, or a refusal.
 
 use crate::model::evidence::Verdict;
 use crate::policy::shim;
 
-/// Whose lock it is, seen from the session that asks.
+/// The owner of a lock, seen from the calling session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// The session holds it, or runs below its holder.
     Mine,
     /// Another session or another process holds it.
     Other,
-    /// Nobody can tell: a lease without a session.
+    /// The owner cannot be known: a lease without a session.
     Unknown,
 }
 
-/// What the agent is about to do.
+/// The next action of the agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
     /// To write a file of the lane's work tree.
@@ -26,19 +26,19 @@ pub enum Asked {
     },
 }
 
-/// What luzia answers about one lane.
+/// The answer of luzia for one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
     /// Nothing.
     Nothing,
-    /// The lane is busy, and the call goes on.
+    /// The lane is busy, and the call continues.
     Note,
     /// The lane is busy, and the call is refused.
     Deny,
 }
 
-/// Decides about one lane: its limit, and its holders with their verdicts. A holder counts while nothing proves it dead. A refusal needs living holders of other sessions
-/// in every slot.
+/// Decides about one lane: its limit, and its holders with their verdicts. A holder counts unless its death is proven. A
+/// refusal needs living holders of other sessions in every slot.
 pub fn decide(asked: Asked, limit: u32, holders: &[(Owner, Verdict)]) -> Decision {
     let living = || holders.iter().filter(|(_, verdict)| verdict.is_live()).map(|(owner, _)| *owner);
     let count = |wanted: Owner| u32::try_from(living().filter(|owner| *owner == wanted).count()).unwrap_or(u32::MAX);
@@ -53,7 +53,7 @@ pub fn decide(asked: Asked, limit: u32, holders: &[(Owner, Verdict)]) -> Decisio
     }
 }
 
-/// The tools of the heavy calls in a line of shell, each once. The reading is dumb on purpose: a wrong guess costs a note.
+/// The tools of the heavy calls in a line of shell, each once. The parser is simple on purpose: a wrong guess costs only a note.
 pub fn heavy_tools(line: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for words in commands(line) {
@@ -67,7 +67,7 @@ pub fn heavy_tools(line: &str) -> Vec<String> {
     found
 }
 
-/// Whether a word stands before the command: an assignment, or a program that starts another one.
+/// Whether a word comes before the command: an assignment, or a program that starts another one.
 fn is_before_command(word: &str) -> bool {
     const STARTERS: [&str; 8] = ["sudo", "env", "time", "nice", "nohup", "exec", "command", "then"];
     let name = word.split('=').next().unwrap_or_default();

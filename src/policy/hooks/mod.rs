@@ -1,16 +1,16 @@
-//! Which events hooks may be for, and which hooks an event means.
+//! The valid events of hooks, and the hooks for an event.
 
 use super::analytics::record::Record;
 use crate::model::Task;
 use crate::model::control::hooks::Hook;
 use serde_json::{Value, json};
 
-/// Runs in the context of a task, before its command; where it fails, the task fails.
+/// Runs in the context of a task, before its command; if it fails, the task fails.
 pub const BEFORE: &str = "before";
 /// Runs in the context of a task, when the end of its command is recorded and its lanes are still held.
 pub const AFTER: &str = "after";
 
-/// The events of hooks: the name, the kind of event in the log, the state that a task must have ended with, and what it is.
+/// The events of hooks: the name, the kind of event in the log, the required final state of the task, and a description.
 pub const EVENTS: [(&str, &str, Option<&str>, &str); 16] = [
     (AFTER, "", None, "in each task, when its command has ended and its lanes are still held"),
     (
@@ -35,7 +35,7 @@ pub const EVENTS: [(&str, &str, Option<&str>, &str); 16] = [
     ("wait.warning", "wait_warning", None, "a task or a lock has waited for as long as its lane says"),
 ];
 
-/// The one name of an event. `task.` may be left out.
+/// The canonical name of an event. `task.` may be left out.
 pub fn event_name(word: &str) -> Option<&'static str> {
     EVENTS.iter().map(|(name, ..)| *name).find(|name| *name == word || name.strip_prefix("task.") == Some(word))
 }
@@ -55,7 +55,7 @@ pub fn runs_in(hook: &Hook, event: &str, task: &Task) -> bool {
     hook.event == event && is_user && hook.lane.as_ref().is_none_or(has_lane)
 }
 
-/// What a hook gets on its standard input for an event of the log.
+/// The standard input of a hook for an event of the log.
 pub fn payload(hook: &Hook, record: &Record) -> Value {
     let mut whole = json!({ "schema": "luzia.hook/v1", "event": hook.event, "hook": hook.name });
     if let (Value::Object(whole), Value::Object(members)) = (&mut whole, record.json()) {
@@ -64,7 +64,7 @@ pub fn payload(hook: &Hook, record: &Record) -> Value {
     whole
 }
 
-/// What `before` and `after` get on their standard input.
+/// The standard input of `before` and `after`.
 pub fn task_payload(hook: &Hook, task: &Task, more: Value) -> Value {
     json!({
         "schema": "luzia.hook/v1",

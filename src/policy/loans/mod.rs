@@ -1,12 +1,12 @@
-//! Who lends a task its lanes. Pure: what has to be known is asked for.
+//! The lenders of a task's lanes. Pure: the caller supplies the facts by functions.
 
 use crate::model::{Status, Task, TaskId};
 
 /// The longest chain of waiting parents that is followed.
 const MOST_LENDERS: usize = 1000;
 
-/// The tasks that lend a task their lanes, its parent first. A parent lends while it runs and somebody waits for the child in
-/// its name (`waits`); a parent that is lent to passes on what it may use. A chain ends at the first link without a wait.
+/// The tasks that lend a task their lanes, its parent first. A parent lends while it runs and a process waits for the child in
+/// its name (`waits`). A parent that is lent lanes passes on those that it may use. A chain ends at the first link without a wait.
 pub fn lenders<E>(
     task: &Task,
     waits: &dyn Fn(TaskId) -> Result<bool, E>,
@@ -15,7 +15,7 @@ pub fn lenders<E>(
     let mut chain: Vec<Task> = Vec::new();
     let (mut child, mut parent, mut inherits) = (task.id, task.parent, !task.no_inherit);
     while let Some(id) = parent.filter(|_| inherits && chain.len() < MOST_LENDERS) {
-        // A task to be, which has no number yet, is waited for by the caller.
+        // The caller waits for a task that has no number yet.
         if child.0 > 0 && !waits(child)? {
             break;
         }
@@ -23,7 +23,7 @@ pub fn lenders<E>(
         else {
             break;
         };
-        // Parents are older than their children, so that no forged record makes a circle.
+        // Parents are older than their children, so that a forged record cannot make a cycle.
         if child.0 > 0 && lender.id >= child {
             break;
         }

@@ -1,11 +1,11 @@
-//! Which database an address means.
+//! The database that an address names.
 
 /// A database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Database {
-    /// A server's, as `scheme://host:port/name`: without account, password and options.
+    /// A database of a server, as `scheme://host:port/name`: without account, password and options.
     Server(String),
-    /// A file.
+    /// A database in a file.
     File(String),
 }
 
@@ -19,7 +19,7 @@ const PORTS: [(&str, &str); 6] = [
     ("sqlserver", "1433"),
 ];
 
-/// Reads an address: a URL, or the path of a file. `None` where nothing is named.
+/// Parses an address: a URL, or the path of a file. `None` if the address names nothing.
 pub fn database(text: &str) -> Option<Database> {
     let Some((scheme, rest)) = text.split_once("://") else {
         let path = text.strip_prefix("sqlite:").or_else(|| text.strip_prefix("file:")).unwrap_or(text);

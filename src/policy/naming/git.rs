@@ -1,4 +1,4 @@
-//! What the files of a git repository say: `.git`, `commondir`, `HEAD` and `config`.
+//! Parsers of the files of a git repository: `.git`, `commondir`, `HEAD` and `config`.
 
 /// The directory that a `.git` file names.
 pub fn gitdir(text: &str) -> Option<&str> {
@@ -10,14 +10,14 @@ pub fn commondir(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|path| !path.is_empty())
 }
 
-/// The branch that `HEAD` names; `None` where `HEAD` is detached.
+/// The branch that `HEAD` names; `None` if `HEAD` is detached.
 pub fn branch(head: &str) -> Option<&str> {
     let target = head.strip_prefix("ref:")?.trim();
     target.strip_prefix("refs/heads/").filter(|name| !name.is_empty())
 }
 
-/// The address of the remote of a branch: the remote that the configuration gives the branch, else `origin`, else the only
-/// remote there is.
+/// The address of the remote of a branch: the remote that the configuration sets for the branch, or else `origin`, or else the
+/// only remote.
 pub fn remote_url(config: &str, branch: &str) -> Option<String> {
     let entries = entries(config);
     let last = |section: &str, name: &str, key: &str| {
@@ -56,7 +56,7 @@ fn entries(config: &str) -> Vec<Entry> {
     found
 }
 
-/// Where a remote is.
+/// Place of a remote.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remote {
     /// On a host, as `host/path`.
@@ -65,8 +65,8 @@ pub enum Remote {
     Path(String),
 }
 
-/// Reads the address of a remote: scheme, account, `.git` and a slash at the end do not count, so
-/// `git@example.org:a/b.git` and `https://example.org/a/b` are one remote.
+/// Parses the address of a remote. Scheme, account, `.git` and a slash at the end do not count, so `git@example.org:a/b.git`
+/// and `https://example.org/a/b` are one remote.
 pub fn remote(url: &str) -> Remote {
     let (host, path) = match url.split_once("://") {
         Some(("file", path)) => return Remote::Path(path.to_owned()),

@@ -1,18 +1,18 @@
-//! Mistakes that can be seen before a task is queued: a name that is almost another one, a shell line as one word, an
-//! option behind the command. Pure: it is given words, and gives what is probably meant (issue rows of `enqueue`).
+//! Mistakes that can be seen before a task is queued: a name that is almost another one, a shell line as one word, an option
+//! behind the command. Pure: it takes words, and returns the probable meaning (issue rows of `enqueue`).
 
 /// The options of `enqueue` and `run` that few commands have, so that one behind the command is probably misplaced.
 const TELLING_OPTIONS: &str = "--priority --after --on-conflict --start-within --retries --user --lane --thread --repo --tree --cwd \
     --grace --no-check --yield-after --result-file --group-output";
 
-/// What a shell gives a meaning to, and a program's name almost never holds.
+/// Character sequences with a meaning to a shell that are rare in the names of programs.
 const SHELL_SIGNS: [&str; 7] = ["&&", "||", "|", ";", ">", "<", "$("];
 
 /// The longest name that is compared: the comparison takes room for the product of both lengths.
 const MOST_BYTES: usize = 64;
 
-/// The name that is probably meant by `word`: the nearest of `known` that differs in so few letters that a slip of the hand
-/// explains it. None where `word` is known itself.
+/// The name that is probably meant by `word`: the nearest of `known`, if the number of different letters is small enough for a
+/// typing error. None if `word` itself is known.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(usize, &str)> = None;
     for name in known {
@@ -42,7 +42,7 @@ fn without_number(name: &str) -> Option<&str> {
     (head.len() < name.len()).then_some(head)
 }
 
-/// Whether a command is one word that was probably meant for a shell, e.g. `'make && make install'`. Asked only about a
+/// Whether a command is one word that was probably meant for a shell, e.g. `'make && make install'`. Callers ask only about a
 /// command that is not found.
 pub fn is_shell_line(command: &[String]) -> bool {
     let [word] = command else { return false };

@@ -1,4 +1,4 @@
-//! Which lane belongs to a thing that was found: one thing has one lane, by whatever path it was reached.
+//! The lane of a thing that was found: one thing has one lane, whatever path leads to it.
 
 mod database;
 mod git;
@@ -33,7 +33,7 @@ pub fn lane(kind: &str, key: &str) -> Result<LaneName, LaneError> {
     LaneName::new(kind, Name::new(key)?)
 }
 
-/// Reads the number of a port: digits without a leading zero, from 1 to 65535.
+/// Parses the number of a port: digits without a leading zero, from 1 to 65535.
 pub fn port(text: &str) -> Option<u16> {
     let number: u16 = text.parse().ok()?;
     (number > 0 && number.to_string() == text).then_some(number)

@@ -1,8 +1,8 @@
 //! Preemption: which running tasks have to make room for a task that asks for it (`--preempt`). Pure.
 //!
-//! A task preempts holders of its own priority or a lower one, and only where that frees every full lane that it takes: nobody
-//! is ended in vain. Of those who could make room, the one of the lowest priority goes, and of these the youngest, which loses
-//! least.
+//! A task preempts holders of its own priority or a lower one, and only if that frees every full lane that it takes: no holder
+//! is ended in vain. Of the possible holders, the one of the lowest priority goes. Of those with equal priority, the youngest
+//! goes, because it loses least.
 
 use crate::model::{LaneName, Priority, TaskId, Timestamp};
 
@@ -13,22 +13,22 @@ pub struct Rival {
     pub id: TaskId,
     /// Its priority.
     pub priority: Priority,
-    /// When it started.
+    /// The time at which it started.
     pub since: Timestamp,
-    /// Whether it is somebody else's work, which is ended only by consent.
+    /// Whether it is the work of another requester, which is ended only by consent.
     pub is_foreign: bool,
-    /// Whether the task that asks runs in it, or is a child of it.
+    /// Whether the requesting task runs in it, or is a child of it.
     pub is_around: bool,
     /// Whether it was asked to end, or to make room, before.
     pub is_asked: bool,
 }
 
-/// Who holds a slot of a full lane.
+/// The holder of a slot of a full lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Holds {
     /// A task.
     Task(Rival),
-    /// A lease, a `luzia lock`, or something unknown: its name.
+    /// A lease, a `luzia lock`, or an unknown holder: its name.
     Other(String),
 }
 
@@ -41,21 +41,21 @@ pub struct Full {
     pub holders: Vec<Holds>,
 }
 
-/// Why nobody can be preempted.
+/// The reason that no holder can be preempted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// No holder of the lane is a task; one of them.
     NoTask(LaneName, String),
     /// The holders have a higher priority; one of them.
     Higher(LaneName, TaskId),
-    /// They are somebody else's; one of them.
+    /// The holders belong to another requester; one of them.
     Foreign(LaneName, TaskId),
-    /// The task that asks is inside the holder, or is its child.
+    /// The requesting task is inside the holder, or is its child.
     Around(LaneName, TaskId),
 }
 
-/// Who has to make room now; nobody where those who were asked before suffice. `others` says whether work of somebody else
-/// may be ended.
+/// The holders that have to make room now; empty if the holders that were asked before suffice. `others` is true if the work of
+/// other requesters may be ended.
 pub fn choose(priority: Priority, others: bool, lanes: &[Full]) -> Result<Vec<TaskId>, Refusal> {
     let mut chosen: Vec<TaskId> = Vec::new();
     for full in lanes {
@@ -79,7 +79,7 @@ fn task_of(holds: &Holds) -> Option<&Rival> {
     }
 }
 
-/// The reason that is nearest to a yes.
+/// The reason that is nearest to a success.
 fn refusal(priority: Priority, full: &Full) -> Refusal {
     let lane = full.lane.clone();
     let mut tasks = full.holders.iter().filter_map(task_of).filter(|rival| !rival.is_around);

@@ -1,21 +1,21 @@
-//! Whether a task may start as far as one task goes that it comes after. Pure.
+//! Decides whether one task that it comes after allows a task to start. Pure.
 
 use crate::model::Status;
 use crate::model::task::Wanted;
 
-/// What the state of the task before means for the one after it.
+/// The effect of the state of the task before on the task after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Met {
     /// It may start.
     Yes,
     /// It waits: the task before is not over.
     NotYet,
-    /// It can never start: the task before ended in another way than was wanted.
+    /// It can never start: the task before did not end in the wanted way.
     Never,
 }
 
-/// Whether a task before ended as was wanted. `before` is its state; `None` where its record is gone, so that nobody knows
-/// how it ended. No answer leaves a task waiting for one that is over (`DependencyFailed`).
+/// Whether a task before ended in the wanted way. `before` is its state; `None` if its record is gone, so that its end is not
+/// known. Every answer lets a task stop waiting for one that is over (`DependencyFailed`).
 pub fn met(wanted: Wanted, before: Option<Status>) -> Met {
     let Some(before) = before else { return if wanted == Wanted::Any { Met::Yes } else { Met::Never } };
     if !before.is_final() {
@@ -24,7 +24,7 @@ pub fn met(wanted: Wanted, before: Option<Status>) -> Met {
     let is_wanted = match wanted {
         Wanted::Completed => before == Status::Completed,
         Wanted::Any => true,
-        // A cancel of a task also ends what was to follow it.
+        // A cancel of a task also ends the tasks that were to follow it.
         Wanted::Failed => matches!(before, Status::Failed | Status::Timeout),
     };
     if is_wanted { Met::Yes } else { Met::Never }

@@ -1,31 +1,31 @@
 //! Groups: tasks that run one after another on their lane (`--group`, S3.F3). Pure.
 //!
-//! Each task of a group remembers the first of its tasks and takes its turn as if it had been queued right behind that one.
-//! So the order of a queue needs no memory of what ran last: it is priority, then the first of the group (of a task without
-//! a group: itself), then the number.
+//! Each task of a group records the first of its tasks and takes its turn as if it had been queued right behind that one. So
+//! the order of a queue needs no memory of the last run. The order is priority, then the first task of the group (for a task
+//! without a group: itself), then the number.
 //!
-//! **Bound.** A group takes [`MOST_IN_A_ROW`] tasks; the next one begins another group of the same name at its own place.
-//! So a task waits for at most `MOST_IN_A_ROW - 1` tasks that were queued after it for each group that was open when it was
-//! queued, and never for a group that began later. Tasks that go on being queued do not keep it waiting.
+//! **Bound.** A group takes [`MOST_IN_A_ROW`] tasks; the next one begins another group of the same name at its own place. So a
+//! task waits for at most `MOST_IN_A_ROW - 1` later tasks for each group that was open when it was queued. It never waits for a
+//! group that began later. A continuous stream of new tasks does not keep it waiting.
 
 use crate::model::{Priority, TaskId};
 
-/// How many tasks a group takes before another one begins.
+/// Number of tasks that a group takes before another one begins.
 pub const MOST_IN_A_ROW: u32 = 16;
 
-/// A group that takes tasks.
+/// A group that still takes tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenGroup {
     /// The first of its tasks.
     pub first: TaskId,
     /// The last of its tasks.
     pub last: TaskId,
-    /// How many it has.
+    /// Number of its tasks.
     pub count: u32,
 }
 
-/// The group of the name after it has taken a task. `is_waiting` says whether its last task has not ended: a group of which
-/// all tasks are over is over, and so is one that has as many as it may.
+/// The group of the name after it has taken a task. `is_waiting` is true if its last task has not ended. A group is over if all
+/// its tasks are over, or if it has all tasks that it may have.
 pub fn joined(open: Option<OpenGroup>, is_waiting: bool, task: TaskId) -> OpenGroup {
     match open {
         Some(group) if is_waiting && group.count < MOST_IN_A_ROW && group.first < task => {

@@ -1,4 +1,4 @@
-//! What a request asks for beside its command: after which ends it starts, and beside whom.
+//! Conditions of a request beside its command: the ends after which it starts, and the tasks beside which it runs.
 
 pub mod dependency;
 pub mod groups;

@@ -1,4 +1,4 @@
-//! Which starts of a task are logged with what they were asked and answered (`--log-sample`). Pure.
+//! The starts of a task that are logged with their prompt and answer (`--log-sample`). Pure.
 
 use crate::model::Task;
 use crate::policy::outcome::mixed;
@@ -6,7 +6,7 @@ use crate::policy::outcome::mixed;
 /// All starts, in parts of a million.
 const ALL: u64 = 1_000_000;
 
-/// Whether a start is one of the sample. The task and the start decide, so that the same question twice gets one answer.
+/// Whether a start is in the sample. The task and the start decide, so that every call for one start returns one result.
 pub fn is_sampled(task: &Task, start: u32) -> bool {
     task.terms.log_sample.is_some_and(|share| mixed(task.id.0, start) % ALL < u64::from(share))
 }

@@ -1,62 +1,63 @@
-//! The one scheduling decision: in which order the waiting users are tried (contract, section 7).
+//! The one scheduling decision: the order in which the waiting users are tried (contract, section 7).
 //!
-//! Pure: no file, no clock. It does not know locks, limits or pauses: the caller offers the users that seem runnable,
-//! tries them in the order given here, and reports what started.
+//! Pure: no file, no clock. It does not know locks, limits or pauses. The caller offers the users that seem runnable, tries
+//! them in the order given here, and reports the ones that started.
 //!
 //! # Between tiers
 //!
-//! Smooth weighted round robin. At a grant, every tier that has runnable work earns its share in credits, and the tier
-//! that was granted pays the sum of these shares; the tier with the most credits is tried first. Credits are kept in
-//! the [`Ledger`], also while a tier has no work, so neither a clock nor coming and going changes what a tier gets.
+//! Smooth weighted round robin. At a grant, every tier that has runnable work earns its share in credits, and the tier that was
+//! granted pays the sum of these shares. The tier with the most credits is tried first. Credits are kept in the [`Ledger`],
+//! also while a tier has no work. So neither a clock nor coming and going changes the grants of a tier.
 //!
-//! **Bound.** Let W be the sum of the three shares and w the share of tier T. No credit ever reaches W or -W, so while T
-//! has runnable work at every grant, fewer than 2·W/w grants of other tiers come between two grants of T, whatever the
-//! other tiers do. For the shares 16, 4, 1 the exact numbers are 2, 8 and 31. While all three tiers have runnable work,
-//! every W grants in a row hold w of T, give or take one.
+//! **Bound.** Let W be the sum of the three shares and w the share of tier T. No credit ever reaches W or -W. So while T has
+//! runnable work at every grant, fewer than 2·W/w grants of other tiers come between two grants of T, whatever the other tiers
+//! do. For the shares 16, 4, 1 the exact numbers are 2, 8 and 31. While all three tiers have runnable work, every W grants in a
+//! row hold w of T, give or take one.
 //!
 //! # Between users of a tier
 //!
 //! The user with the least decayed slot time over weight comes first ([`super::fair`]); equals take turns by their latest
-//! grant. Users of whom nothing is known are equal: then priority, then age of the task decides, where the caller knows
-//! it, and else a rotation over the hashes of the names. A waiting user never counts as having used more than
-//! [`CAP_US`] (60 slot-seconds over weight) above the least of those who wait with it, and what is above is forgiven.
+//! grant. Users without an entry in the ledger are equal. Among these, priority decides, then the age of the task if the caller
+//! knows it, and otherwise a rotation over the hashes of the names. The use of a waiting user never counts as more than
+//! [`CAP_US`] (60 slot-seconds over weight) above the least of the users that wait with it; the excess is forgiven.
 //!
-//! **Bound (P6).** Let user u have runnable work in a tier from one of its charges to its next grant. Then every other
-//! user x of this tier, of weight w, that runs at most k tasks at once (1 where users take turns), none for longer than
-//! L, is granted in the meantime
+//! **Bound (P6).** Let user u have runnable work in a tier from one of its charges to its next grant. Let x be any other user
+//! of this tier, of weight w, that runs at most k tasks at once (1 where users take turns), none for longer than L. Then x is
+//! granted in the meantime
 //!
 //! - tasks that use no more than **60 s · w + k · L** of slot time, and
 //! - no more than **60 · w + 1** tasks; only one if nothing is left of what u used.
 //!
-//! How many of x's tasks wait is in neither. For while u waits, the lead of u over x in use never grows: it is 60 s at
-//! most, every charge of x lowers it by what x ran over w, decay lowers it, and x goes before u only while it is not
-//! below zero. A task of several slots is charged for each of them. What x runs but has not been charged for yet is the
-//! k · L. Rounding adds at most a microsecond over weight for each second that u waits; a second grant of x may come when
-//! x itself has been forgotten, after three hours, or when more than [`super::fair::MAX_USERS`] are remembered.
+//! Neither bound depends on the number of x's waiting tasks. While u waits, the lead of u over x in use never grows: it is 60 s
+//! at most, every charge of x lowers it by the run time of x over w, decay lowers it, and x goes before u only while it is at
+//! least zero. A task of several slots is charged for each of them. The k · L is the time that x runs without a charge so far.
+//! Rounding adds at most a microsecond over weight for each second that u waits. A second grant of x may come when the ledger
+//! has forgotten x, after three hours, or when it has more than [`super::fair::MAX_USERS`] users.
 //!
-//! A stream of ever new users does not starve u either, where the caller knows the age of tasks: after three hours
-//! nothing is left of 60 s of use, and then u comes before all of its priority who came later.
+//! A stream of ever new users does not starve u either, if the caller knows the age of tasks. After three hours, 60 s of use
+//! have decayed to nothing, and then u comes before all later users of its priority.
 //!
 //! Both bounds together: between two grants of u there are fewer than (2·W/w + 1) · (1 + Σ (60·w_x + 1)) grants in all.
 //!
 //! # Tasks that go on after a wait
 //!
-//! They need their lanes again ([`Resumed`]). They count as work of their tier, and pay for it. Within the tier the first of
-//! them comes before all new work of its priority and of lesser ones, whatever its user has used. New work of a better priority
-//! goes before it, while the user of that work has used no more than its own: so the bound of users holds for it as well.
+//! These tasks need their lanes again ([`Resumed`]). They count as work of their tier, and pay for it. Within the tier, the
+//! first of them comes before all new work of its priority and of lesser ones, whatever its user has used. New work of a better
+//! priority goes before it, while the user of that work has used no more than its own. So the bound of users holds for it as well.
 //!
 //! # Within a user
 //!
-//! The user's share is divided again between agent sessions, else projects, by the same rule: the least decayed slot time
-//! over weight first, equals by their latest grant, and nobody counts as having used more than [`CAP_US`] above the least of
-//! those who wait beside it. Tasks of which neither is known are one share. So sessions take turns in the lane of their user, and
-//! a task there is eligible when it is the first one of its session. Tasks of one session go by priority; those of one priority
-//! are divided in the same way between the sets of lanes that they name (the lane of the user is one), and go by age then. A group
-//! of tasks that has begun goes on before other shares (`--group`), unless these have work of a better priority.
+//! The user's share is divided again between agent sessions, or else projects, by the same rule. The least decayed slot time
+//! over weight comes first, and equals take turns by their latest grant. The use of a share never counts as more than
+//! [`CAP_US`] above the least of those that wait beside it. Tasks without a known session or project are one share. So sessions
+//! take turns in the lane of their user, and a task there is eligible if it is the first one of its session. Tasks of one
+//! session go by priority. Tasks of one priority are divided in the same way between the sets of lanes that they name (the lane
+//! of the user is one), and then go by age. A group of tasks that has begun goes on before other shares (`--group`), unless
+//! these have work of a better priority.
 //!
-//! **Bound.** So the bound of users holds for shares as well, counted in the tasks of the one user: while a share waits,
-//! another one of weight w is granted no more than **60 · w + 1** tasks, that use **60 s · w + k · L** at most, and the rest of
-//! one group, which is **15** tasks at most.
+//! **Bound.** So the bound of users holds for shares as well, counted in the tasks of the one user. While a share waits,
+//! another one of weight w is granted no more than **60 · w + 1** tasks, which use **60 s · w + k · L** at most, and the rest
+//! of one group, which is **15** tasks at most.
 
 use super::fair::{CAP_US, Ledger, Payer, Usage, Weights, has_own_share, place_of, share_names};
 use crate::model::{Name, Priority, TaskId, Tier, Timestamp};
@@ -75,11 +76,11 @@ pub mod turns;
 #[cfg(test)]
 mod within;
 
-/// Up to how many queues with work the ages of heads are looked up, so that users without an earlier grant go by age
-/// (S3.12).
+/// Greatest number of queues with work for which the ages of heads are looked up, so that users without an earlier grant go by
+/// age (S3.12).
 pub const FEW_QUEUES: usize = 32;
 
-/// A user that has work in a tier, as far as the caller knows before it has opened the task.
+/// A user that has work in a tier, with the data that the caller has before it opens the task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneHead {
     /// The user.
@@ -92,16 +93,16 @@ pub struct LaneHead {
     pub tier: Tier,
     /// The best priority with work in this tier.
     pub priority: Priority,
-    /// The sequence of the task at the head. It decides between users that the ledger does not know, so either all of
-    /// those should have it or none.
+    /// The sequence of the task at the head. It decides between users that the ledger does not know, so the caller sets it for
+    /// all of these users or for none.
     pub sequence: Option<u64>,
-    /// The sequence of the task at the head, where the user has several queues: it decides between these. `u64::MAX` where
-    /// it is not known.
+    /// The sequence of the task at the head, if the user has several queues: it decides between these. `u64::MAX` if it is not
+    /// known.
     pub turn: u64,
 }
 
 impl LaneHead {
-    /// The queue of a candidate again, after one of its tasks was started: its next task is not looked up before its turn.
+    /// The queue of a candidate again, after one of its tasks was started. Its next task is not looked up before its turn.
     pub fn again(candidate: &Candidate) -> Self {
         Self {
             user: candidate.user.clone(),
@@ -128,20 +129,20 @@ pub struct Candidate {
     pub tier: Tier,
     /// The priority at which its head waits.
     pub priority: Priority,
-    /// The sequence of its head, where it is known.
+    /// The sequence of its head, if it is known.
     pub sequence: Option<u64>,
-    /// The task that goes on after a wait; `None` for new work.
+    /// The task that continues after a wait; `None` for new work.
     pub resumed: Option<TaskId>,
 }
 
-/// The order of one pass. `next` gives candidates until the end; one that could start is reported with `started`
-/// before `next` is asked again, and one that is not reported counts as blocked for the rest of the pass.
+/// The order of one pass. `next` returns candidates until the end. The caller reports a candidate that could start with
+/// `started` before it calls `next` again. A candidate without that report counts as blocked for the rest of the pass.
 pub struct Round<'a> {
     ledger: &'a mut Ledger,
     shares: [i64; 3],
     now: Timestamp,
     queues: [BinaryHeap<Reverse<Entry>>; 3],
-    /// Tasks that go on after a wait, the first one last.
+    /// Tasks that continue after a wait, the first one last.
     resumed: [Vec<Resumed>; 3],
     started: HashSet<Name>,
     /// The users whose share is divided.
@@ -149,7 +150,7 @@ pub struct Round<'a> {
     ranks: Ranks,
 }
 
-/// A head with its rank; the order of the members is the order of the users, and then that within a user.
+/// A head with its rank. The order of the members is the order of the users, and then the order within a user.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     used: Usage,
@@ -157,7 +158,7 @@ struct Entry {
     rank: (Priority, u64),
     distance: u64,
     user: Name,
-    /// False for a group that has begun and that nothing of a better priority stops.
+    /// False for a group that has begun, unless work of a better priority stops it.
     is_no_rest: bool,
     session: Usage,
     priority: Priority,
@@ -169,19 +170,18 @@ struct Entry {
     shares: [Option<Name>; 3],
 }
 
-/// For each user whose share is divided, and each tier: the best priority, and the sequence of the oldest head of that.
+/// For each user whose share is divided, and each tier: the best priority, and the sequence of the oldest head of that priority.
 type Ranks = BTreeMap<(Name, usize), (Priority, u64)>;
 
 impl<'a> Round<'a> {
-    /// Begins a pass over the users that seem runnable; `shares` are those of high, normal and low, 0 counts as 1.
-    /// Lowers what is remembered of users that lie too far above others. Costs O(n).
+    /// Begins a pass over the users that seem runnable; `shares` are those of high, normal and low, and 0 counts as 1. Lowers
+    /// the use of users that lie too far above others. Costs O(n).
     pub fn new(ledger: &'a mut Ledger, shares: [u32; 3], heads: Vec<LaneHead>, now: Timestamp) -> Self {
         ledger.decay(now);
         let shares = shares.map(|share| i64::from(share.max(1)));
         let total: i64 = shares.iter().sum();
         for credit in &mut ledger.credits {
-            // After a change of shares, or from a damaged file, a credit may lie where none of these shares would
-            // have brought it.
+            // After a change of shares, or from a damaged file, a credit may lie outside the range that these shares can reach.
             *credit = (*credit).clamp(-total, total);
         }
         let mut ceilings = [u64::MAX; 3];
@@ -212,7 +212,7 @@ impl<'a> Round<'a> {
         Self { ledger, shares, now, queues, resumed, started: HashSet::new(), shared, ranks }
     }
 
-    /// Adds a head during the pass: of a user that may run more than one task, after one was started.
+    /// Adds a head during the pass, for a user that may run more than one task, after one was started.
     pub fn offer(&mut self, head: LaneHead) {
         if head.takes_user_lane {
             self.started.remove(&head.user);
@@ -224,8 +224,8 @@ impl<'a> Round<'a> {
         self.queues[tier].push(Reverse(Entry::of(self.ledger, head, &self.shared, &self.ranks)));
     }
 
-    /// Records that the candidate was granted its lanes: its tier pays, it is charged, and it is not given again in
-    /// this pass unless it is offered again. Gives what was charged, for a ledger that somebody else wrote meanwhile.
+    /// Records that the candidate was granted its lanes: its tier pays, it is charged, and it is not returned again in this
+    /// pass unless it is offered again. Returns the charge, for a ledger that another process wrote meanwhile.
     pub fn started(&mut self, candidate: Candidate, weights: impl Into<Weights>) -> Payer {
         let granted = candidate.tier.index();
         for tier in 0..self.queues.len() {
@@ -248,8 +248,8 @@ impl<'a> Round<'a> {
         payer
     }
 
-    /// The best entry of a tier by what its user has used by now: a user with several queues may have been granted a task from
-    /// another one in this pass.
+    /// The best entry of a tier by the present use of its user: in this pass, another queue of the user may have been granted a
+    /// task.
     fn pop(&mut self, tier: Tier) -> Option<Entry> {
         loop {
             let Reverse(mut entry) = self.queues[tier.index()].pop()?;
@@ -263,8 +263,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Takes users off the heads of the queues that were started in this pass, so that a queue is empty when nobody
-    /// in it can run.
+    /// Removes users that were started in this pass from the heads of the queues, so that a queue is empty if no user in it can
+    /// run.
     fn drop_started(&mut self) {
         for queue in &mut self.queues {
             while queue.peek().is_some_and(|Reverse(entry)| entry.takes_user_lane && self.started.contains(&entry.user))
@@ -278,7 +278,7 @@ impl<'a> Round<'a> {
 impl Iterator for Round<'_> {
     type Item = Candidate;
 
-    /// The best user of the tier that is owed most; `None` when nobody is left to try.
+    /// The best user of the tier with the most credits; `None` if no user is left to try.
     fn next(&mut self) -> Option<Candidate> {
         let tier = Tier::ALL.into_iter().filter(|tier| self.has_work(tier.index())).max_by_key(|tier| {
             let at = tier.index();
@@ -314,7 +314,7 @@ impl Entry {
         Self {
             used: ledger.usage(&head.user),
             rank,
-            // The place after the one that was served last comes first, that very place last.
+            // The place after the last served one comes first, and the last served place comes last.
             distance: place_of(&head.user).wrapping_sub(place).wrapping_sub(1),
             user: head.user,
             is_no_rest: !has_begun || head.priority > rank.0,
@@ -330,7 +330,7 @@ impl Entry {
     }
 }
 
-/// Lowers what is remembered of shares that lie too far above others of their user that wait in the same tier.
+/// Lowers the use of shares that lie too far above others of their user that wait in the same tier.
 fn forgive_shares(ledger: &mut Ledger, heads: &[LaneHead], shared: &HashSet<Name>) {
     let heads = heads.iter().filter(|head| shared.contains(&head.user));
     let named: Vec<(usize, Name, [Option<Name>; 3])> =

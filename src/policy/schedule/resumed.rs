@@ -1,4 +1,4 @@
-//! Tasks that go on after a wait, among new work (X16).
+//! Tasks that continue after a wait, among new work (X16).
 
 use super::{Candidate, Round};
 use crate::model::{Name, Priority, TaskId, Tier};
@@ -13,14 +13,14 @@ pub struct Resumed {
     pub id: TaskId,
     /// Its user.
     pub user: Name,
-    /// The queue in which it would stand.
+    /// The queue of the task while it is pending.
     pub queue: Arc<str>,
     /// Whether it takes the lane of its user.
     pub takes_user_lane: bool,
 }
 
 impl Round<'_> {
-    /// Adds tasks that go on after a wait.
+    /// Adds tasks that continue after a wait.
     #[must_use]
     pub fn with_resumed(mut self, mut tasks: Vec<Resumed>) -> Self {
         tasks.sort_by_key(|task| std::cmp::Reverse((task.priority, task.id)));
@@ -30,12 +30,12 @@ impl Round<'_> {
         self
     }
 
-    /// Whether somebody is to be tried in a tier.
+    /// Whether a tier has work to try.
     pub(super) fn has_work(&self, tier: usize) -> bool {
         !self.queues[tier].is_empty() || !self.resumed[tier].is_empty()
     }
 
-    /// The first task of a tier that goes on after a wait, unless new work comes before it.
+    /// The first task of a tier that continues after a wait, unless new work comes before it.
     pub(super) fn next_resumed(&mut self, tier: Tier) -> Option<Candidate> {
         let first = self.resumed[tier.index()].last()?;
         let (priority, used) = (first.priority, self.ledger.usage(&first.user).used_us);

@@ -1,4 +1,4 @@
-//! In which order the queues of one user's lane take turns, as far as that is known before their tasks have run: each task
+//! The order in which the queues of one user's lane take turns, as far as it is known before their tasks have run: each task
 //! counts as a nominal second. Pure; the order of [`super::Round`] for one user and one tier.
 
 use crate::model::{Name, Turn};
@@ -16,21 +16,21 @@ pub struct Side {
     pub turns: Vec<Turn>,
 }
 
-/// The tasks of a user's lane, of one tier, as they start one after another.
+/// The tasks of a user's lane, of one tier, in the order of their starts.
 pub struct Turns<'a> {
     sides: &'a [Side],
     names: Vec<[Option<Name>; 3]>,
-    /// What each session has used.
+    /// The use of each session.
     used: BTreeMap<Option<Name>, Usage>,
     /// The groups that have begun.
     begun: BTreeSet<Name>,
-    /// How many tasks of each queue have started.
+    /// Number of tasks of each queue that have started.
     started: Vec<usize>,
     grants: u64,
 }
 
 impl<'a> Turns<'a> {
-    /// Begins where a ledger stands.
+    /// Begins with the state of a ledger.
     pub fn new(ledger: &Ledger, user: &Name, sides: &'a [Side]) -> Self {
         let is_shared = sides.iter().any(|side| has_own_share(&side.queue));
         let names = |side: &Side| if is_shared { share_names(user, &side.queue) } else { Default::default() };
@@ -69,12 +69,12 @@ impl<'a> Turns<'a> {
 /// The order in which the tasks of some queues start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
-    /// The places of the tasks of each queue, which rise.
+    /// The places of the tasks of each queue, in ascending order.
     places: Vec<Vec<usize>>,
 }
 
 impl Order {
-    /// Of the first tasks, `most` at most.
+    /// The order of the first `most` tasks.
     pub fn of(mut turns: Turns, most: u64) -> Self {
         let mut places = vec![Vec::new(); turns.sides.len()];
         for place in 0..usize::try_from(most).unwrap_or(usize::MAX) {
@@ -85,7 +85,7 @@ impl Order {
         Self { places }
     }
 
-    /// How many tasks of each queue start before the task with this number in the queue `own`.
+    /// Number of tasks of each queue that start before the task with this number in the queue `own`.
     pub fn before(&self, own: usize, number: usize) -> Vec<usize> {
         let place = self.places[own].get(number).copied().unwrap_or(usize::MAX);
         self.places.iter().map(|places| places.partition_point(|other| *other < place)).collect()

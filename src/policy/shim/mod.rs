@@ -1,10 +1,10 @@
-//! Which calls of a tool are heavy, so that they take turns. The lists are short and dumb on purpose.
+//! The heavy calls of a tool, which take turns. The lists are short and simple on purpose.
 
-/// Which first words make a call heavy.
+/// The first words that make a call heavy.
 enum Heavy {
-    /// A call that begins with one of these; a call without arguments where the empty text is among them.
+    /// A call that begins with one of these words. If the empty text is among them, also a call without arguments.
     Words(&'static [&'static str]),
-    /// Every call but one that only asks for the version or for help.
+    /// Every call except one that only asks for the version or for help.
     All,
 }
 

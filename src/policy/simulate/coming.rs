@@ -1,5 +1,5 @@
-//! What is going to come: kinds of tasks that came again and again are expected to go on so. Without them an estimate is too
-//! early wherever a task of another user that comes later may start first.
+//! Expected arrivals: kinds of tasks that came again and again are expected to continue. Without them, an estimate is too early
+//! if a later task of another user may start first.
 
 use super::history::{History, LEAST_LENGTHS};
 use super::load::{Coming, Job, Length, Load};
@@ -9,7 +9,7 @@ use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
 use crate::policy::fair::Weights;
 use std::sync::Arc;
 
-/// How many kinds of tasks are expected to come at most, those that came last.
+/// Greatest number of kinds of tasks that are expected to come: the ones that came last.
 const MOST_KINDS: usize = 40;
 
 /// A task as its events describe it.
@@ -17,7 +17,7 @@ const MOST_KINDS: usize = 40;
 pub(super) struct Told {
     /// The user.
     pub user: Name,
-    /// The lane of the user, where it is taken.
+    /// The lane of the user, if the task takes it.
     pub lane: Option<LaneName>,
     /// The named lanes.
     pub lanes: Vec<LaneName>,
@@ -46,7 +46,7 @@ impl Told {
         })
     }
 
-    /// A name for its queue: as good as the real one, of which events do not tell the session.
+    /// A name for its queue. It replaces the real name, because events do not have the session.
     pub fn queue(&self) -> String {
         let mut name = LaneName::user(&self.user).stem();
         if self.lane.is_none() {
@@ -86,7 +86,7 @@ impl Told {
     }
 }
 
-/// Adds to a load what is expected to come.
+/// Adds the expected arrivals to a load.
 pub fn expect(load: &mut Load, history: &History, config: &Config, now: Timestamp) {
     let mut kinds: Vec<_> =
         history.arrivals.iter().filter(|(_, seen)| seen.gaps.len() >= LEAST_LENGTHS && seen.last <= now).collect();

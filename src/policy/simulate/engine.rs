@@ -1,5 +1,5 @@
-//! The queue on a virtual clock: arrivals, passes by `policy::schedule`, and ends. What dispatch decides by files is decided
-//! here by numbers, with the same functions.
+//! The queue on a virtual clock: arrivals, passes by `policy::schedule`, and ends. Dispatch decides by files; this module
+//! decides by numbers, with the same functions.
 
 use super::load::{Job, Load};
 use super::random::Random;
@@ -14,21 +14,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
-/// When a job started and ended; `None` where it did not.
+/// The start and the end of a job; `None` if it did not start or end.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Times {
-    /// When it could have started first: it had come, and nothing was left of what it comes after.
+    /// The earliest time at which it could have started: it had arrived, and all jobs that it comes after were over.
     pub ready: Option<Timestamp>,
-    /// When it started.
+    /// The time of its start.
     pub start: Option<Timestamp>,
-    /// When it ended.
+    /// The time of its end.
     pub end: Option<Timestamp>,
 }
 
 /// Whether a job could start in a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
-    /// It could.
+    /// It could start.
     Free,
     /// A capacity lane is full for it.
     Full,
@@ -54,11 +54,11 @@ pub struct World<'a> {
     ledger: Ledger,
     now: Timestamp,
     used: Vec<u32>,
-    /// Of the slots in use, those that tasks have.
+    /// For each lane, number of slots in use by tasks.
     by_tasks: Vec<u32>,
-    /// When each lane with a rate was granted lately.
+    /// Times of the recent grants of each lane with a rate.
     granted: Vec<Vec<Timestamp>>,
-    /// When a lane goes on that its rate has kept in the last pass.
+    /// The earliest time at which a lane is free again that its rate blocked in the last pass.
     again: Cell<Option<Timestamp>>,
     key_lanes: Vec<bool>,
     lines: Vec<Line>,
@@ -66,24 +66,24 @@ pub struct World<'a> {
     /// The jobs that wait in a key lane other than a user's, by lane and tier.
     firsts: BTreeMap<(usize, usize), Places>,
     running: BinaryHeap<Reverse<(Timestamp, usize)>>,
-    /// Those that run and whose end nobody knows.
+    /// Running jobs whose end is not known.
     endless: Vec<usize>,
-    /// Those that have not come, the next one last.
+    /// Jobs that have not arrived, the next one last.
     coming: Vec<(Timestamp, usize)>,
-    /// How many of the jobs that each comes after are not over.
+    /// For each job, number of unfinished jobs that it comes after.
     open: Vec<usize>,
     followers: Vec<Vec<usize>>,
-    /// What became of each job.
+    /// The times of each job.
     pub times: Vec<Times>,
-    /// How many heads were looked at, which is what a run costs.
+    /// Number of heads that were looked at: the cost of a run.
     pub looks: u64,
-    /// The least number of lengths from which one was drawn.
+    /// The least number of observed lengths from which a length was drawn.
     pub samples: usize,
     book: Book,
 }
 
 impl<'a> World<'a> {
-    /// A world at a moment, with what runs already in its place.
+    /// A world at a moment, with the running jobs already in their places.
     pub fn new(load: &'a Load, ledger: Ledger, now: Timestamp, random: &mut Random) -> Self {
         let count = load.jobs.len();
         let mut world = Self {
@@ -120,7 +120,7 @@ impl<'a> World<'a> {
         world
     }
 
-    /// Like `new`, with a book of what each user gets.
+    /// Like `new`, with a book of the slot time of each user.
     #[must_use]
     pub fn with_book(mut self) -> Self {
         self.book = Book::new(self.load, self.now);
@@ -132,7 +132,7 @@ impl<'a> World<'a> {
         (self.times, self.book, self.now)
     }
 
-    /// Runs until nothing is left to happen, until `is_over`, or for about so many looks; false in the last case.
+    /// Runs until no event is left, until `is_over`, or for about so many looks; returns false in the last case.
     pub fn run(&mut self, most_looks: u64, random: &mut Random, is_over: &dyn Fn(&[Times]) -> bool) -> bool {
         loop {
             while let Some((_, at)) = self.coming.pop_if(|(ready, _)| *ready <= self.now) {
@@ -161,7 +161,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A job comes; one that comes after others waits for their ends.
+    /// Adds an arriving job. A job that comes after others waits for their ends.
     fn arrive(&mut self, at: usize) {
         self.times[at].ready = Some(self.load.jobs[at].ready);
         if self.open[at] == 0 {
@@ -229,7 +229,7 @@ impl<'a> World<'a> {
             self.count_grant(at);
             let has_room = self.lines[line].user_lane.is_none_or(|lane| self.load.lanes[lane].limit > 1);
             if !again.takes_user_lane || has_room {
-                // Also where nothing is left in it: then other queues of the user may go on.
+                // Offers it also if the queue is empty, because other queues of the user may continue.
                 round.offer(again);
             }
         }
@@ -254,7 +254,7 @@ impl<'a> World<'a> {
                     turn: place.0,
                 });
             }
-            // Those that wait for the lane of their user count among the queues, and are not tried.
+            // Jobs that wait for the lane of their user count among the queues, but are not tried.
             queues += heads.len() - before;
             if line.user_lane.is_some_and(|lane| self.used[lane] >= self.load.lanes[lane].limit) {
                 heads.truncate(before);
@@ -266,7 +266,7 @@ impl<'a> World<'a> {
         heads
     }
 
-    /// The task of a queue that starts now: the first one, or one of the user's that may pass it (`policy::beyond`).
+    /// The task of a queue that starts now: the first one, or one of the user's tasks that may pass it (`policy::beyond`).
     fn first_free(&self, line: usize, tier: Tier, bookings: &mut BTreeMap<usize, Booking>) -> Option<usize> {
         let mut passed = Vec::new();
         for (_, (_, id), at) in self.lines[line].waiting[tier.index()].iter().take(MOST_TRIED + 1) {
@@ -282,7 +282,7 @@ impl<'a> World<'a> {
         None
     }
 
-    /// Whether a job is first in its key lanes, its slots are free, and it keeps nobody from a booked start.
+    /// Whether a job is first in its key lanes, its slots are free, and it does not delay a booked start.
     fn fit(&self, at: usize, bookings: &mut BTreeMap<usize, Booking>) -> Fit {
         let job = &self.load.jobs[at];
         let tier = job.priority.tier().index();
@@ -307,11 +307,11 @@ impl<'a> World<'a> {
         if fit == Fit::Full && !is_limited {
             self.book(at, bookings);
         }
-        // What is kept is seen only by a task that would have all its lanes.
+        // Kept slots block only a task that would have all its lanes.
         if fit == Fit::Free && self.is_kept(at) { Fit::Behind } else { fit }
     }
 
-    /// When a lane may be granted again whose rate is used up; then somebody passes again.
+    /// The time at which a lane with a used-up rate may be granted again; a pass then runs again.
     fn limited_until(&self, lane: usize) -> Option<Timestamp> {
         let (rate, _) = self.load.lanes[lane].rate.as_ref()?;
         let until = rate.next(&self.granted[lane], self.now)?;
@@ -319,7 +319,7 @@ impl<'a> World<'a> {
         Some(until)
     }
 
-    /// Whether what is left of `global` is kept for tasks of lanes that a job does not take.
+    /// Whether the free slots of `global` are kept for tasks of lanes that a job does not take.
     fn is_kept(&self, at: usize) -> bool {
         let own = &self.load.jobs[at].lanes;
         let others = self
@@ -364,7 +364,7 @@ impl<'a> World<'a> {
         bookings.extend(lanes.into_iter().map(|(lane, _)| lane).zip(booked));
     }
 
-    /// Who holds slots of a lane, and until when by what is expected of them.
+    /// The holders of slots of a lane, and the expected end of each.
     fn holders(&self, lane: usize) -> Vec<Slots> {
         let running = self.running.iter().map(|Reverse((_, at))| *at).chain(self.endless.iter().copied());
         let of = |at: usize| {
@@ -409,7 +409,7 @@ impl<'a> World<'a> {
             self.used[*lane] = self.used[*lane].saturating_sub(*count);
             self.by_tasks[*lane] = self.by_tasks[*lane].saturating_sub(if job.is_task { *count } else { 0 });
         }
-        // What goes on for longer than the run decides nothing.
+        // A job that lasts longer than the run decides nothing.
         self.samples = self.samples.min(job.length.samples().unwrap_or(usize::MAX));
         let start = self.times[at].start.unwrap_or(self.now);
         self.times[at].end = Some(self.now);

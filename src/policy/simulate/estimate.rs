@@ -1,4 +1,5 @@
-//! When will it start? What runs and waits is played to the target's start, many times, with lengths that were seen.
+//! Estimates the start of a task. Running and waiting jobs are simulated up to the target's start, many times, with observed
+//! lengths.
 
 use super::engine::World;
 use super::history::LEAST_LENGTHS;
@@ -8,30 +9,30 @@ use crate::model::Timestamp;
 use crate::policy::analytics::stats::rank;
 use crate::policy::fair::Ledger;
 
-/// How often the queue is played.
+/// Number of simulated runs.
 pub const RUNS: usize = 200;
-/// With fewer runs nothing is said.
+/// Least number of runs for an estimate.
 const LEAST_RUNS: usize = 20;
-/// How many runs, of those before the others, tell how far ahead arrivals matter.
+/// Number of early runs that decide how far ahead arrivals matter.
 const ROUGH_RUNS: usize = 10;
-/// How many jobs of one kind may come in one run.
+/// Greatest number of jobs of one kind that may arrive in one run.
 const MOST_ARRIVALS: usize = 50;
 
-/// When a task is expected to start.
+/// The expected start of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
-    /// Within so long in half of the runs, in milliseconds.
+    /// Time to the start that half of the runs do not exceed, in milliseconds.
     pub p50_ms: u64,
-    /// Within so long in nine of ten.
+    /// Time to the start that nine of ten runs do not exceed.
     pub p90_ms: u64,
-    /// From how many lengths those were drawn that were drawn from the fewest; 0 where nothing stands in its way.
+    /// The least number of observed lengths from which a length was drawn; 0 if nothing is in its way.
     pub samples: usize,
-    /// How many tasks that wait now start before it, in the median run; over all users.
+    /// Number of tasks waiting now, of all users, that start before it in the median run.
     pub position: u64,
 }
 
-/// The estimate for a job of a load, as of a moment. `None` if a length matters of which too little is known, if it never
-/// starts, or if fewer than 20 runs can be made with so many looks at heads. The same seed gives the same answer.
+/// The estimate for a job of a load, as of a moment. `None` if too little is known of a length that matters, if the job never
+/// starts, or if fewer than 20 runs can be made with so many looks at heads. One seed always gives one answer.
 pub fn estimate(
     load: &Load,
     ledger: &Ledger,
@@ -44,7 +45,7 @@ pub fn estimate(
     let ledger = ledger.of_users(load.users.iter().map(|user| &user.name));
     let (mut waits, mut places) = (Vec::new(), Vec::new());
     let (mut samples, mut left, mut horizon) = (usize::MAX, looks, now);
-    // What comes later may start before it, so the first runs tell how far to look ahead. They count where nobody comes.
+    // Later arrivals may start before it, so the first runs decide how far to look ahead. They count if there are no arrivals.
     let is_alone = load.coming.is_empty();
     for run in 0..RUNS + ROUGH_RUNS {
         let is_rough = run < ROUGH_RUNS;
@@ -81,23 +82,23 @@ pub fn estimate(
     places.sort_unstable();
     let p90_ms = rank(&waits, 90)?;
     let samples = if samples == usize::MAX { 0 } else { samples };
-    // It waits for what has no length that was seen, e.g. the end of a lease.
+    // It waits for a holder without an observed length, e.g. the end of a lease.
     if samples == 0 && p90_ms > 0 {
         return None;
     }
     Some(Estimate { p50_ms: rank(&waits, 50)?, p90_ms, samples, position: rank(&places, 50)? })
 }
 
-/// Who holds a lane.
+/// The holder of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holding {
-    /// Since when.
+    /// The beginning of the hold.
     pub since: Timestamp,
-    /// For how long in all.
+    /// The total length of the hold.
     pub length: Length,
 }
 
-/// When somebody gets a lane who has so many others before it in the line, who hold it for `lengths` each.
+/// The time at which a member of a line gets the lane, with `ahead` others before it that hold the lane for `lengths` each.
 pub fn estimate_lock(
     holders: &[Holding],
     limit: u32,
@@ -129,9 +130,9 @@ pub fn estimate_lock(
     Some(Estimate { p50_ms: rank(&waits, 50)?, p90_ms: rank(&waits, 90)?, samples, position: ahead })
 }
 
-/// How many others in a line are played.
+/// Greatest number of other members of a line that are simulated.
 const MOST_AHEAD: u64 = 100;
-/// How many slots of a lane are played.
+/// Greatest number of slots of a lane that are simulated.
 const MOST_SLOTS: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How long work ran: the last lengths of the same work, and of whatever else held a lane, from events.
+//! Run times of work from events: the last lengths of the same work, and of the other holders of a lane.
 
 use super::load::Length;
 use crate::model::{LaneName, Task, Timestamp};
@@ -6,21 +6,21 @@ use crate::policy::analytics::record::Record;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// How many lengths are remembered of one work, and of one lane.
+/// Number of lengths that are remembered for one work, and for one lane.
 pub const MOST_LENGTHS: usize = 50;
-/// Of fewer lengths nothing is said.
+/// Least number of lengths for an answer.
 pub const LEAST_LENGTHS: usize = 3;
 
-/// How many kinds of work, and how many open locks, are remembered at most.
+/// Greatest number of kinds of work, and of open locks, that are remembered.
 const MOST_KINDS: usize = 10_000;
 
-/// What tells kinds of arrivals apart: the user, the lane of the user where it is taken, and the named ones.
+/// The key of a kind of arrivals: the user, the lane of the user if it is taken, and the named lanes.
 pub(super) type Kind = (String, Option<String>, Vec<String>);
 
-/// Tasks of one kind that came.
+/// Arrivals of tasks of one kind.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Arrivals {
-    /// When the last one came.
+    /// The time of the last one.
     pub last: Timestamp,
     /// The times between them.
     pub gaps: VecDeque<u64>,
@@ -30,13 +30,13 @@ pub(super) struct Arrivals {
     pub priority: Option<u64>,
 }
 
-/// What was seen.
+/// The observed history.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct History {
     work: BTreeMap<String, VecDeque<u64>>,
     lanes: BTreeMap<String, VecDeque<u64>>,
     pub(super) arrivals: BTreeMap<Kind, Arrivals>,
-    /// Locks without a task, by lane and lock id.
+    /// Open locks without a task, by lane and lock id.
     open: BTreeMap<(String, String), Timestamp>,
 }
 
@@ -61,7 +61,7 @@ impl History {
         }
     }
 
-    /// A task that somebody ended says nothing of how long it would have run.
+    /// Handles the end of a task. A task that was cancelled gives no evidence of its run time.
     fn finished(&mut self, record: &Record) {
         let Some(ran) = record.number("ran_ms").filter(|_| record.text("status") != Some("cancelled")) else { return };
         if let Some(work) = record.text("work") {
@@ -87,15 +87,15 @@ impl History {
         seen.priority = record.number("priority");
     }
 
-    /// The lengths of what a task does.
+    /// The lengths of the work of a task.
     pub fn lengths_of(&self, task: &Task) -> Length {
         let user = task.takes_user_lane.then(|| LaneName::user(&task.user));
         let named: Vec<LaneName> = task.lanes.iter().cloned().chain(user).collect();
         self.lengths(Some(&task.work()), &named)
     }
 
-    /// The lengths of some work; where too few are known, of the first of its lanes of which enough are. `global` says
-    /// nothing.
+    /// The lengths of some work. If too few are known, the lengths of the first of its lanes with enough of them. `global` is
+    /// not used.
     pub fn lengths(&self, work: Option<&str>, lanes: &[LaneName]) -> Length {
         let own = work.and_then(|work| self.work.get(work));
         let of_lanes =

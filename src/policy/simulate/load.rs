@@ -1,4 +1,4 @@
-//! What a simulation is given: lanes, users, and jobs with their arrivals and durations.
+//! The input of a simulation: lanes, users, and jobs with their arrivals and durations.
 
 use super::random::Random;
 use crate::model::config::{Config, Rate};
@@ -8,7 +8,7 @@ use crate::policy::fair::Weights;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A load: everything that runs, waits, or is going to come.
+/// A load: all running, waiting and future jobs.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Load {
     /// The lanes; the first one is `global`.
@@ -19,22 +19,22 @@ pub struct Load {
     pub jobs: Vec<Job>,
     /// The shares of the tiers.
     pub tier_shares: [u32; 3],
-    /// What is expected to come beside the jobs.
+    /// Expected arrivals beside the jobs.
     pub coming: Vec<Coming>,
     by_lane: HashMap<LaneName, usize>,
     by_user: HashMap<Name, usize>,
 }
 
-/// A lane and how many may hold it.
+/// A lane and its limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneSpec {
     /// The lane.
     pub name: LaneName,
-    /// How many slots it has.
+    /// Number of its slots.
     pub limit: u32,
-    /// How often it is granted at most, and when it was granted lately, oldest first.
+    /// Its rate of grants, and the times of recent grants, oldest first.
     pub rate: Option<(Rate, Vec<Timestamp>)>,
-    /// How many slots of `global` are kept for its tasks.
+    /// Number of slots of `global` that are kept for its tasks.
     pub reserve: u32,
 }
 
@@ -47,12 +47,12 @@ pub struct UserSpec {
     pub weight: u32,
 }
 
-/// A task, or somebody else who holds lanes.
+/// A task, or another holder of lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
     /// Its number, which orders the queue.
     pub id: TaskId,
-    /// Whether it is a task, whose slot time is charged; else somebody who holds lanes by `lock` or `acquire`.
+    /// Whether it is a task, whose slot time is charged; otherwise it is a holder by `lock` or `acquire`.
     pub is_task: bool,
     /// The place of its user among the users.
     pub user: usize,
@@ -64,18 +64,18 @@ pub struct Job {
     pub weights: Weights,
     /// Its priority.
     pub priority: Priority,
-    /// Its lanes by their places, and how many slots it takes of each; `global` is among them.
+    /// Its lanes by their places, and the number of slots that it takes of each; `global` is among them.
     pub lanes: Vec<(usize, u32)>,
-    /// When it comes, or could start.
+    /// The time at which it arrives, or could start.
     pub ready: Timestamp,
-    /// The places of jobs that it comes after.
+    /// The places of the jobs that it comes after.
     pub after: Vec<usize>,
-    /// Since when it runs, for what runs already.
+    /// The time of its start, for a job that runs already.
     pub since: Option<Timestamp>,
-    /// How long it runs.
+    /// Its run time.
     pub length: Length,
-    /// The longest it may run: its time limit, or the length that nine of ten of its kind did not exceed. `None` where
-    /// nothing is known.
+    /// Its longest run time: its time limit, or the length that nine of ten jobs of its kind did not exceed. `None` if it is
+    /// not known.
     pub most_ms: Option<u64>,
 }
 
@@ -84,28 +84,28 @@ pub struct Job {
 pub struct Coming {
     /// One of them.
     pub job: Job,
-    /// The times between two of them that were seen.
+    /// The observed times between two of them.
     pub gaps: Length,
-    /// When the last one came.
+    /// The time of the last one.
     pub last: Timestamp,
 }
 
-/// How long a job runs, in milliseconds.
+/// Run time of a job, in milliseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Length {
-    /// So long.
+    /// Exactly this length.
     Fixed(u64),
-    /// As long as one of these, which were seen.
+    /// As long as one of these observed lengths.
     Seen(Arc<[u64]>),
     /// Any length of a range.
     Between(u64, u64),
-    /// Nobody knows.
+    /// Not known.
     Unknown,
 }
 
 impl Length {
-    /// A length; `None` where nobody knows. Of something that has run for `ran` already it is a greater one: one that was
-    /// seen to be longer, else half as much again.
+    /// A length; `None` if it is not known. For a job that has run for `ran` already, the result is at least `ran`. If no observed
+    /// length is longer, it is `ran` and half as much again.
     pub fn draw(&self, ran: u64, random: &mut Random) -> Option<u64> {
         let drawn = match self {
             Self::Fixed(ms) => *ms,
@@ -121,12 +121,12 @@ impl Length {
         Some(drawn.max(ran))
     }
 
-    /// The length that nine of ten of those that were seen did not exceed.
+    /// The length that nine of ten of the observed lengths did not exceed.
     pub fn p90(&self) -> Option<u64> {
         if let Self::Seen(lengths) = self { rank(lengths, 90) } else { None }
     }
 
-    /// From how many lengths it is drawn; `None` for one that is not drawn from what was seen.
+    /// Number of lengths from which it is drawn; `None` if it is not drawn from observed lengths.
     pub fn samples(&self) -> Option<usize> {
         match self {
             Self::Fixed(_) | Self::Between(..) => None,
@@ -144,7 +144,7 @@ impl Load {
         load
     }
 
-    /// The load with further jobs as they may come until a moment, `most` of each kind at most.
+    /// The load with further jobs that may arrive until a moment, `most` of each kind at most.
     #[must_use]
     pub fn with_arrivals(&self, now: Timestamp, until: Timestamp, most: usize, random: &mut Random) -> Self {
         let mut load = self.clone();
@@ -165,7 +165,7 @@ impl Load {
         load
     }
 
-    /// The place of a lane, which is added with a limit where it is not there.
+    /// The place of a lane. The lane is added with a limit if it is absent.
     pub fn lane(&mut self, name: &LaneName, limit: impl FnOnce() -> u32) -> usize {
         if let Some(at) = self.by_lane.get(name) {
             return *at;
@@ -175,8 +175,8 @@ impl Load {
         self.lanes.len() - 1
     }
 
-    /// Takes up the rates and reserves of a configuration, once all lanes are there. `granted` tells when a lane with a rate was
-    /// granted lately.
+    /// Takes over the rates and reserves of a configuration, once all lanes are present. `granted` returns the times of recent
+    /// grants of a lane with a rate.
     pub fn follow_rules(&mut self, config: &Config, granted: &dyn Fn(&LaneName, Rate) -> Vec<Timestamp>) {
         for (lane, reserve) in config.reserves() {
             let at = self.lane(&lane, || config.limit(&lane));
@@ -187,7 +187,7 @@ impl Load {
         }
     }
 
-    /// The place of a user, who is added with a weight where it is not there.
+    /// The place of a user. The user is added with a weight if it is absent.
     pub fn user(&mut self, name: &Name, weight: impl FnOnce() -> u32) -> usize {
         if let Some(at) = self.by_user.get(name) {
             return *at;

@@ -1,5 +1,5 @@
-//! What would happen: a load on a virtual clock, through the very functions by which dispatch decides. `simulate` runs a
-//! described load; estimates run what waits, with durations that were seen. Pure: seeds make the chance.
+//! Simulation: runs a load on a virtual clock, through the functions by which dispatch decides. `simulate` runs a described
+//! load; estimates run the waiting tasks, with observed durations. Pure: seeds decide the random numbers.
 
 pub mod coming;
 pub mod engine;

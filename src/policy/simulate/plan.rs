@@ -20,7 +20,7 @@ pub struct Plan {
     pub streams: Vec<Stream>,
 }
 
-/// Tasks of one user that come one after another.
+/// Tasks of one user that arrive one after another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream {
     /// The user.
@@ -31,17 +31,17 @@ pub struct Stream {
     pub lanes: Vec<LaneName>,
     /// Whether it takes the lane of the user.
     pub takes_user_lane: bool,
-    /// How many slots a task takes of each named lane.
+    /// Number of slots that a task takes of each named lane.
     pub slots: u32,
     /// The priority.
     pub priority: Priority,
-    /// How many tasks come.
+    /// Number of tasks.
     pub count: u64,
-    /// When the first one comes, in milliseconds.
+    /// The arrival of the first one, in milliseconds.
     pub from_ms: u64,
-    /// How the others follow.
+    /// The gaps before the others.
     pub gap: Gap,
-    /// How long they run.
+    /// Their run times.
     pub runs: Length,
     /// Their time limit, in milliseconds.
     pub timeout_ms: Option<u64>,
@@ -50,9 +50,9 @@ pub struct Stream {
 /// The time between two tasks of a stream, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// Always this.
+    /// Always this time.
     Every(u64),
-    /// This on average, with arrivals at any moment alike.
+    /// This time on average, with arrivals that are equally likely at any moment.
     About(u64),
 }
 
@@ -61,21 +61,21 @@ pub enum Gap {
 pub struct Change {
     /// The lane or the pattern whose rule changes.
     pub lane: String,
-    /// What becomes of it.
+    /// The new value.
     pub to: To,
 }
 
 /// The changed member of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum To {
-    /// How many may hold it.
+    /// Greatest number of holders.
     Max(u32),
     /// Its weight in fair share.
     Weight(u32),
 }
 
 impl Change {
-    /// Reads `LANE.max=N` or `LANE.weight=N`, with N from 1; `None` for anything else.
+    /// Parses `LANE.max=N` or `LANE.weight=N`, with N from 1; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (left, number) = text.rsplit_once('=')?;
         let (lane, member) = left.trim().rsplit_once('.')?;
@@ -91,7 +91,7 @@ impl Change {
         is_lane.ok().map(|_| Self { lane: lane.to_owned(), to })
     }
 
-    /// The change made.
+    /// Makes the change.
     pub fn apply(&self, config: &mut Config) {
         match (self.lane.as_str(), self.to) {
             ("global", To::Max(number)) => config.slots_max = number,
@@ -102,12 +102,12 @@ impl Change {
 }
 
 impl Plan {
-    /// How many tasks it has.
+    /// Number of its tasks.
     pub fn count(&self) -> u64 {
         self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.count))
     }
 
-    /// The tasks, with arrivals by the numbers of `random`.
+    /// The tasks. `random` decides their arrivals.
     pub fn load(&self, random: &mut Random) -> Load {
         let mut load = Load::empty(self.config.slots_max, self.config.tier_shares);
         for stream in &self.streams {

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed, on every host.
+//! Pseudo-random numbers that are the same for the same seed, on every host.
 
 /// A source of numbers (SplitMix64).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,11 +30,11 @@ impl Random {
         least + self.below(most.saturating_sub(least).saturating_add(1))
     }
 
-    /// The gap to the next arrival, where arrivals come at any moment alike and `mean` apart on average; at most 20 means.
-    /// Whole numbers only, so that it is the same on every host: the tails of 2^-k of the exponential distribution, linear
-    /// in between.
+    /// The gap to the next arrival. Arrivals are equally likely at any moment, with a mean gap of `mean`; a gap is at most 20
+    /// means. Whole numbers only, so that it is the same on every host: the tails of 2^-k of the exponential distribution,
+    /// linear in between.
     pub fn gap(&mut self, mean: u64) -> u64 {
-        // ln 2 in units of 2^-32: to halve the remainder takes this much of the mean.
+        // ln 2 in units of 2^-32: each halving of the remainder takes this part of the mean.
         const LN_2: u128 = 2_977_044_472;
         let number = self.number();
         let halvings = u128::from(number.leading_zeros().min(28));

@@ -1,4 +1,4 @@
-//! What came of a simulation: waits, what each user got of what was due, and who came before whom.
+//! Results of a simulation: waits, the part of its due that each user got, and overtakings.
 
 use super::engine::Times;
 use super::load::Load;
@@ -7,7 +7,7 @@ use crate::policy::analytics::stats::Spread;
 use crate::policy::fair::MAX_WEIGHT;
 use std::collections::BTreeSet;
 
-/// The course of a run, user by user. The default one is closed: nothing is written into it.
+/// The course of a run, user by user. The default book is closed: nothing is written into it.
 #[derive(Clone, Default, Debug)]
 pub struct Book {
     at: Timestamp,
@@ -18,7 +18,7 @@ pub struct Book {
 struct Row {
     waiting: u32,
     running: u32,
-    /// How many of its tasks can run at once; `u32::MAX` where only slots bound it.
+    /// Number of its tasks that can run at once; `u32::MAX` if only slots limit it.
     at_once: u32,
     got_ms: u64,
     due_ms: f64,
@@ -59,7 +59,7 @@ impl Book {
         (row.running, row.overtaken) = (row.running.saturating_sub(1), 0);
     }
 
-    /// A pass is over. A user whose tasks could not run, because a lane of theirs was full, was not overtaken.
+    /// Handles the end of a pass. A user whose tasks could not run, because a lane of theirs was full, was not overtaken.
     pub(super) fn passed(&mut self, blocked: &BTreeSet<usize>) {
         for (user, row) in self.rows.iter_mut().enumerate() {
             if blocked.contains(&user) || row.running >= row.at_once {
@@ -69,7 +69,7 @@ impl Book {
         }
     }
 
-    /// Time passes: what is in use is divided among those with work by weight, as far as each can use it.
+    /// Lets time pass: the slots in use are divided among the users with work by weight, as far as each can use them.
     pub(super) fn pass_time(&mut self, load: &Load, to: Timestamp) {
         let ms = u64::try_from(to.ms_since(self.at)).unwrap_or(0);
         self.at = to.max(self.at);
@@ -85,7 +85,7 @@ impl Book {
             let weight = |at: &usize| f64::from(load.users[*at].weight.clamp(1, MAX_WEIGHT));
             let all: f64 = open.iter().map(weight).sum();
             let level = left / all;
-            // Who can use less than its part leaves the rest to the others.
+            // A user that can use less than its part leaves the rest to the others.
             let (small, large): (Vec<usize>, Vec<usize>) =
                 open.iter().partition(|at| wants(&self.rows[**at]) < level * weight(at));
             for at in if small.is_empty() { &large } else { &small } {
@@ -104,34 +104,34 @@ impl Book {
 /// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// User by user.
+    /// Results of each user.
     pub users: Vec<UserReport>,
-    /// Jain's index of what each user got over what was due: 1 when all got the same part of it, 1/n when one got all.
+    /// Jain's index of the time that each user got over its due: 1 if all got the same part of it, 1/n if one got all.
     pub jain: f64,
-    /// A waiting user that could run is overtaken by fewer grants than this, by the bounds of `policy::schedule`.
+    /// The bound of `policy::schedule`: fewer grants than this overtake a waiting user that could run.
     pub bound: u64,
-    /// The most grants by which one was.
+    /// The most grants that overtook one user.
     pub overtaken: u64,
-    /// How many tasks never started.
+    /// Number of tasks that never started.
     pub never: u64,
-    /// When the last task ended.
+    /// The time of the end of the last task.
     pub end: Timestamp,
 }
 
-/// What became of one user.
+/// Results of one user.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UserReport {
     /// The user.
     pub name: Name,
     /// Its weight.
     pub weight: u32,
-    /// How many tasks it had.
+    /// Number of its tasks.
     pub tasks: u64,
-    /// How long those that started had waited.
+    /// Waits of its tasks that started.
     pub waits: Spread,
     /// The slot time it got, in milliseconds.
     pub got_ms: u64,
-    /// What it got over what was due; `None` where nothing was.
+    /// The slot time it got over its due; `None` if nothing was due.
     pub part: Option<f64>,
     /// The most grants to others between two of its own while it could run.
     pub overtaken: u64,
@@ -174,14 +174,14 @@ fn ms_as_number(ms: u64) -> f64 {
     std::time::Duration::from_millis(ms).as_secs_f64() * 1000.0
 }
 
-/// Jain's index of some numbers: the square of their sum over their count times the sum of their squares; 1 for none.
+/// Jain's index of some numbers: the square of their sum over their count times the sum of their squares; 1 for no numbers.
 pub fn jain(numbers: &[f64]) -> f64 {
     let (sum, squares) = numbers.iter().fold((0.0, 0.0), |(sum, squares), one| (sum + one, squares + one * one));
     let count = numbers.iter().fold(0.0, |count, _| count + 1.0);
     if squares > 0.0 { sum * sum / (count * squares) } else { 1.0 }
 }
 
-/// The bound of `policy::schedule` for the user that it is widest for: fewer grants than this come between two of its own,
+/// The bound of `policy::schedule` for the user with the greatest one: fewer grants than this come between two of its own,
 /// while it can run.
 pub fn bound(load: &Load) -> u64 {
     let shares = load.tier_shares.map(|share| u64::from(share.max(1)));

@@ -1,5 +1,5 @@
-//! Were estimates right? Events are gone through in their order; at each acceptance the queue of that moment is played, with
-//! what was known then, and the start that came is compared. Nothing has to be recorded when a task is queued.
+//! Checks estimates against the real starts. Events are processed in their order. At each acceptance the queue of that moment
+//! is simulated with the data of that moment, and compared with the real start. Nothing has to be recorded when a task is queued.
 
 use super::coming::{Told, expect};
 use super::estimate::estimate;
@@ -11,19 +11,19 @@ use crate::policy::analytics::record::Record;
 use crate::policy::fair::{Ledger, Payer};
 use std::collections::BTreeMap;
 
-/// How many looks at heads one estimate may take.
+/// Greatest number of looks at heads for one estimate.
 const LOOKS: u64 = 20_000;
 
 /// The score of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LaneScore {
-    /// Tasks that had to wait and started, or have waited for longer than was expected.
+    /// Number of tasks that had to wait and started, or have waited for longer than was expected.
     pub tasks: u64,
-    /// Those for which there was an estimate.
+    /// Number of those with an estimate.
     pub known: u64,
-    /// Those that started within the median of it.
+    /// Number of those that started within the median of the estimate.
     pub within_p50: u64,
-    /// Those that started within its 90th percentile.
+    /// Number of those that started within its 90th percentile.
     pub within_p90: u64,
 }
 
@@ -39,27 +39,27 @@ impl LaneScore {
         }
     }
 
-    /// The share of those estimated that started within the 90th percentile, to four digits.
+    /// The share of the estimated tasks that started within the 90th percentile, to four digits.
     pub fn share(&self) -> Option<f64> {
         let parts = self.within_p90.saturating_mul(10_000).checked_div(self.known)?;
         Some(f64::from(u32::try_from(parts).unwrap_or(10_000)) / 10_000.0)
     }
 }
 
-/// A task as events tell of it.
+/// A task as events describe it.
 #[derive(Clone, Debug)]
 struct Seen {
     id: TaskId,
     told: Told,
     at: Timestamp,
-    /// Since when it has its lanes.
+    /// The time from which it has its lanes.
     since: Option<Timestamp>,
     estimate: Option<(u64, u64)>,
-    /// Whether it is counted: it had to wait, and came since the moment that was asked for.
+    /// Whether it is counted: it had to wait, and arrived since the requested moment.
     counts: bool,
 }
 
-/// Goes through events in their order.
+/// Processes events in their order.
 pub struct Score<'a> {
     since: Timestamp,
     config: &'a Config,
@@ -67,14 +67,14 @@ pub struct Score<'a> {
     ledger: Ledger,
     open: BTreeMap<TaskId, Seen>,
     now: Timestamp,
-    /// How many estimates may still be made.
+    /// Number of estimates that may still be made.
     left: u64,
     /// By the lane of the task's user, or its first named one.
     pub lanes: BTreeMap<String, LaneScore>,
 }
 
 impl<'a> Score<'a> {
-    /// A score of the tasks that were accepted since a moment, `most` of them at most, by the limits and weights of now.
+    /// A score of the tasks that were accepted since a moment, `most` of them at most, by the present limits and weights.
     pub fn new(since: Timestamp, config: &'a Config, most: u64) -> Self {
         Self {
             since,
@@ -88,7 +88,7 @@ impl<'a> Score<'a> {
         }
     }
 
-    /// Goes on with one event.
+    /// Processes one event.
     pub fn take(&mut self, record: &Record) {
         self.history.take(record);
         self.now = self.now.max(record.at);
@@ -101,7 +101,7 @@ impl<'a> Score<'a> {
         }
     }
 
-    /// What is left waiting beyond its estimate was not within it.
+    /// A task that still waits beyond its estimate did not start within it.
     pub fn finish(mut self) -> BTreeMap<String, LaneScore> {
         let now = self.now;
         for seen in std::mem::take(&mut self.open).into_values() {
@@ -117,7 +117,7 @@ impl<'a> Score<'a> {
         let (lane, work, priority) = (record.lane.as_deref(), record.text("work"), record.number("priority"));
         let told = record.user.as_deref().and_then(|user| Told::read(user, lane, &record.lanes, work, priority));
         let Some(told) = told else { return };
-        // One that is not to start yet waits for something else.
+        // A task that must not start yet waits for something else.
         if record.data.get("delayed").is_some() {
             return;
         }
@@ -127,7 +127,7 @@ impl<'a> Score<'a> {
             let (load, target) = self.load_with(&seen);
             let found = estimate(&load, &self.ledger, record.at, target, LOOKS, id.0);
             seen.estimate = found.map(|found| (found.p50_ms, found.p90_ms));
-            // What starts at once is no art to foresee.
+            // An immediate start is easy to predict and does not count.
             seen.counts = found.is_none_or(|found| found.p90_ms > 0);
             self.left -= u64::from(seen.counts);
         } else {
@@ -173,7 +173,7 @@ impl<'a> Score<'a> {
         Payer { user: told.user.clone(), queue: told.queue(), weights: told.weights(self.config), has_shares: false }
     }
 
-    /// The queue as it was, with one more task; and the place of that.
+    /// The queue at that moment, with one more task; and the place of that task.
     fn load_with(&self, target: &Seen) -> (Load, usize) {
         let mut load = Load::empty(self.config.slots_max, self.config.tier_shares);
         for seen in self.open.values().chain([target]) {

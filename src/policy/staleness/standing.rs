@@ -1,10 +1,10 @@
-//! Who may refresh or break a lock that is there (`locks.md`). Pure.
+//! Decides which claimant may refresh or break an existing lock (`locks.md`). Pure.
 
 use crate::model::evidence::Verdict;
 use crate::model::lock::standing::{Claimant, Met, Standing};
 use crate::model::{LockKind, LockRecord, TaskId};
 
-/// How a lock stands towards who wants its lane.
+/// The relation of a lock to a claimant of its lane.
 pub fn standing(claimant: &Claimant<'_>, met: &Met<'_>) -> Standing {
     if claimant.kind == LockKind::Task && is_debris_of(claimant.holder, met) {
         return Standing::Breakable;
@@ -16,9 +16,9 @@ pub fn standing(claimant: &Claimant<'_>, met: &Met<'_>) -> Standing {
     }
 }
 
-/// Whether a lock is left from a dead claim of the very task that claims now: only who holds its supervisor.lock takes lanes
-/// for it. A power cut may have left the lock without a sidecar that reads; then the lock file says it, for the judge would
-/// take the claimant's own supervisor.lock for the life of the holder.
+/// Whether a lock is left from a dead claim of the claiming task itself. Only the process that holds a task's supervisor.lock
+/// takes lanes for the task. A power cut may have left the lock without a valid sidecar. Then the lock file identifies the
+/// task, because the judge would take the claimant's own supervisor.lock for the life of the holder.
 fn is_debris_of(holder: &str, met: &Met<'_>) -> bool {
     match met.record {
         Some(record) => record.kind == LockKind::Task && record.task_id.as_deref() == Some(holder),
@@ -28,7 +28,7 @@ fn is_debris_of(holder: &str, met: &Met<'_>) -> bool {
     }
 }
 
-/// Whether a living lock is a lease of the very holder, or of the very session, that asks.
+/// Whether a living lock is a lease of the claimant itself, or of its session.
 fn is_own(claimant: &Claimant<'_>, record: &LockRecord) -> bool {
     match (claimant.kind, record.kind) {
         (LockKind::Lease, LockKind::Lease) => record.task_id.as_deref() == Some(claimant.holder),

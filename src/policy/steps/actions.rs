@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 const MOST_ACTIONS: usize = 10_000;
 /// The most events that a wait expects.
 pub const MOST_EXPECTED: u32 = 1000;
-/// How the place of a variable begins. It is filled in at each start, so its text cannot be judged before.
+/// The prefix of the place of a variable. The place is filled in at each start, so its text cannot be validated before.
 const PLACE: &str = "{{";
-/// The word of the type of a step that waits begins so.
+/// The prefix of the type of a step that waits.
 const WAIT: &str = "wait_for_";
 /// The type of a step that prints a message.
 const MESSAGE: &str = "send_message";
@@ -24,13 +24,13 @@ const NO_STEPS: &str = "it is neither an array of steps, nor a step, nor an obje
 /// A step as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Action {
-    /// What `luzia logs --steps` calls it; empty where it has no name and no type.
+    /// Its name in `luzia logs --steps`; empty if it has no name and no type.
     pub name: String,
     /// Its command.
     pub command: Vec<String>,
 }
 
-/// Reads steps. `quoted` makes a word one that a shell reads as it stands.
+/// Parses steps. `quoted` quotes a word for a shell, so that the shell does not change it.
 pub fn actions_of(text: &str, quoted: &dyn Fn(&str) -> String) -> Result<Vec<Action>, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let one = std::slice::from_ref(&value);
@@ -91,7 +91,7 @@ fn action(step: &Value, quoted: &dyn Fn(&str) -> String) -> Result<Action, Strin
     Ok(Action { name: name.to_owned(), command })
 }
 
-/// A message is printed to the output of its task. It is one argument, and never an option.
+/// The command that prints a message to the output of its task. The message is one argument, and never an option.
 fn message(parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
     if let Some(other) = parameters.keys().find(|key| *key != "message") {
         return Err(format!("\"{other}\" is no parameter of {MESSAGE}"));
@@ -104,7 +104,7 @@ fn message(parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
     }
 }
 
-/// The line for `--timeout-do` that does these steps, one after another.
+/// The line for `--timeout-do` that runs these steps, one after another.
 fn timeout_line(given: &Value, quoted: &dyn Fn(&str) -> String) -> Result<String, String> {
     let Value::Array(list) = given else { return Err("\"timeoutActions\" is no array of steps".to_owned()) };
     let mut lines = Vec::new();
@@ -119,7 +119,7 @@ fn timeout_line(given: &Value, quoted: &dyn Fn(&str) -> String) -> Result<String
     Ok(lines.join("\n"))
 }
 
-/// An array is executed as it stands; a text is a line for the shell.
+/// The command of a step: an array is executed without a shell; a text is a line for the shell.
 fn command(given: &Value) -> Result<Vec<String>, String> {
     let words: Vec<String> = match given {
         Value::String(line) => ["/bin/sh", "-c", line].map(str::to_owned).to_vec(),
@@ -188,7 +188,7 @@ fn wait(word: &str, parameters: &Map<String, Value>, quoted: &dyn Fn(&str) -> St
     Ok(words)
 }
 
-/// Refuses a value that `luzia await` would refuse, as long as nothing has been done for the task.
+/// Refuses a value that `luzia await` would refuse, before anything is done for the task.
 fn check_value(kind: WaitKind, key: &str, text: &str) -> Result<(), String> {
     if text.contains('\0') {
         return Err("it cannot hold NUL".to_owned());

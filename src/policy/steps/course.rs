@@ -1,10 +1,10 @@
-//! What the end of a run means for a task with steps, and for one that has called `luzia finish`. Pure.
+//! The effect of a run's end on a task with steps, and on one that has called `luzia finish`. Pure.
 
 use crate::model::Task;
 use crate::model::task::{Finish, Stepwise};
 use crate::policy::outcome::Happened;
 
-/// What happened to a task, given what it said of its end and how many steps it has taken.
+/// The event for a task, given its own report of its end and the number of steps that it has taken.
 pub fn verdict(task: &Task, happened: Happened, finish: Option<Finish>) -> Happened {
     let is_run_over = matches!(
         happened,
@@ -15,22 +15,22 @@ pub fn verdict(task: &Task, happened: Happened, finish: Option<Finish>) -> Happe
             | Happened::Limited(_)
     );
     match (happened, finish, &task.stepwise) {
-        // What was answered to `finish` stands, however its process ended. Only a cancel comes before it.
+        // The answer to `finish` remains valid, however the process of the task ended. Only a cancel comes before it.
         (_, Some(finish), _) if is_run_over => Happened::Finished(finish),
         (Happened::Exited(0), None, Some(stepwise)) => after_step(stepwise),
         (happened, ..) => happened,
     }
 }
 
-/// Whether the end of a run becomes a wait of its task, when a wait was open in it. `is_asked`: the command asked for the end
-/// of its run. Otherwise only a kill does: of the supervisor, of the command, or of the process that waited, which a script
-/// passes on as 128 and the signal.
+/// Whether the end of a run becomes a wait of its task, if a wait was open in the run. `is_asked` is true if the command asked
+/// for the end of its run. Otherwise only a kill does so: of the supervisor, of the command, or of the waiting process, which a
+/// script passes on as 128 and the signal.
 pub fn becomes_wait(happened: &Happened, is_asked: bool) -> bool {
     const KILLS: [i32; 4] = [1, 2, 9, 15];
     match happened {
         Happened::Interrupted(_) => true,
         Happened::Killed(signal) => is_asked || KILLS.contains(signal),
-        // A command that ends well has not waited for its end.
+        // A command that ends with 0 did not wait for its end.
         Happened::Exited(code) => *code != 0 && (is_asked || KILLS.contains(&code.saturating_sub(128))),
         _ => false,
     }
@@ -46,7 +46,7 @@ fn after_step(stepwise: &Stepwise) -> Happened {
     }
 }
 
-/// The command of the step that comes next.
+/// The command of the next step.
 pub fn command_of(task: &Task) -> &[String] {
     let own = task.command.as_slice();
     let Some(stepwise) = &task.stepwise else { return own };

@@ -1,4 +1,4 @@
-//! What a task says of the usage limit of its provider. Pure.
+//! The usage limit of its provider, as a task reports it. Pure.
 
 use crate::model::{LaneName, Timestamp};
 use serde_json::Value;
@@ -9,13 +9,13 @@ const MOST_MS: i64 = 31 * 24 * 3_600_000;
 /// A usage limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limit {
-    /// From when on the task can be tried again.
+    /// The earliest time of another try.
     pub until: Timestamp,
     /// The lane that is to pause until then.
     pub lane: Option<LaneName>,
 }
 
-/// Reads `{"retry_at":…,"pause":…}`. `None` where nothing is said of a limit; an error where it is said wrongly.
+/// Parses `{"retry_at":…,"pause":…}`. `None` if the text has no limit; an error if the limit is invalid.
 pub fn read_limit(text: &str, now: Timestamp) -> Result<Option<Limit>, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let Some(at) = value.get("retry_at") else { return Ok(None) };

@@ -1,20 +1,20 @@
-//! What comes with the event of a wait, and what it becomes: one row for each kind. Pure.
+//! The data of the event of a wait, and the variables that it becomes: one row for each kind. Pure.
 
 use crate::policy::naming::mistakes::nearest;
 use crate::policy::steps::waits::WaitKind;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// What a kind of wait takes from the data of its event.
+/// The data that a kind of wait takes from its event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
     /// The kind.
     pub kind: WaitKind,
-    /// The members of the data that count; of `response` the first that is there.
+    /// The members of the data that count; for `response`, the first one that is present.
     pub members: &'static [&'static str],
     /// The variables that they become.
     pub variables: &'static [&'static str],
-    /// What is written for a member by mistake.
+    /// Wrong spellings of members, each with the right one.
     slips: &'static [(&'static str, &'static str)],
 }
 
@@ -64,7 +64,7 @@ pub static ROWS: [Row; 8] = [
 
 /// The row of a kind.
 pub fn row(kind: WaitKind) -> &'static Row {
-    // Every kind has one, as a test shows.
+    // Every kind has a row; a test proves it.
     ROWS.iter().find(|row| row.kind == kind).unwrap_or(&ROWS[4])
 }
 
@@ -94,7 +94,7 @@ pub fn table() -> String {
     text
 }
 
-/// The members of some data that a kind does not take, each with the one that is probably meant.
+/// The members of some data that a kind does not take, each with the member that is probably meant.
 pub fn slips(kind: WaitKind, data: &Value) -> Vec<(String, &'static str)> {
     let row = row(kind);
     let Some(members) = data.as_object() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What a task may remember between its starts.
+//! State that a task may keep between its starts.
 
 pub mod actions;
 pub mod course;

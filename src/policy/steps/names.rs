@@ -1,4 +1,4 @@
-//! The names and the sizes of what a task remembers: its variables and its steps.
+//! The names and the sizes of a task's state: its variables and its steps.
 
 /// The most bytes of the name of a variable.
 pub const MOST_NAME_BYTES: usize = 64;
@@ -6,13 +6,13 @@ pub const MOST_NAME_BYTES: usize = 64;
 pub const MOST_STEP_BYTES: usize = 100;
 /// The most bytes of the name of an event.
 const MOST_EVENT_BYTES: usize = 100;
-/// The most bytes of the value of a variable that `set` makes, as text. A longer one, of an event, comes by a file.
+/// The most bytes of the value of a variable that `set` makes, as text. A longer value of an event is passed in a file.
 pub const MOST_VALUE_BYTES: usize = 64 * 1024;
-/// The most bytes of all names and values of a task that `set` makes. No more of them are in the environment of a command.
+/// The most bytes of all names and values of a task that `set` makes. The environment of a command has no more of them.
 pub const MOST_BYTES: usize = 256 * 1024;
 /// The most bytes of the standard output of a step that are kept.
 pub const MOST_OUTPUT_BYTES: usize = 64 * 1024;
-/// The most bytes of all variables of a task as JSON. What an event brings beyond them is left out.
+/// The most bytes of all variables of a task as JSON. Data of an event beyond them is left out.
 pub const MOST_KEPT_BYTES: usize = 2 * 1024 * 1024;
 /// The most bytes of a note on progress.
 pub const MOST_NOTE_BYTES: usize = 1000;
@@ -24,7 +24,7 @@ pub fn is_var_name(text: &str) -> bool {
     is_begun && text.len() <= MOST_NAME_BYTES && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether a text can be the name of a step. It is part of a file name as it stands.
+/// Whether a text can be the name of a step. The name is part of a file name without changes.
 pub fn is_step_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let is_begun = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -37,10 +37,10 @@ pub fn is_event_name(text: &str) -> bool {
     (1..=MOST_EVENT_BYTES).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
-/// How far the end of a place may be from its beginning, in bytes: a name, and blanks around it.
+/// Greatest distance from the beginning of a place to its end, in bytes: a name, and blanks around it.
 const LONGEST_PLACE: usize = MOST_NAME_BYTES + 64;
 
-/// The name of the place that begins before a text, and how many bytes of the text belong to it.
+/// The name of the place that begins before a text, and the number of bytes of the text that belong to it.
 fn place(behind: &str) -> Option<(&str, usize)> {
     let end = behind.as_bytes().windows(2).take(LONGEST_PLACE).position(|pair| pair == b"}}")?;
     let name = behind[..end].trim();
@@ -63,8 +63,8 @@ pub fn places(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// A text in which each `{{name}}` of a known variable is replaced by its value. What no variable has stays as it is, and
-/// a value is not looked at again.
+/// A text in which each `{{name}}` of a known variable is replaced by its value. The place of an unknown variable stays, and a
+/// value is not searched for places again.
 pub fn filled(text: &str, value_of: &dyn Fn(&str) -> Option<String>) -> String {
     let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, behind)) = rest.split_once("{{") {

@@ -1,14 +1,14 @@
-//! The output of a task, line by line as it grows: whether a line of it matches, whether it has been silent. Pure.
+//! The output of a task, line by line as it grows: finds a matching line, or silence. Pure.
 
 use std::ops::Range;
 
-/// The longest part of a line that is looked at as a whole. A longer line is looked at in parts.
+/// The longest part of a line that is examined as a whole. A longer line is examined in parts.
 pub const MOST_LINE_BYTES: usize = 64 * 1024;
-/// How much of the end of a part is looked at once more with the next part of the line, so that a match across their border is found.
+/// Number of bytes at the end of a part that are examined again with the next part, so that a match across their border is found.
 pub const OVERLAP_BYTES: usize = 8 * 1024;
-/// How much of a line that matched is kept.
+/// Number of bytes of a matching line that are kept.
 pub const MOST_KEPT_BYTES: usize = 8 * 1024;
-/// How long the end of a log that has no line end yet must stand still before it counts as a line, e.g. a prompt.
+/// Time without change after which the end of a log counts as a line although it has no line end, e.g. a prompt.
 pub const STILL_MS: u64 = 1000;
 /// The shortest and the longest pause between two looks at a log for a task that has no process, in milliseconds.
 const LOOK_MS: (u64, u64) = (1000, 15_000);
@@ -24,44 +24,45 @@ pub struct Part<'a> {
     pub is_end: bool,
 }
 
-/// Cuts a stream of bytes into lines, and knows where each one stands.
+/// Cuts a stream of bytes into lines, and tracks the offset of each line.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lines {
-    /// The part of a line that was not looked at yet, behind the overlap with the part before it.
+    /// The part of a line that was not examined yet, behind the overlap with the part before it.
     rest: Vec<u8>,
     /// The offset of its first byte.
     begins: u64,
-    /// Whether an earlier part of the line was looked at.
+    /// Whether an earlier part of the line was examined.
     goes_on: bool,
 }
 
 impl Lines {
-    /// Lines from an offset on, which is the beginning of a line.
+    /// Lines from an offset on. The offset is the beginning of a line.
     pub fn from(offset: u64) -> Self {
         Self { begins: offset, ..Self::default() }
     }
 
-    /// The offset of the first byte that was not looked at for the last time: from here on a later reader misses nothing.
+    /// The offset of the first byte that will be examined again: a later reader that begins here misses nothing.
     pub fn begins(&self) -> u64 {
         self.begins
     }
 
-    /// The offset behind the last byte that was taken.
+    /// The offset behind the last byte that was added.
     pub fn ends(&self) -> u64 {
         self.begins.saturating_add(self.rest.len() as u64)
     }
 
-    /// The line that has no end yet.
+    /// The line without an end so far.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    /// Leaves bytes out that are not kept any more.
+    /// Skips bytes that are no longer kept.
     pub fn drop_bytes(&mut self, bytes: u64) {
         *self = Self::from(self.ends().saturating_add(bytes));
     }
 
-    /// Takes further bytes. Gives what `wanted` gives for the first line, or part of one, that it wants; what follows is not taken.
+    /// Adds further bytes. Returns the result of `wanted` for the first wanted line, or part of one; the bytes after it are not
+    /// added.
     pub fn take<T>(&mut self, bytes: &[u8], wanted: &mut dyn FnMut(Part<'_>) -> Option<T>) -> Option<T> {
         let mut left = bytes;
         while !left.is_empty() {
@@ -83,7 +84,7 @@ impl Lines {
         None
     }
 
-    /// Counts the line that has no end yet as a line. `None` where nothing stands there, or it is not wanted.
+    /// Counts the unfinished line as a line. `None` if it is empty or not wanted.
     pub fn take_rest<T>(&mut self, wanted: &mut dyn FnMut(Part<'_>) -> Option<T>) -> Option<T> {
         let found = if self.rest.is_empty() { None } else { wanted(self.part(true)) };
         if found.is_some() {
@@ -111,8 +112,8 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A line as it is kept: no longer than [`MOST_KEPT_BYTES`], from its beginning, or from where the match begins if the match does not
-/// end within that.
+/// A line in its kept form: no longer than [`MOST_KEPT_BYTES`]. It begins at the beginning of the line, or at the match if the
+/// match does not end within that length.
 pub fn kept(line: &str, matched: Range<usize>) -> String {
     let from = if matched.end <= MOST_KEPT_BYTES { 0 } else { matched.start.min(line.len()) };
     let from = (0..=from).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
@@ -121,7 +122,7 @@ pub fn kept(line: &str, matched: Range<usize>) -> String {
     rest[..fits.unwrap_or(0)].to_owned()
 }
 
-/// When to look at a log again, after it has been still for some time; `left_ms` until that is long enough.
+/// Time until the next look at a log that was still for some time; `left_ms` is the time until the silence is long enough.
 pub fn look_again_ms(still_ms: u64, left_ms: Option<u64>) -> u64 {
     let pause = (still_ms / 4).clamp(LOOK_MS.0, LOOK_MS.1);
     left_ms.map_or(pause, |left| left.clamp(1, LOOK_MS.1.max(left)).min(left.max(1)))

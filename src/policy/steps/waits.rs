@@ -1,9 +1,9 @@
-//! What a task can wait for, and the table of a wait: (state, event) -> (state, effects). Pure.
+//! The events that a task can wait for, and the table of a wait: (state, event) -> (state, effects). Pure.
 
 const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 
-/// What a task waits for (S1.16).
+/// The kinds of events that a task waits for (S1.16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitKind {
     /// An answer of a person or a program.
@@ -20,7 +20,7 @@ pub enum WaitKind {
     Event,
     /// A time.
     Delay,
-    /// What another task writes.
+    /// The output of another task.
     Output,
 }
 
@@ -66,17 +66,17 @@ impl WaitKind {
             Self::Test => "TEST_COMPLETED",
             Self::Event => "EVENT_COMPLETED",
             Self::Delay => "SCHEDULE_REACHED",
-            // No event is sent: who waits reads the logs.
+            // No event is sent: the waiting process reads the logs.
             Self::Output => "OUTPUT",
         }
     }
 
-    /// Whether others can send its event: the end of a child, of a delay, and output come by themselves.
+    /// Whether others can send its event. The end of a child, of a delay, and output come by themselves.
     pub fn is_sent(self) -> bool {
         !matches!(self, Self::Agent | Self::Delay | Self::Output)
     }
 
-    /// How long it waits where nothing is said, and at most, in milliseconds (S1.30, X13).
+    /// Its default time and its longest time, in milliseconds (S1.30, X13).
     pub fn times_ms(self) -> (u64, u64) {
         match self {
             Self::Response => (DAY_MS, 7 * DAY_MS),
@@ -88,10 +88,10 @@ impl WaitKind {
     }
 }
 
-/// What a time that has run out means.
+/// The effect of a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnTimeout {
-    /// The task goes on (S1.31).
+    /// The task continues (S1.31).
     Continue,
     /// The task ends as `timeout` (S1.32).
     Fail,
@@ -100,7 +100,7 @@ pub enum OnTimeout {
 }
 
 impl OnTimeout {
-    /// As it is written: `continue`, `fail`, or `retry` and how often.
+    /// Its text: `continue`, `fail`, or `retry` and the number of retries.
     pub fn text(self) -> String {
         match self {
             Self::Continue => "continue".to_owned(),
@@ -109,7 +109,7 @@ impl OnTimeout {
         }
     }
 
-    /// Reads that. What does not read ends the task, as where nothing is said.
+    /// Parses that text. An invalid text means that the task ends, like the default.
     pub fn parse(text: &str) -> Self {
         match (text, text.strip_prefix("retry ").and_then(|most| most.parse().ok())) {
             ("continue", _) => Self::Continue,
@@ -119,59 +119,59 @@ impl OnTimeout {
     }
 }
 
-/// How far a wait has come.
+/// State of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
     /// It waits.
     Waiting,
-    /// All that was expected has come.
+    /// All expected events have come.
     Resumed,
-    /// The time has run out, and the task goes on.
+    /// The time has run out, and the task continues.
     PassedOver,
     /// The time has run out, and the task is to end.
     Failed,
-    /// It can come no more, and the task goes on.
+    /// The event can no longer come, and the task continues.
     Missed,
 }
 
 /// A wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// How far it has come.
+    /// Its state.
     pub phase: Phase,
-    /// How many matching events have come.
+    /// Number of matching events that have come.
     pub got: u32,
-    /// How many are expected; at least one.
+    /// Number of expected events; at least one.
     pub expect: u32,
-    /// How often its time has run out.
+    /// Number of times that its time has run out.
     pub timeouts: u32,
-    /// What that means.
+    /// The effect of a timeout.
     pub on_timeout: OnTimeout,
-    /// Whether the end of the time is what it waits for.
+    /// Whether it waits for the end of its time.
     pub is_delay: bool,
 }
 
-/// What happens to a wait.
+/// An event of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitEvent {
-    /// An event came that matches.
+    /// A matching event came.
     Match,
-    /// An event came that does not.
+    /// Another event came.
     Other,
     /// Its time has run out.
     TimeUp,
-    /// What it waits for can come no more.
+    /// The event that it waits for can no longer come.
     Gone,
 }
 
-/// What ended a wait for output.
+/// The reason that a wait for output ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutputSeen {
-    /// A line that matches.
+    /// A matching line.
     Matched,
-    /// Silence, for as long as was asked for.
+    /// Silence, for as long as the caller asked.
     Silent,
-    /// The end of the task, without a line that matches.
+    /// The end of the task, without a matching line.
     Ended,
 }
 
@@ -185,7 +185,7 @@ impl OutputSeen {
         }
     }
 
-    /// What it means for the wait. A task that is over is silent for ever, so to a wait for silence its end is as good.
+    /// The wait event for it. A task that is over is silent for ever, so its end also ends a wait for silence.
     pub fn means(self, is_for_silence: bool) -> WaitEvent {
         match self {
             Self::Ended if !is_for_silence => WaitEvent::Gone,
@@ -194,24 +194,24 @@ impl OutputSeen {
     }
 }
 
-/// What is to be done then, in this order.
+/// The effects of an event, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// The event is counted and will end no other wait.
     Take,
     /// The command for the end of the time is run.
     TimeoutCommand,
-    /// The variables of what came are set.
+    /// The variables of the event are set.
     SetVariables,
     /// A further time begins.
     BeginTime,
-    /// The task goes on.
+    /// The task continues.
     GoOn,
     /// The task ends as `timeout`.
     EndTask,
 }
 
-/// The state after an event and what is to be done; `None` where the wait is over, which nothing changes.
+/// The state after an event and the effects; `None` if the wait is over, because no event changes it then.
 pub fn next(wait: Wait, event: WaitEvent) -> Option<(Wait, Vec<Effect>)> {
     use Effect::{BeginTime, EndTask, GoOn, SetVariables, Take, TimeoutCommand};
     if wait.phase != Phase::Waiting {

@@ -1,5 +1,5 @@
-//! `{{name}}` in a command (S1.21): a value stays text within one argument. No shell and no interpreter reads it as a script, and no
-//! program takes it for an option. Pure.
+//! `{{name}}` in a command (S1.21): a value stays text within one argument. No shell and no interpreter runs it as a script,
+//! and no program parses it as an option. Pure.
 
 mod readers;
 
@@ -13,18 +13,18 @@ pub const LONGEST_WORD: usize = 131_071;
 /// Words of the templates of Go, Jinja and others that look like the place of a variable. A script may hold them.
 const TEMPLATE_WORDS: [&str; 4] = ["end", "else", "break", "continue"];
 
-/// The place of a variable where its value must not stand.
+/// The place of a variable where a value is not allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Misplaced {
     /// The variable.
     pub name: String,
-    /// What is wrong.
+    /// The fault.
     pub fault: String,
-    /// What can be done.
+    /// The remedy.
     pub hint: String,
 }
 
-/// The first place of a variable in a command where its value must not stand: in text that a program runs, or in the name of an
+/// The first place of a variable in a command where a value is not allowed: in text that a program runs, or in the name of an
 /// option. The name of the program itself is never filled in.
 pub fn misplaced(argv: &[String]) -> Option<Misplaced> {
     for (at, reader) in scripts(argv) {
@@ -54,13 +54,13 @@ pub fn misplaced(argv: &[String]) -> Option<Misplaced> {
     })
 }
 
-/// Whether a text stands in what a program of a command line runs, e.g. `{prompt}`; the program.
+/// The program that runs an argument with a given text, e.g. `{prompt}`.
 pub fn in_script<'a>(argv: &'a [String], text: &str) -> Option<&'a str> {
     scripts(argv).into_iter().find(|(at, _)| argv[*at].contains(text)).map(|(_, found)| base(&argv[found.program]))
 }
 
-/// Program and arguments with the values of variables. A variable without a value stays as it is written. `Err` says why the command
-/// cannot be started.
+/// Program and arguments with the values of variables. The place of a variable without a value stays. `Err` is the reason that
+/// the command cannot be started.
 pub fn filled_command(argv: &[String], value_of: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>, String> {
     if let Some(wrong) = misplaced(argv) {
         return Err(format!("{}; {}", wrong.fault, wrong.hint));
@@ -71,7 +71,7 @@ pub fn filled_command(argv: &[String], value_of: &dyn Fn(&str) -> Option<String>
     let mut changed = Vec::new();
     for (at, word) in argv.iter().enumerate().skip(1).filter(|(at, _)| !read.contains(at)) {
         let known = places(word).filter_map(|(_, name)| Some((value_of(name)?.is_empty(), name)));
-        // The first that is not empty, if there is one.
+        // The first variable that is not empty, if there is one.
         let Some((_, name)) = known.min_by_key(|(is_empty, _)| *is_empty) else { continue };
         let text = filled(word, value_of);
         if text.contains('\0') {
@@ -101,18 +101,18 @@ pub fn filled_command(argv: &[String], value_of: &dyn Fn(&str) -> Option<String>
     }
 }
 
-/// The variables of a command that have no value, so that their places stay as they are written.
+/// The variables of a command that have no value. Their places stay in the command.
 pub fn without_value(argv: &[String], has_value: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
     let names = argv.iter().skip(1).flat_map(|word| places(word)).map(|(_, name)| name);
     names.filter(|name| !TEMPLATE_WORDS.contains(name) && !has_value(name)).map(str::to_owned).collect()
 }
 
-/// The places of variables for a sentence.
+/// The places of variables, in the form for a sentence.
 pub fn named(names: &BTreeSet<String>) -> String {
     names.iter().map(|name| format!("\"{{{{{name}}}}}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The first variable whose place stands in the text of a script.
+/// The first variable whose place is in the text of a script.
 pub fn place_in_script(text: &str) -> Option<&str> {
     places(text).map(|(_, name)| name).find(|name| !TEMPLATE_WORDS.contains(name))
 }
@@ -128,7 +128,7 @@ struct Found {
 fn scripts(argv: &[String]) -> Vec<(usize, Found)> {
     let mut found = Vec::new();
     for (program, word) in argv.iter().enumerate() {
-        // Behind a program that is not known, only an option tells a script from a word that happens to be a name.
+        // Behind an unknown program, only an option distinguishes a script from a word that happens to be a name.
         let is_started = program == 0 || is_wrapper(base(&argv[0]));
         for (row, reader) in READERS.iter().enumerate().filter(|(_, reader)| reader.names.contains(&base(word))) {
             if is_started || !matches!(reader.text, Text::First | Text::All) {
@@ -140,8 +140,8 @@ fn scripts(argv: &[String]) -> Vec<(usize, Found)> {
     found
 }
 
-/// Where the arguments of the program that a command line starts have their `--`; the end where it is absent. Each wrapper before
-/// the program may have one of its own.
+/// The index of the `--` in the arguments of the program that a command line starts; the end if it is absent. Each wrapper
+/// before the program may have a `--` of its own.
 fn separator(argv: &[String]) -> usize {
     let is_wrapped = argv.first().is_some_and(|word| is_wrapper(base(word)));
     let wrappers = if is_wrapped { argv.iter().filter(|word| is_wrapper(base(word))).count() } else { 0 };

@@ -1,4 +1,4 @@
-//! The programs that run text of their command line, and where it stands there. Pure.
+//! The programs that run text of their command line, and the place of that text. Pure.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ pub(super) fn is_wrapper(program: &str) -> bool {
     WRAPPERS.split(' ').any(|wrapper| wrapper == program)
 }
 
-/// Where the command line of a program has text that the program runs.
+/// Place of the text in the command line of a program that runs it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Text {
-    /// The first operand, once an option says so: a shell.
+    /// The first operand, if an option makes it text to run: a shell.
     Operand,
-    /// The value of an option, before the first operand: an interpreter, of which other options run text too (a module to load).
+    /// The value of an option, before the first operand: an interpreter whose other options may run text too (a module to load).
     Value,
     /// The value of an option, before the first operand.
     Leading,
-    /// The value of an option, wherever it stands.
+    /// The value of an option, at any place.
     Anywhere,
     /// The first operand, unless an option has the text or names a file with it.
     First,
@@ -32,7 +32,7 @@ pub(super) enum Text {
 pub(super) struct Reader {
     /// Their names, without a version.
     pub(super) names: &'static [&'static str],
-    /// Where the text stands.
+    /// Place of the text.
     pub(super) text: Text,
     /// The options with text to run: letters, and long names.
     code: (&'static str, &'static [&'static str]),
@@ -42,18 +42,18 @@ pub(super) struct Reader {
     attached: &'static str,
     /// Letters of options that name what is run, so that all behind it belongs to that.
     last: &'static str,
-    /// How its text reads a variable. `NAME` stands for the name.
+    /// The form in which its text refers to a variable. `NAME` is a placeholder for the name.
     pub(super) reads: &'static str,
 }
 
-/// What most rows have.
+/// The members of most rows.
 const PLAIN: Reader =
     Reader { names: &[], text: Text::Value, code: ("", &[]), valued: "", attached: "", last: "", reads: "" };
 
-/// How the shell reads a variable.
+/// The form in which the shell refers to a variable.
 pub(super) const SHELL: &str = "\"$LUZIA_VAR_NAME\"";
 
-/// Every program that is known to run text of its command line. One that is not here takes its arguments as it likes.
+/// Every program that is known to run text of its command line. A program that is not listed is not restricted.
 pub(super) const READERS: [Reader; 27] = [
     Reader {
         names: &["ash", "bash", "csh", "dash", "ksh", "lksh", "mksh", "posh", "rbash", "sh", "tcsh", "yash", "zsh"],
@@ -153,15 +153,15 @@ pub(super) const READERS: [Reader; 27] = [
         reads: SHELL,
         ..PLAIN
     },
-    // A shell, here or on another host, gets all of their arguments as one line.
+    // A shell, here or on another host, gets all their arguments as one line.
     Reader { names: &["autossh", "eval", "mosh", "parallel", "ssh", "watch"], text: Text::All, reads: SHELL, ..PLAIN },
     Reader { names: &["deno", "powershell", "pwsh", "screen", "sqlite", "tmux"], text: Text::All, ..PLAIN },
     // It expands `$(shell …)` in a definition.
     Reader { names: &["gmake", "make"], text: Text::All, ..PLAIN },
 ];
 
-/// The arguments of a program that are text to run, by their places. One too many is refused in vain, one too few lets a value be
-/// run, so what is in doubt counts.
+/// The arguments of a program that are text to run, by their places. A place too many refuses a valid command; a place too few
+/// lets a value run. So doubtful places count.
 pub(super) fn texts(reader: &Reader, arguments: &[String]) -> BTreeSet<usize> {
     let mut read = match reader.text {
         Text::All => (0..arguments.len()).collect(),
@@ -193,9 +193,9 @@ fn texts_of_shell(reader: &Reader, arguments: &[String]) -> BTreeSet<usize> {
     read
 }
 
-/// What an option says.
+/// The meaning of an option.
 enum Said {
-    /// No more than its letters do.
+    /// Only flags.
     Flags,
     /// Its own word has its value.
     HasValue,
@@ -205,7 +205,7 @@ enum Said {
     Unknown,
     /// It has text to run: in its own word, in the next one, or in one of the two.
     Code { here: bool, next: bool },
-    /// It names what is run, in its own word or in the next one.
+    /// It names the program to run, in its own word or in the next one.
     Last { next: bool },
 }
 
@@ -220,7 +220,7 @@ fn texts_of_options(reader: &Reader, arguments: &[String]) -> BTreeSet<usize> {
         }
         if word.len() < 2 || !word.starts_with('-') {
             read.extend(is_first_text.then_some(at));
-            // The word behind an option that is not known may be the value of that.
+            // The word behind an unknown option may be the value of that option.
             if reader.text != Text::Anywhere && !is_doubtful {
                 break;
             }
@@ -256,7 +256,7 @@ fn texts_of_options(reader: &Reader, arguments: &[String]) -> BTreeSet<usize> {
 fn said(reader: &Reader, word: &str) -> Said {
     if let Some(long) = word.strip_prefix("--") {
         let (name, is_whole) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
-        // A long option may be cut as long as it is clear.
+        // A long option may be abbreviated as long as it is unique.
         let is_code = reader.code.1.iter().any(|code| code.starts_with(name));
         return match (is_code, is_whole) {
             (true, _) => Said::Code { here: is_whole, next: !is_whole },
@@ -267,7 +267,7 @@ fn said(reader: &Reader, word: &str) -> Said {
     for (place, letter) in word.char_indices().skip(1) {
         let rest = &word[place + letter.len_utf8()..];
         if reader.code.0.contains(letter) {
-            // Letters behind it may be further options, and the text is the next word then.
+            // Letters behind it may be further options; then the text is the next word.
             return Said::Code { here: !rest.is_empty(), next: rest.chars().all(|c| c.is_ascii_alphabetic()) };
         }
         if reader.last.contains(letter) {

@@ -1,6 +1,6 @@
-//! The conductor directory: the outward face of a task, `active/<id>/` with `meta.json` and the logs, later
-//! `done/<id>/`. What stands there is for people and other programs; luzia never trusts it. A claim in a foreign
-//! `meta.json` is only believed after the checks of `supervision.md`.
+//! The conductor directory: the outward face of a task, `active/<id>/` with `meta.json` and the logs, later `done/<id>/`. Its
+//! content is for people and other programs; luzia never trusts it. luzia believes a claim in a foreign `meta.json` only
+//! after the checks of `supervision.md`.
 
 use super::error::{Result, StoreError};
 use crate::model::task::EndState;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The largest `meta.json` read, in bytes.
 pub const MAX_META_BYTES: u64 = 1024 * 1024;
-/// Members of `meta.json` that only a task that is over has, by how it ended; `variables` may be somebody else's.
+/// Members of `meta.json` that only a finished task has, set by the way it ended; `variables` may belong to another program.
 const OF_AN_END: [&str; 10] = [
     "completedAt",
     "resultType",
@@ -26,12 +26,12 @@ const OF_AN_END: [&str; 10] = [
     "cancelledBy",
     "cancelReason",
 ];
-/// Where a command's standard output goes.
+/// File name of a command's standard output.
 pub const STDOUT_LOG: &str = "stdout.log";
-/// Where a command's standard error goes.
+/// File name of a command's standard error.
 pub const STDERR_LOG: &str = "stderr.log";
 
-/// What stands in a `meta.json`.
+/// Members of a `meta.json`.
 pub type Members = Map<String, Value>;
 
 /// One conductor directory, open.
@@ -39,12 +39,12 @@ pub struct Conductor {
     pub(super) files: Arc<dyn Vfs>,
 }
 
-/// What a `meta.json` claims. Nothing of it is proven.
+/// Claims of a `meta.json`. None of them is proven.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClaimedMeta {
     /// The name of its directory.
     pub dir: String,
-    /// Where its directory stands: below `active` or `done`.
+    /// Place of its directory: below `active` or `done`.
     pub place: &'static str,
     /// `id`.
     pub id: Option<String>,
@@ -65,7 +65,7 @@ pub struct ClaimedMeta {
 }
 
 impl RunDir {
-    /// Opens a conductor directory. `None` when it does not exist and is not to be created.
+    /// Opens a conductor directory. `None` when it does not exist and the caller does not want it created.
     pub fn conductor(&self, path: &str, create: bool) -> Result<Option<Conductor>> {
         let files = self.vfs.open_root(path, create).map_err(StoreError::io("open the conductor directory", path))?;
         Ok(files.map(|files| Conductor { files }))
@@ -76,7 +76,7 @@ impl RunDir {
         self.conductor_below(&project.map_or_else(|| "_".to_owned(), crate::model::name::encode))
     }
 
-    /// Every conductor directory that is there because its project configures none.
+    /// Every existing conductor directory of a project that configures none.
     pub fn default_conductors(&self) -> Result<Vec<String>> {
         Ok(self.folders(layout::CONDUCTOR)?.iter().map(|name| self.conductor_below(name)).collect())
     }
@@ -94,7 +94,7 @@ impl Conductor {
 
     /// Makes `active/<id>/` and writes its `meta.json` with the start to be; before the command starts (S3.25).
     pub fn open_task(&self, task: &Task) -> Result<()> {
-        // What has not started before has no logs of earlier attempts.
+        // A task at its first start has no logs of earlier attempts.
         if task.starts > 1 {
             self.bring_back(task);
         }
@@ -103,7 +103,7 @@ impl Conductor {
         self.write_meta("active", task, old, false)
     }
 
-    /// Makes the directory of a task, and where that has no place yet, first the folders of all tasks.
+    /// Makes the directory of a task. If the task has no directory yet, first makes the folders of all tasks.
     fn make_task_dir(&self, path: &str) -> Result<bool> {
         let make = |folder: &str| self.files.make_dir(folder, 0o750);
         let made = match make(path) {
@@ -118,14 +118,14 @@ impl Conductor {
         made.map_err(StoreError::io("make the folder", path))
     }
 
-    /// Brings back the directory of a task that was over once and is retried, with the logs of its earlier attempts. One
-    /// of the same number and another moment of creation is of an earlier life of the state directory, and stays.
+    /// Brings back the directory of a finished task that is retried, with the logs of its earlier attempts. A directory with
+    /// the same number and another moment of creation belongs to an earlier life of the state directory, and stays.
     fn bring_back(&self, task: &Task) {
         let (done, active) = (dir("done", task.id), dir("active", task.id));
         let meta = self.read_members(&format!("{done}/meta.json")).ok().flatten();
         let created = meta.as_ref().and_then(|(members, _)| members.get("created_at")).and_then(Value::as_str);
         if created.is_some_and(|at| at == task.created_at.to_string()) {
-            // When it cannot come back, a new one does as well.
+            // When the old directory cannot be moved back, a new one serves as well.
             let _ = self.files.publish(&done, &active);
         }
     }
@@ -135,7 +135,8 @@ impl Conductor {
         format!("{}/{}", self.files.root(), dir("active", id))
     }
 
-    /// Opens a log for appending. One that has another name as well gets another one here, so that nothing is written through it.
+    /// Opens a log for appending. A log that has a second name is replaced by a copy first, so that no write reaches the second
+    /// name.
     pub fn open_log(&self, id: TaskId, name: &str) -> Result<Box<dyn Handle>> {
         let path = format!("{}/{name}", dir("active", id));
         let missing = || self.io("create", &path)(crate::os::absent());
@@ -164,8 +165,8 @@ impl Conductor {
         Ok(None)
     }
 
-    /// Writes the end of a run into `meta.json`; a task that is over moves to `done/`, one that is queued again back to
-    /// `active/`. Idempotent. Gives where its directory stands now.
+    /// Writes the end of a run into `meta.json`. The directory of a finished task moves to `done/`, that of a task that is
+    /// queued again back to `active/`. Idempotent. Returns the place of the directory.
     pub fn close_task(&self, task: &Task) -> Result<Option<&'static str>> {
         if task.outcome().is_none() {
             self.bring_back(task);
@@ -179,7 +180,7 @@ impl Conductor {
         Ok(Some(place))
     }
 
-    /// Moves a directory from `active/` to `done/`. What has its name there, of an earlier life, gets another one.
+    /// Moves a directory from `active/` to `done/`. A directory of an earlier life that has its name there is renamed.
     fn move_to_done(&self, id: TaskId) -> Result<()> {
         let (from, to) = (dir("active", id), dir("done", id));
         let publish = |from: &str, to: &str| self.files.publish(from, to).map_err(self.io("move", from));
@@ -193,14 +194,14 @@ impl Conductor {
         Ok(())
     }
 
-    /// Both at once, for a task whose lanes are released already.
+    /// Closes the task and marks it released, for a task whose lanes are already free.
     pub fn close_late(&self, task: &Task) -> Result<()> {
         let place = self.close_task(task)?;
         self.mark_released(task, place)
     }
 
-    /// Notes in `meta.json` that the task's lanes are released. `place` is where its directory stands, when that is known.
-    /// The file is read again: a program that saw the end in it may have written its own members there.
+    /// Notes in `meta.json` that the task's lanes are released. `place` is the place of its directory, when it is known. The
+    /// file is read again, because a program that saw the end may have written its own members into it.
     pub fn mark_released(&self, task: &Task, place: Option<&'static str>) -> Result<()> {
         let found = match place {
             Some(place) => Some((place, self.members_in(place, task.id)?)),
@@ -216,13 +217,13 @@ impl Conductor {
         Ok(entries.iter().filter(|entry| entry.kind == FileKind::Dir).filter_map(|entry| id(&entry.name)).collect())
     }
 
-    /// The path of a task's directory, where it stands now.
+    /// The path of a task's present directory.
     pub fn folder_of(&self, id: TaskId) -> Result<Option<String>> {
         let place = self.find(id)?.map(|(place, _)| place);
         Ok(place.map(|place| format!("{}/{}", self.files.root(), dir(place, id))))
     }
 
-    /// Where the directory of a task stands, and what its `meta.json` says, if it reads.
+    /// Place of a task's directory, and the members of its `meta.json`, if that is valid.
     fn find(&self, id: TaskId) -> Result<Option<(&'static str, Option<Members>)>> {
         for place in ["active", "done"] {
             let members = self.members_in(place, id)?;
@@ -239,10 +240,10 @@ impl Conductor {
         Ok(self.read_members(&format!("{}/meta.json", dir(place, id)))?.map(|(members, _)| members))
     }
 
-    /// Writes `meta.json` with a task's last start; what others wrote in the `old` one stays.
+    /// Writes `meta.json` with a task's last start; members that other programs wrote into the `old` one stay.
     fn write_meta(&self, place: &str, task: &Task, old: Option<Members>, released: bool) -> Result<()> {
         let mut members = old.unwrap_or_default();
-        // Of an earlier attempt.
+        // Members of an earlier attempt.
         members.retain(|name, _| !OF_AN_END.contains(&name.as_str()));
         let start = task.last_start.as_ref();
         let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
@@ -252,7 +253,8 @@ impl Conductor {
         self.replace_meta(&dir(place, task.id), &members)
     }
 
-    /// Writes the value of a variable to a file beside the logs of a task that is about to start; the path of the file.
+    /// Writes the value of a variable to a file beside the logs of a task that is about to start. Returns the path of the
+    /// file.
     pub fn write_value(&self, id: TaskId, name: &str, value: &[u8]) -> Result<String> {
         let file = format!("var.{name}");
         self.replace(&dir("active", id), &file, value)?;
@@ -274,7 +276,7 @@ impl Conductor {
         Ok(())
     }
 
-    /// The members and the owner of a `meta.json`; `None` when it does not exist or is nothing to read.
+    /// The members and the owner of a `meta.json`; `None` when it does not exist or cannot be read as one.
     fn read_members(&self, path: &str) -> Result<Option<(Members, u32)>> {
         let mut handle = match self.files.open(path, Open::ReadOnly) {
             Ok(Some(handle)) => handle,
@@ -289,7 +291,7 @@ impl Conductor {
         Ok(decode_members(&bytes).map(|members| (members, uid)))
     }
 
-    /// What the `meta.json` files below `active/` claim; those that do not read come as `Err` with their path.
+    /// Claims of the `meta.json` files below `active/`; an invalid file gives `Err` with its path.
     pub fn claims(&self) -> Result<Vec<std::result::Result<ClaimedMeta, String>>> {
         let mut claims = Vec::new();
         let mut entries = self.files.list("active").map_err(self.io("list", "active"))?.unwrap_or_default();
@@ -305,8 +307,8 @@ impl Conductor {
         Ok(claims)
     }
 
-    /// What the `meta.json` of one task below `done/` claims, for a lock that names the task: another program may have
-    /// moved the directory itself. `None` if none of them reads.
+    /// Claim of the `meta.json` of one task below `done/`, for a lock that names the task: another program may have moved the
+    /// directory itself. `None` if no such file is valid.
     pub fn claim_in_done(&self, id: &str) -> Result<Option<ClaimedMeta>> {
         if crate::model::Name::new(id).is_err() || id.contains('/') || id.starts_with('.') {
             return Ok(None);
@@ -327,7 +329,7 @@ impl Conductor {
         Ok(())
     }
 
-    /// Makes an error of an operation on a path below this directory, which it names by its whole path.
+    /// Makes an error of an operation on a path below this directory; the error names the whole path.
     fn io(&self, action: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
         let thing = format!("{}/{path}", self.files.root()).into();
         move |source| StoreError::Io { action, thing, source }
@@ -338,12 +340,12 @@ pub(super) fn dir(place: &str, id: TaskId) -> String {
     format!("{place}/{id}")
 }
 
-/// The members of a `meta.json`; `None` when it is no JSON object.
+/// The members of a `meta.json`; `None` when it is not a JSON object.
 pub(crate) fn decode_members(bytes: &[u8]) -> Option<Members> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// What the members of a `meta.json` claim; a member of the wrong type claims nothing.
+/// Claims in the members of a `meta.json`; a member of the wrong type claims nothing.
 pub(crate) fn claim_of(dir: String, place: &'static str, members: Members, uid: u32) -> ClaimedMeta {
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
     ClaimedMeta {

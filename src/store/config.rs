@@ -1,7 +1,7 @@
 //! The configuration file: JSON text in, [`Config`] and warnings out, and back.
 //!
-//! Opens no file. What is wrong is refused with the line and column at which it stands; what is merely unknown is kept
-//! out of the way with a warning, so that a newer configuration can be read by an older luzia.
+//! Opens no file. A wrong value is refused with its line and column. An unknown key is ignored with a warning, so that an
+//! older luzia can read a newer configuration.
 
 use crate::model::config::{Clash, Config, LaneRule, Project, SlotsFrom};
 use crate::model::{LaneName, Name};
@@ -20,13 +20,13 @@ mod text;
 pub use key::RuleOption;
 pub use reference::{KeyPage, reference, schema};
 
-/// How many keys without effect are named.
+/// Number of keys without effect that are named.
 const MOST_WARNINGS: usize = 100;
 
 /// A configuration that was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parsed {
-    /// The values, with defaults for what the text does not say.
+    /// The values, with defaults for the keys that the text does not set.
     pub config: Config,
     /// A sentence for each key that has no effect.
     pub warnings: Vec<String>,
@@ -36,11 +36,11 @@ pub struct Parsed {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message} (line {line}, column {column})")]
 pub struct ConfigError {
-    /// What is wrong, without the place.
+    /// The fault, without its place.
     pub message: String,
     /// The line, from 1.
     pub line: usize,
-    /// The column in bytes, from 1; just behind what is wrong.
+    /// The column in bytes, from 1; just behind the fault.
     pub column: usize,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn rule_json(rule: &LaneRule) -> Value {
     key::to_json(RULE, rule)
 }
 
-/// Reads what [`rules_to_json`] writes; null stands for none.
+/// Reads the output of [`rules_to_json`]; null means no rules.
 pub(crate) fn rules_from_json(rules: &Value) -> Result<BTreeMap<String, LaneRule>, String> {
     if rules.is_null() {
         return Ok(BTreeMap::new());
@@ -126,20 +126,20 @@ pub fn rule_text(rule: &LaneRule, name: &str) -> String {
 pub(crate) fn rule_without(rule: &LaneRule, names: &[&str]) -> LaneRule {
     let mut left = LaneRule::default();
     for key in RULE.iter().filter(|key| !names.contains(&key.name)) {
-        // What the rule holds was read by this key before.
+        // This key accepted the value of the rule before.
         let _ = key.read(&mut left, &key.value_in(rule));
     }
     left
 }
 
-/// Reads objects by their keys. An error leaves `path` at the value that is wrong.
+/// Reads objects by their keys. After an error, `path` leads to the wrong value.
 #[derive(Default)]
 struct Reader {
     /// The keys that lead to the value that is read.
     path: Vec<String>,
-    /// Each with the keys that lead to what it is about.
+    /// Each warning with the keys that lead to its subject.
     warnings: Vec<(Vec<String>, String)>,
-    /// How many further keys have no effect.
+    /// Number of further keys without effect.
     not_named: usize,
 }
 
@@ -171,7 +171,7 @@ impl Reader {
             config.lanes.insert(lane, read);
         }
         self.path = vec!["lanes".to_owned()];
-        // What has no effect in the file is told by `doctor`: a file that has been accepted stays so.
+        // `doctor` reports keys without effect; a file that has been accepted stays accepted.
         let mut contradictions = config.contradictions().into_iter();
         if let Some(wrong) = contradictions.find(|found| found.clash != Clash::NoBudget) {
             return Err(wrong.to_string());
@@ -182,7 +182,7 @@ impl Reader {
     /// Reads the keys whose names begin with `group`, as `slots.`, which may be nothing.
     fn object<T>(&mut self, value: &Value, keys: &[Key<T>], group: &str, into: &mut T) -> Result<(), String> {
         let members = value.as_object().ok_or_else(|| unexpected(value, "an object"))?;
-        // The names that may stand here, each with a key that has it.
+        // The names that are allowed here, each with a key that has it.
         let known = || keys.iter().filter_map(|key| Some((key.name.strip_prefix(group)?.split('.').next()?, key)));
         for (name, value) in members {
             self.path.push(name.clone());
@@ -234,17 +234,17 @@ pub(crate) fn lane_or_pattern(given: &str) -> Result<String, String> {
     if prefix == "lane:" {
         return Err(wrong("no pattern stands for all lanes without a kind".to_owned()));
     }
-    // The pattern is right when some name that it stands for is right.
+    // The pattern is right when some name that it matches is right.
     let example = LaneName::parse(&format!("{prefix}x")).map_err(|error| wrong(error.to_string()))?;
     let example = example.to_string();
     let prefix = example.strip_suffix('x').unwrap_or(&example);
     Ok(format!("{prefix}*"))
 }
 
-/// The warning for a key that means nothing, with the nearest key that would mean something there.
+/// The warning for an unknown key, with the nearest known key of the same place.
 fn unknown_key<'a>(path: &[String], wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
     let full = path.join(".");
-    // A word far longer than any key is near none, and the comparison takes room for the product of both lengths.
+    // A word far longer than any key is near none, and the comparison allocates the product of both lengths.
     let nearest = known
         .filter(|key| wrong.len() <= 64 && key.len() > 1)
         .map(|key| (strsim::damerau_levenshtein(wrong, key), key))

@@ -1,10 +1,10 @@
-//! What can go wrong on disk. An answer that is to be expected, such as a held lock, is a value and not an error.
+//! Failures on disk. An answer that is to be expected, such as a held lock, is a value and not an error.
 
 use crate::model::{LaneName, TaskId};
 use std::{fmt, io};
 
-/// What an error is about, as the store names it: the path of a file, or what stands in its place in another store. Above the store
-/// the name is shown, and never read or taken apart.
+/// The subject of an error, as the store names it: the path of a file, or its counterpart in another store. Above the store the
+/// name is shown, and never parsed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Thing {
     name: String,
@@ -17,7 +17,7 @@ impl Thing {
         &self.name
     }
 
-    /// The task that remembers it between its starts.
+    /// The task that keeps it between its starts.
     pub(crate) fn remembered_by(&self) -> Option<TaskId> {
         self.remembered_by
     }
@@ -41,25 +41,25 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("cannot {action} \"{thing}\": {source}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// On what.
+        /// Its object.
         thing: Thing,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A record does not read whole.
+    /// A record is damaged.
     #[error("\"{thing}\" is not a whole record: {why}")]
     Corrupt {
-        /// Which one.
+        /// The record.
         thing: Thing,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A record of a newer version.
     #[error("\"{thing}\" was written by a newer luzia (format {version})")]
     Newer {
-        /// Which one.
+        /// The record.
         thing: Thing,
         /// The version it carries.
         version: u64,
@@ -69,18 +69,18 @@ pub enum StoreError {
     GuardBusy {
         /// The lane.
         lane: LaneName,
-        /// The process in the guard, when it can be told.
+        /// The process in the guard, when it is known.
         holder: Option<u32>,
     },
-    /// Another process keeps a file locked that is locked only for an instant.
+    /// Another process holds the lock of a file that is only ever locked for an instant.
     #[error("\"{thing}\" is locked by {}", holder.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     FileBusy {
-        /// What is locked.
+        /// The file.
         thing: Thing,
-        /// The process that holds the lock, when it can be told.
+        /// The process that holds the lock, when it is known.
         holder: Option<u32>,
     },
-    /// A change stands under its name, and was not made durable for sure.
+    /// A change was made under its name, and its durability is not certain.
     #[error("the change stands, although: {0}")]
     Unsure(Box<StoreError>),
     /// The state directory is not one that luzia may use.
@@ -88,10 +88,10 @@ pub enum StoreError {
     Unsafe {
         /// The directory.
         thing: Thing,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// The state directory holds files of somebody else, and luzia has never used it.
+    /// The state directory holds foreign files, and luzia has never used it.
     #[error("\"{thing}\" is no state directory: it holds \"{}\", and no file \"format\"", name.escape_debug())]
     Foreign {
         /// The directory.
@@ -105,7 +105,7 @@ pub enum StoreError {
         /// The directory.
         thing: Thing,
     },
-    /// A record would be larger than what is read back.
+    /// A record would be larger than the limit for reading it back.
     #[error("the task is too large: {bytes} bytes, and {limit} are the most", limit = super::MAX_RECORD_BYTES)]
     TooLarge {
         /// Its size.
@@ -119,7 +119,7 @@ impl StoreError {
         move |source| Self::Io { action, thing, source }
     }
 
-    /// Says that a change stands all the same.
+    /// Adds that the change was made all the same.
     pub(super) fn unsure(self) -> Self {
         Self::Unsure(Box::new(self))
     }
@@ -141,7 +141,7 @@ impl StoreError {
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
     }
 
-    /// Says of damage that it is in what a task remembers.
+    /// Adds to a damage error that the damage is in the memory of a task.
     pub(super) fn in_memory_of(self, id: TaskId) -> Self {
         match self {
             Self::Corrupt { thing, why } => Self::Corrupt { thing: Thing { remembered_by: Some(id), ..thing }, why },

@@ -12,12 +12,12 @@ impl Hold {
         Self(file)
     }
 
-    /// A descriptor that keeps it as well, for a process that is started.
+    /// A descriptor that keeps the right as well, for a process that is started.
     pub fn share(&self) -> Option<File> {
         self.0.share()
     }
 
-    /// What another process goes on with, when it is handed over.
+    /// The descriptor that another process takes over.
     pub fn into_descriptor(self) -> Box<dyn Handle> {
         self.0
     }

@@ -1,5 +1,5 @@
-//! FACTS: what is on disk. Every public verb is one whole transaction with a named commit point; the room is told what
-//! to do and never decides: the judge of stale locks and the limits come as arguments.
+//! FACTS: the state on disk. Every public verb is one whole transaction with a named commit point. The room gets its orders
+//! and never decides: the judge of stale locks and the limits come as arguments.
 
 pub(crate) mod conductor;
 pub mod config;
@@ -81,7 +81,7 @@ pub struct Spool {
     pub(crate) told: journal::hooks::Told,
     pub(crate) known: files::disk::known::Known,
     pub(crate) owes_pass: files::locks::line::turns::Debt,
-    /// How many records the folder of a lane holds.
+    /// Number of records that the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
 

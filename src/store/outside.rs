@@ -1,4 +1,5 @@
-//! What the rooms above need of the operating system beside files: passed through, so that they hold one thing only.
+//! Services of the operating system beside files, for the rooms above: passed through, so that those rooms hold one thing
+//! only.
 
 use super::error::{Result, StoreError};
 use crate::model::{Identity, LaneName};
@@ -8,10 +9,10 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long one sleep is where nothing can be watched.
+/// Length of one sleep when nothing can be watched.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Changes since it was made, to be waited for.
+/// Changes since this value was made, to be waited for.
 pub struct Changes {
     watch: Option<Box<dyn Watch>>,
     clock: Arc<dyn Clock>,
@@ -32,19 +33,19 @@ impl Changes {
         Self { watch, clock: Arc::clone(clock) }
     }
 
-    /// Whether the kernel tells of changes.
+    /// Whether the kernel reports changes.
     pub(crate) fn is_watching(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// Lets the end of a process end a wait; one that has ended already does so by its absence.
+    /// Lets the end of a process end a wait; an absent file means that the process has already ended.
     pub(crate) fn heed(&mut self, end: Option<File>) {
         if let (Some(watch), Some(end)) = (&mut self.watch, end) {
             watch.heed(end);
         }
     }
 
-    /// Waits until something may have changed, `longest` at most, in one sleep where the kernel tells nothing.
+    /// Waits until something may have changed, `longest` at most, in one sleep if the kernel reports nothing.
     pub(crate) fn wait_unless_signalled(&mut self, longest: Duration) {
         match &mut self.watch {
             Some(watch) => drop(watch.wait(longest)),
@@ -60,7 +61,7 @@ impl Spool {
         Ok(meta.is_some_and(|meta| self.host.procs.has_open(meta.ident)))
     }
 
-    /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
+    /// The living processes that have a lock file open: the command of `luzia lock` and processes that it left behind.
     pub fn lock_file_users(&self, lane: &LaneName, slot: u32) -> Result<Vec<Identity>> {
         self.users_of(&layout::lock_file(&lane.stem(), slot))
     }
@@ -82,7 +83,7 @@ impl Spool {
         self.changes(&[layout::RUNNING, layout::LOCKS, layout::SPOOL])
     }
 
-    /// Watches one file. Without a path, or where the kernel gives no watch, nothing is watched.
+    /// Watches one file. Without a path, or when the kernel gives no watch, nothing is watched.
     pub(crate) fn changes_of(&self, path: Option<&str>) -> Changes {
         let watch = path.and_then(|path| self.vfs.watch_file(path).ok().flatten());
         Changes::of(watch, &self.host.clock)

@@ -1,17 +1,17 @@
-//! What every command and every supervisor stands on.
+//! Basis of every command and every supervisor: the host, its local folders and its store.
 
 use super::{RunDir, Spool};
 use crate::os::Host;
 use std::sync::Arc;
 
-/// A host, what is local to it, and its store: cheap handles, which may be cloned.
+/// A host, its local folders, and its store: cheap handles, which may be cloned.
 #[derive(Clone)]
 pub struct Site {
     /// This host.
     pub host: Host,
-    /// What is local to this host of the tasks that run here.
+    /// The local part of the tasks that run on this host.
     pub run_dir: RunDir,
-    /// Tasks, locks and all else that is kept.
+    /// The store of tasks, locks and all other lasting records.
     pub store: Arc<Spool>,
 }
 

@@ -1,11 +1,11 @@
-//! Where state and configuration live (contract, section 3), decided from what the caller has looked up.
+//! Places of the state and the configuration (contract, section 3), decided from values that the caller has looked up.
 //!
 //! Touches no file. [`home_state`] and [`home_config`] are the only places that use the crate `directories`, which reads
 //! the environment; everything else is a function of its arguments.
 //!
-//! Two state directories are two queues without exclusion between them, so nothing here falls back silently: a place
-//! that was named but cannot be meant is an error, and `/var/lib/luzia` counts for its owner once it exists, usable or not.
-//! For all other accounts it is another account's queue, and the rule says so.
+//! Two state directories are two queues without exclusion between them, so nothing here falls back silently. A place that was
+//! named but cannot be meant is an error, and `/var/lib/luzia` counts for its owner once it exists, usable or not. For all
+//! other accounts it is another account's queue, and the rule says so.
 
 mod var_lib;
 
@@ -21,11 +21,11 @@ pub const SYSTEM_STATE: &str = "/var/lib/luzia";
 /// The configuration of the whole host.
 pub const SYSTEM_CONFIG: &str = "/etc/luzia/config.json";
 
-/// A path below the home of the caller, looked up only where nothing before it decides: an account may stand in a directory
-/// of the network.
+/// A path below the home of the caller, looked up only if no earlier rule decides: the entry of an account may be in a
+/// network directory.
 pub type BelowHome = fn() -> Result<Option<String>, StateDirError>;
 
-/// What decides where state lives. An empty variable counts as one that is not set.
+/// Values that decide the place of the state. An empty variable counts as one that is not set.
 #[derive(Clone)]
 pub struct Inputs {
     /// The value of `--state-dir`.
@@ -34,17 +34,17 @@ pub struct Inputs {
     pub luzia_state_dir: Option<String>,
     /// The variable `STATE_DIRECTORY`, which systemd sets: absolute paths with `:` between them.
     pub state_directory: Option<String>,
-    /// What stands at `/var/lib/luzia`.
+    /// The state of `/var/lib/luzia`.
     pub var_lib: VarLib,
     /// Whether `XDG_STATE_HOME` counts: it is an absolute path.
     pub has_xdg: bool,
-    /// What [`home_state`] gives.
+    /// The function [`home_state`] for the caller.
     pub home_state: BelowHome,
     /// The working directory, against which a relative flag is read.
     pub cwd: Option<String>,
 }
 
-/// A state directory, and why it is the one.
+/// A state directory, and the rule that chose it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     /// An absolute path, without `//`, `/./` or a trailing `/`.
@@ -90,7 +90,7 @@ impl Rule {
     }
 }
 
-/// Why no place was found.
+/// Reason why no place was found.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StateDirError {
     /// No rule applies (exit 78).
@@ -102,16 +102,16 @@ pub enum StateDirError {
     /// An option with an empty value (exit 2).
     #[error("{0} is empty; give it a path")]
     Empty(&'static str),
-    /// A path that no directory of ours should have (exit 78).
+    /// A path that no directory of luzia should have (exit 78).
     #[error("{0} is {1:?}, which holds control characters")]
     Control(&'static str, String),
-    /// A relative path where only an absolute one is meant (exit 78).
+    /// A relative path where an absolute one is required (exit 78).
     #[error("{0} is {1:?}, which is not an absolute path")]
     Relative(&'static str, String),
     /// A relative path, and no working directory to read it against (exit 78).
     #[error("{0} is {1:?}, which is relative, and the working directory cannot be found; give an absolute path")]
     NoWorkingDirectory(&'static str, String),
-    /// It cannot be told whether the account has a home (exit 74).
+    /// The look-up of the account's home failed (exit 74).
     #[error("the home of this account cannot be looked up: {0}")]
     HomeUnknown(String),
 }
@@ -142,14 +142,14 @@ pub fn other_candidates(inputs: &Inputs, found: &Found) -> Vec<Found> {
 pub struct ConfigPlace {
     /// An absolute path.
     pub path: String,
-    /// The rule as people read it.
+    /// The rule in words for people.
     pub rule: &'static str,
     /// Whether a person named this very file, so that its absence is an error.
     pub must_exist: bool,
 }
 
-/// Where the configuration may be: the first of these that exists. A file that was named stands alone, for to read
-/// another one in its stead would not be what was asked for. `home_config` is what [`home_config()`] gives.
+/// Places of the configuration: the first existing one counts. A file that was named is the only place, because to read
+/// another one in its stead would not be the request. `home_config` is the value of [`home_config()`].
 pub fn config_candidates(
     flag: Option<&str>,
     luzia_config: Option<&str>,
@@ -169,18 +169,18 @@ pub fn config_candidates(
     Ok(places.map(|(path, rule)| ConfigPlace { path, rule, must_exist: false }).collect())
 }
 
-/// What the caller knows of its home.
+/// Sources for the home of the caller.
 #[derive(Clone, Copy)]
 pub struct Home {
     /// A variable of the environment.
     pub variable: fn(&str) -> Option<OsString>,
-    /// What the entry of the account says.
+    /// The home in the entry of the account.
     pub of_account: fn() -> io::Result<Option<PathBuf>>,
 }
 
 impl Home {
-    /// Where `HOME` is not set the crate `directories` asks the C library for the account, which a static program must
-    /// not do (`os::real::passwd`); without an entry it knows no XDG directory either.
+    /// If `HOME` is not set the crate `directories` asks the C library for the account, which a static program must not do
+    /// (`os::real::passwd`); without an entry it knows no XDG directory either.
     fn dir(
         self,
         xdg: &str,
@@ -217,7 +217,7 @@ pub fn home_config(home: Home) -> Result<Option<String>, StateDirError> {
     Ok(dir.and_then(|dir| below(&dir, "luzia/config.json")))
 }
 
-/// What each rule that applies leads to, first rule first.
+/// Place by each rule that applies, first rule first.
 fn places(inputs: &Inputs) -> impl Iterator<Item = Result<Found, StateDirError>> {
     let cwd = inputs.cwd.as_deref();
     let set = |variable: &Option<String>| variable.clone().filter(|value| !value.is_empty());
@@ -242,18 +242,18 @@ fn places(inputs: &Inputs) -> impl Iterator<Item = Result<Found, StateDirError>>
     first.chain(home).flatten().map(|(rule, path)| path.map(|path| Found { path, rule }))
 }
 
-/// systemd writes absolute paths only, so a relative one is somebody else's variable.
+/// systemd writes absolute paths only, so a relative one is a variable of another program.
 fn first_entry(list: &str) -> Result<String, StateDirError> {
     always_absolute("STATE_DIRECTORY", list.split(':').next().unwrap_or_default())
 }
 
-/// A variable goes wherever its process goes: to follow a relative path would be another queue in every working directory,
-/// and no exclusion between them.
+/// A variable goes to every child process: to follow a relative path would be another queue in every working directory, and
+/// no exclusion between them.
 fn always_absolute(name: &'static str, path: &str) -> Result<String, StateDirError> {
     if path.starts_with('/') { absolute(name, path, None) } else { Err(StateDirError::Relative(name, path.to_owned())) }
 }
 
-/// Makes a path absolute and drops what says nothing from it. `..` stays, for what it means depends on symbolic links.
+/// Makes a path absolute and drops its empty and `.` parts. `..` stays, because its meaning depends on symbolic links.
 fn absolute(what: &'static str, path: &str, cwd: Option<&str>) -> Result<String, StateDirError> {
     if path.is_empty() {
         return Err(StateDirError::Empty(what));

@@ -1,4 +1,4 @@
-//! A key of the configuration: how its value is checked, taken and shown, and what luzia-config(5) says of it.
+//! A key of the configuration: how its value is checked, taken and shown, and its text in luzia-config(5).
 
 use super::kind::Kind;
 use serde::{Deserialize, Serialize};
@@ -29,12 +29,12 @@ pub struct RuleOption {
     pub title: Option<&'static str>,
 }
 
-/// What luzia-config(5) and the schema say of a key.
+/// Text of a key in luzia-config(5) and in the schema.
 #[derive(Clone, Copy)]
 pub(super) struct Words {
-    /// What it does, as sentences.
+    /// Effect of the key, as sentences.
     pub(super) meaning: &'static str,
-    /// When a changed value takes effect.
+    /// Moment at which a changed value takes effect.
     pub(super) effect: &'static str,
     /// A value as JSON.
     pub(super) example: &'static str,
@@ -51,7 +51,7 @@ impl<T> Key<T> {
         self.kind.shown((self.get)(from))
     }
 
-    /// Checks a value and takes it; null stands for what is not said.
+    /// Checks a value and takes it; null means that the key is not set.
     pub(super) fn read(&self, into: &mut T, value: &Value) -> Result<(), String> {
         if !value.is_null() {
             self.kind.check(value)?;
@@ -61,7 +61,7 @@ impl<T> Key<T> {
     }
 }
 
-/// What is set, as it is written.
+/// The set values, in the form of the file.
 pub(super) fn to_json<T>(keys: &[Key<T>], from: &T) -> Value {
     let mut out = Map::new();
     for key in keys {
@@ -84,7 +84,7 @@ pub(super) fn objects<T>(all: &std::collections::BTreeMap<String, T>, keys: &[Ke
     all.iter().map(|(name, one)| (name.clone(), to_json(keys, one))).collect::<Map<_, _>>().into()
 }
 
-/// Reads options of the command line, each with the name of the key that it stands for. An error names the option.
+/// Reads options of the command line, each with the name of its key. An error names the option.
 pub(super) fn read_options<T>(keys: &[Key<T>], options: &[(&str, &str)], into: &mut T) -> Result<(), String> {
     for (name, text) in options {
         let known = keys.iter().find(|key| key.name == *name);

@@ -1,4 +1,4 @@
-//! What the value of a configuration key may be: the check, the words and the JSON Schema of each kind.
+//! Values of configuration keys: the check, the words and the JSON Schema of each kind.
 
 use super::key::seconds;
 use crate::model::Name;
@@ -9,7 +9,7 @@ use crate::model::time::{MAX_DURATION_MS, format_duration, parse_duration};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// What a value may be.
+/// The kind of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Version,
@@ -18,11 +18,11 @@ pub(super) enum Kind {
     Whole(&'static str, u32),
     /// A whole number from 0 to the second, in words the first.
     Number(&'static str, u32),
-    /// So many grants in so long, e.g. `10/1m`.
+    /// A number of grants in a time, e.g. `10/1m`.
     Rate,
-    /// A list of what the slots of a lane stand for.
+    /// A list of the values of the slots of a lane.
     Values,
-    /// The ports that the slots of a lane stand for, e.g. `4000-4099`.
+    /// The ports of the slots of a lane, e.g. `4000-4099`.
     Range,
     /// A condition of the host, e.g. `load>1.5 | mem<10%`.
     Gate,
@@ -37,13 +37,13 @@ pub(super) enum Kind {
     Text,
     /// One of a few words.
     Word(&'static [&'static str]),
-    /// A name, and whose.
+    /// A name; the text says of which thing.
     Name(&'static str),
     /// A list of names.
     Names,
     /// A list of patterns of commands.
     Patterns,
-    /// An absolute path, in which `{project}` and `{user}` may stand for names.
+    /// An absolute path, in which `{project}` and `{user}` are replaced by names.
     Directory,
     /// A program and its arguments.
     Command,
@@ -111,7 +111,7 @@ impl Kind {
         if is_right { Ok(()) } else { Err(unexpected(value, &self.expected())) }
     }
 
-    /// The form in JSON Schema. It admits null, which stands for a key that is left out. A rule about the inside of a text is
+    /// The form in JSON Schema. It admits null, which means that a key is left out. A rule about the inside of a text is
     /// weaker here than in [`Kind::check`].
     pub(super) fn schema(self) -> Value {
         let name = json!({ "type": "string", "minLength": 1, "maxLength": 1024 });
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// A value of the model as people read it; empty for one that is not set or says no.
+    /// A value of the model for people; empty for a value that is not set or is false.
     pub(super) fn text(self, value: &Value) -> String {
         match value {
             Value::Number(ms) if matches!(self, Self::Seconds) => ms.as_u64().map(format_duration).unwrap_or_default(),
@@ -182,7 +182,7 @@ impl Kind {
         }
     }
 
-    /// What an option of the command line says, as the value that the file would have.
+    /// The text of a command-line option, as the value that the file would have.
     pub(super) fn value_of(self, text: &str) -> Value {
         match self {
             Self::Seconds => parse_duration(text).map_or_else(|_| json!(text), seconds),
@@ -195,12 +195,12 @@ impl Kind {
         }
     }
 
-    /// Whether its own error says more than what is expected.
+    /// Whether the error of its check says more than the expected form.
     pub(super) fn explains(self) -> bool {
         matches!(self, Self::Values | Self::Range | Self::Gate)
     }
 
-    /// How an option of the command line is written that is not what it should be.
+    /// The right form of a command-line option, for the error about a wrong one.
     pub(super) fn written(self) -> Cow<'static, str> {
         match self {
             Self::Flag => "true or false".into(),
@@ -220,7 +220,7 @@ fn listed(words: &[&str]) -> String {
     }
 }
 
-/// Says that a value is not what it should be.
+/// The error for a value of the wrong form.
 pub(super) fn unexpected(value: &Value, expected: &str) -> String {
     let found = match value {
         Value::Array(_) => "a list".to_owned(),

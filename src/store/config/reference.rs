@@ -1,4 +1,4 @@
-//! What the table of keys says to people and to editors: the reference of every key, and the JSON Schema of the file.
+//! The table of keys for people and editors: the reference of every key, and the JSON Schema of the file.
 
 use super::key::Key;
 use super::keys::{FILE, PROJECT, RULE};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 /// The dialect of the schema.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// What luzia-config(5) says of one key.
+/// Text of one key in luzia-config(5).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyPage {
     /// The path of the key, e.g. `lanes.NAME.max`.
@@ -18,9 +18,9 @@ pub struct KeyPage {
     pub form: String,
     /// The default in words or as JSON.
     pub default: String,
-    /// What it does.
+    /// Effect of the key.
     pub meaning: &'static str,
-    /// When a changed value takes effect.
+    /// Moment at which a changed value takes effect.
     pub effect: &'static str,
     /// A configuration that sets only this key, as JSON.
     pub example: String,
@@ -55,8 +55,8 @@ fn page<T>(key: &Key<T>, below: &[&str], defaults: &T) -> KeyPage {
     KeyPage { path: path.join("."), form: key.kind.expected().into_owned(), default, meaning, effect, example }
 }
 
-/// The JSON Schema (draft 2020-12) of the configuration file. It admits what [`super::parse`] reads without a warning; of
-/// names, paths and patterns it checks less.
+/// The JSON Schema (draft 2020-12) of the configuration file. It admits what [`super::parse`] reads without a warning; it
+/// checks less of names, paths and patterns.
 pub fn schema() -> Value {
     let mut schema = object(FILE, &Config::default());
     for (name, inner) in
@@ -73,8 +73,8 @@ pub fn schema() -> Value {
     Value::Object(file)
 }
 
-/// The schema of an object with these keys. A key that is not known is no error for luzia, which ignores it with a warning;
-/// here it is one, because it is nearly always a slip.
+/// The schema of an object with these keys. luzia ignores an unknown key with a warning. The schema makes it an error,
+/// because it is nearly always a slip.
 fn object<T>(keys: &[Key<T>], defaults: &T) -> Value {
     let mut properties = Map::new();
     for key in keys {

@@ -1,4 +1,4 @@
-//! JSON text as a value, with the line and column of what is wrong.
+//! JSON text as a value, with the line and column of a fault.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ pub(super) fn read(text: &[u8]) -> serde_json::Result<Value> {
     reading(text, Reading { stop: None })
 }
 
-/// The error that the value at a path deserves, with its place: serde_json knows that only while it reads the value.
+/// The error for the value at a path, with its place: serde_json knows the place only while it reads the value.
 pub(super) fn error_at(text: &[u8], path: &[String], message: &str) -> Option<serde_json::Error> {
     reading(text, Reading { stop: Some((path, message)) }).err()
 }
@@ -22,7 +22,7 @@ fn reading(text: &[u8], reading: Reading) -> serde_json::Result<Value> {
 
 #[derive(Clone, Copy)]
 struct Reading<'a> {
-    /// The path to the value that is an error, from here, and the error.
+    /// The rest of the path to the wrong value, and the error.
     stop: Option<(&'a [String], &'a str)>,
 }
 

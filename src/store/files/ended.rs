@@ -1,12 +1,12 @@
-//! Finished tasks by what they were for: their key, their goal. They are looked for by reading the records of the days in
-//! question, so that a finished task leaves nothing behind that would have to be kept in step.
+//! Finished tasks by their purpose: their key, their goal. A search reads the records of the days in question, so a finished
+//! task leaves no index behind that would have to be kept in step.
 
 use crate::model::{Task, Timestamp};
 use crate::store::{Place, Result, Spool, StoreError, layout};
 
 impl Spool {
-    /// The task that ended last, among those that `counts` and that ended at `since` or later. `text` stands in its record, as
-    /// JSON has it: only such records are read whole. Costs a read for each task that ended since; one that does not read is
+    /// The task that ended last, among those that `counts` and that ended at `since` or later. `text` is a part of its record,
+    /// in JSON spelling: only such records are parsed whole. Costs a read for each task that ended since; a damaged record is
     /// passed over.
     pub fn last_ended(&self, text: &str, since: Timestamp, counts: &dyn Fn(&Task) -> bool) -> Result<Option<Task>> {
         let ended = |task: &Task| task.outcome().map(|outcome| outcome.completed_at);

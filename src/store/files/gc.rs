@@ -1,16 +1,16 @@
-//! What a killed enqueuer leaves in the spool: temporary files, and hints and keys of a task that was never accepted.
-//! Nothing of it is wrong or in anybody's way; it is removed so that it does not add up.
+//! Remains of a killed enqueuer in the spool: temporary files, and hints and keys of a task that was never accepted. They are
+//! harmless; they are removed so that they do not accumulate.
 
 use crate::model::calendar::Schedule;
 use crate::model::{Alarm, TaskId, Timer};
 use crate::os::FileKind;
 use crate::store::{Place, Result, Spool, file_name, layout};
 
-/// What is younger may belong to an enqueuer that is at work, in milliseconds.
+/// Minimum age for removal, in milliseconds: younger files may belong to an enqueuer that is at work.
 const YOUNG_MS: i64 = 3_600_000;
 
 impl Spool {
-    /// Removes what killed enqueuers left more than an hour ago; gives the paths. With `dry_run`, only tells.
+    /// Removes files that killed enqueuers left more than an hour ago; returns the paths. With `dry_run`, only lists them.
     pub fn clean_spool(&self, dry_run: bool) -> Result<Vec<String>> {
         let mut found = Vec::new();
         let mut staged = Vec::new();
@@ -58,7 +58,7 @@ impl Spool {
             for folder in staged {
                 self.remove_dir(&folder)?;
             }
-            // A power cut may leave a folder of hints or parked tasks without any; one in use is not empty.
+            // A power cut may leave an empty folder of hints or parked tasks; a folder in use is not empty.
             for root in [layout::ORDER, layout::AFTER, layout::TIMERS, layout::PARKED] {
                 for folder in self.list(root)? {
                     self.remove_dir(&format!("{root}/{}", folder.name))?;
@@ -76,15 +76,14 @@ impl Spool {
     fn is_timer_used(&self, timer: &Timer) -> Result<bool> {
         let is_next = |found: Option<Schedule>| found.is_some_and(|schedule| schedule.next == Some(timer.at));
         match &timer.alarm {
-            // One of a schedule that does not read may be needed.
+            // A timer of a damaged schedule may be needed.
             Alarm::Schedule(key) => Ok(self.schedule_at(key).map_or(true, is_next)),
             Alarm::Task(id) => self.is_unfinished(*id),
         }
     }
 
-    /// Timers of tasks that are nowhere or over, and of slots that no schedule waits for, each with its folder. One that is far
-    /// ahead would stay for as long.
-    /// Only old ones are looked up, because that takes a look at every lane.
+    /// Timers of tasks that are missing or finished, and of slots that no schedule waits for, each with its folder. A timer far
+    /// ahead would otherwise stay until then. Only old timers are looked up, because a look-up costs a look at every lane.
     fn unused_timers(&self) -> Result<Vec<(String, String)>> {
         let mut unused = Vec::new();
         for hour in self.folders(layout::TIMERS)? {
@@ -100,7 +99,7 @@ impl Spool {
         Ok(unused)
     }
 
-    /// Whether a task is somewhere and not over. Looks twice, because a record that moves may be passed by.
+    /// Whether a task exists and is not finished. Looks twice, because a look may miss a record that moves.
     pub fn is_unfinished(&self, id: TaskId) -> Result<bool> {
         let mut place = self.place_of(id)?;
         if place.is_none() {
@@ -109,7 +108,7 @@ impl Spool {
         Ok(place.is_some_and(|place| place != Place::Done))
     }
 
-    /// Whether a mark of order belongs to a task that waits for its turn. A name that is not ours counts as used.
+    /// Whether a mark of order belongs to a task that waits for its turn. A foreign name counts as used.
     fn is_marker_used(&self, name: &str) -> Result<bool> {
         let Some((priority, id, user)) = file_name::order(name) else { return Ok(true) };
         Ok(self.pending_path(priority, user, id)?.is_some())

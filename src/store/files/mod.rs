@@ -1,4 +1,4 @@
-//! The state directory as plain files: locks, the queue, and how files are named and written.
+//! The state directory as plain files: locks, the queue, and the names and writing of files.
 
 pub(crate) mod capacity;
 pub(crate) mod disk;

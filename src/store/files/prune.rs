@@ -1,24 +1,24 @@
-//! Removes finished tasks that are kept no longer, with what belongs to them: the record, the directory in the default
-//! conductor directory with the logs, and the events of a day of which nothing is left. Which ones is not decided here.
+//! Removes finished tasks that are no longer kept, with all that belongs to them: the record, the directory in the default
+//! conductor directory with the logs, and the events of a day of which nothing is left. The caller decides which tasks go.
 
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
 use crate::store::{Add, Place, Result, Segment, Spool, StoreError, layout};
 
-/// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
+/// Number of digits of the moment in `spool/pruned`, so that a shorter moment never leaves an end of a longer one behind.
 const DIGITS: usize = 20;
 
-/// How many segments of events are removed at one time: each is read once more, which takes a tenth of a second.
+/// Number of segments of events that are removed at one time: each is read once more, which takes a tenth of a second.
 const MOST_SEGMENTS: usize = 4;
 
 impl Spool {
-    /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
+    /// The next time to look for tasks to remove; `None` when no process has set it yet.
     pub fn prune_due(&self) -> Result<Option<Timestamp>> {
         let Some(bytes) = self.read_known(layout::PRUNED)? else { return Ok(None) };
         Ok(std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok()).map(Timestamp))
     }
 
-    /// Says when to look next. Unsynced: it only spares work.
+    /// Sets the next time to look. Unsynced: it only spares work.
     pub fn set_prune_due(&self, at: Timestamp) -> Result<()> {
         let text = format!("{:0DIGITS$}\n", at.0.max(0));
         loop {
@@ -29,7 +29,7 @@ impl Spool {
         }
     }
 
-    /// The days on which tasks ended, each with how many records it has; by names only.
+    /// The days on which tasks ended, each with the number of its records; by names only.
     pub fn done_days(&self) -> Result<Vec<(String, u64)>> {
         let mut days = Vec::new();
         for day in self.folders(layout::DONE)? {
@@ -39,8 +39,8 @@ impl Spool {
         Ok(days)
     }
 
-    /// Removes the `count` finished tasks of a day with the lowest numbers; gives those that are gone. A task that others
-    /// still wait for, or that somebody acts for, is left for another time.
+    /// Removes the `count` finished tasks of a day with the lowest numbers; returns those that are gone. A task that other
+    /// tasks still wait for, or whose lock another process holds, is left for another time.
     pub fn prune_day(&self, day: &str, count: u64) -> Result<Vec<TaskId>> {
         let folder = layout::done_day(day);
         let mut ids = self.records(&folder)?;
@@ -56,8 +56,8 @@ impl Spool {
         Ok(gone)
     }
 
-    /// Removes one finished task. Commit point: the unlink of its record; a crash before it leaves a record without logs,
-    /// and the next one who looks goes on.
+    /// Removes one finished task. Commit point: the unlink of its record; a crash before it leaves a record without logs, and
+    /// the next pruning goes on.
     fn prune_task(&self, day: &str, id: TaskId) -> Result<bool> {
         let is_waited_for = self.meta(&layout::after(id))?.is_some();
         if is_waited_for || self.meta(&layout::run_dir(id))?.is_some() {
@@ -80,7 +80,7 @@ impl Spool {
         Ok(task.is_some())
     }
 
-    /// Removes the outward directory of a task where luzia made it for itself; a configured one is never touched.
+    /// Removes the outward directory of a task if luzia made it for itself; a configured one is never touched.
     fn remove_conductor_dir(&self, task: &Task) -> Result<()> {
         let own = self.run_dir.default_conductor(task.project.as_ref().map(|project| project.as_str()));
         if task.conductor_configured || task.conductor_dir != own {
@@ -122,7 +122,7 @@ impl Spool {
     }
 }
 
-/// Removes a folder with everything in it, without following a link. A command may have left anything there.
+/// Removes a folder with all its content, without following a link. A command may have left anything there.
 pub(crate) fn remove_tree(files: &dyn Vfs, top: String) -> Result<()> {
     let mut folders = vec![top];
     while let Some(folder) = folders.last().cloned() {
@@ -139,7 +139,7 @@ pub(crate) fn remove_tree(files: &dyn Vfs, top: String) -> Result<()> {
             let is_gone = files.remove_dir(&folder).map_err(StoreError::io("remove", &folder))?;
             let is_left = !is_gone && files.meta(&folder).map_err(StoreError::io("look at", &folder))?.is_some();
             if is_left {
-                // Somebody writes there; another time.
+                // Another process writes there; left for another time.
                 return Ok(());
             }
             folders.pop();

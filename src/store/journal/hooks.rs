@@ -1,5 +1,6 @@
 //! `spool/hooks.json`: the hooks that people added. It is replaced by a rename under the lock of `spool/hooks.lock`; commit
-//! point is the sync of `spool`. And the events that this process has written, for which hooks are still to be run.
+//! point is the sync of `spool`. The module also has the events that this process has written, for which hooks are still to
+//! be run.
 
 use super::{Event, ReadEvent, decode, encode};
 use crate::model::Timestamp;
@@ -12,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many hooks run at once in a state directory.
+/// Number of hooks that run at once in a state directory.
 const MOST_AT_ONCE: usize = 8;
-/// Of how many events a process remembers that hooks are to be run for them. A batch may make a hundred thousand.
+/// Number of events that a process remembers to run hooks for them. A batch may make a hundred thousand.
 const MOST_REMEMBERED: usize = 1000;
 
 /// Events that this process wrote, and for which no hooks were run yet.
@@ -42,7 +43,7 @@ pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Extra
 impl Spool {
     /// The hooks, in the order in which they were added.
     pub fn hooks(&self) -> Result<Vec<Hook>> {
-        // Where nobody has added any, this look is all that hooks cost.
+        // Without any hooks, this look is their only cost.
         if self.meta(layout::HOOKS)?.is_none() {
             return Ok(Vec::new());
         }
@@ -52,8 +53,8 @@ impl Spool {
         }
     }
 
-    /// Changes the hooks, durably, and gives what `change` gives. Two changes at once lose neither. Nothing is written where
-    /// `change` refuses.
+    /// Changes the hooks durably, and returns the value of `change`. Two changes at once lose neither. Nothing is written
+    /// when `change` refuses.
     pub fn change_hooks<T, E: From<StoreError>>(
         &self,
         change: impl FnOnce(&mut Vec<Hook>) -> std::result::Result<T, E>,
@@ -67,14 +68,14 @@ impl Spool {
         let given = change(&mut hooks)?;
         if hooks != before {
             self.put(layout::HOOKS_TMP, layout::HOOKS, &encode_hooks(&hooks, extra)?)?;
-            // It counts from here on; only a power cut can undo it.
+            // The change counts from here on; only a power cut can undo it.
             self.sync_dir(layout::SPOOL).map_err(StoreError::unsure)?;
         }
         drop(lock);
         Ok(given)
     }
 
-    /// A place among the hooks that run at once in this state directory; `None` where all are taken.
+    /// A place among the hooks that run at once in this state directory; `None` if all are taken.
     pub fn hook_place(&self) -> Result<Option<Hold>> {
         for number in 0..MOST_AT_ONCE {
             if let Some(place) = self.try_locked(&layout::hook_place(number))? {
@@ -84,7 +85,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// Starts a process of luzia that is given events, and outlives this one. Gives its pid.
+    /// Starts a process of luzia that gets events, and outlives this one. Returns its pid.
     pub fn launch_with_events(&self, args: &[String], events: &[ReadEvent]) -> Result<u32> {
         let path = format!("{}/hooks.{}.{}", layout::TMP, self.host.me.pid, self.host.clock.boot_ms());
         let lines: String = events.iter().map(|event| format!("{}\n", event.line)).collect();

@@ -1,4 +1,4 @@
-//! What may stand in the event log: each kind with what it tells. The list is append-only.
+//! Kinds of events in the event log, each with its meaning. The list is append-only.
 
 /// Every kind of event, in the order of its name.
 pub const KINDS: &[(&str, &str)] = &[

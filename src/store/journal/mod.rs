@@ -26,7 +26,7 @@ pub(crate) type Journal = Arc<Mutex<Option<(Segment, Box<dyn Handle>)>>>;
 /// One event, with what is known of it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Event {
-    /// What happened, one word.
+    /// The kind of the event, one word.
     #[serde(skip)]
     pub name: &'static str,
     /// The task it happened to.
@@ -41,7 +41,7 @@ pub struct Event {
     /// The lanes that the task names beside its user's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneName>,
-    /// A sentence; log lines quoted from a source stand here word for word.
+    /// A sentence; log lines quoted from a source are here word for word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Further members.
@@ -73,7 +73,7 @@ impl Event {
         self
     }
 
-    /// Adds the lane of the task's user, where the task takes that.
+    /// Adds the lane of the task's user, if the task takes that lane.
     pub fn in_lane_of(mut self, task: &crate::model::Task) -> Self {
         self.lane = task.takes_user_lane.then(|| LaneName::user(&task.user));
         self
@@ -103,7 +103,7 @@ impl Spool {
         let lines: String = events.map(line).collect();
         let day = now.day();
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that was removed meanwhile has no name, and one that has several is written through.
+        // A segment that was removed meanwhile has no name, and a write to one with several names appears under all of them.
         let has_room = |file: &dyn Handle| file.meta().is_ok_and(|meta| meta.links == 1 && meta.size < SEGMENT_BYTES);
         if !journal.as_ref().is_some_and(|(open, file)| open.day == day && has_room(&**file)) {
             *journal = self.open_segment(&day);

@@ -1,4 +1,4 @@
-//! Reading the event log: from a moment on, and as it grows.
+//! Readers of the event log: from a moment on, and as it grows.
 
 use super::decode;
 use super::segments::{SEGMENT_BYTES, Segment};
@@ -7,23 +7,23 @@ use crate::os::{Handle, Open};
 use crate::store::{Result, Spool, StoreError};
 use serde_json::Value;
 
-/// How much is read at once.
+/// Number of bytes that are read at once.
 const PART_BYTES: u64 = 256 * 1024;
-/// By how much an event may stand behind a later one: their writers took the time before they wrote.
+/// Time by which an event may follow a later one: their writers took the time before they wrote.
 const OUT_OF_ORDER_MS: i64 = 60_000;
-/// How much of a segment is looked at to learn when it was written there.
+/// Number of bytes of a segment that are read to find the time of its events at an offset.
 const LOOK_BYTES: usize = 16 * 1024;
 
 /// An event as it was read back.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReadEvent {
-    /// When.
+    /// The time at which it was written.
     pub at: Timestamp,
     /// The whole line.
     pub line: Value,
 }
 
-/// Takes events, and says whether to go on.
+/// Takes an event, and returns whether to go on.
 pub type TakeEvents<'a> = dyn FnMut(ReadEvent) -> bool + 'a;
 
 /// Reads events as they are written.
@@ -35,7 +35,7 @@ pub struct EventReader {
     is_at_end: bool,
 }
 
-/// How far a segment was read.
+/// Progress of the reading of a segment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Position {
     pub(super) segment: Segment,
@@ -44,8 +44,8 @@ pub(super) struct Position {
 }
 
 impl Spool {
-    /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
-    /// called no more, and the reader is of no further use.
+    /// Gives the events since the last call to `take`, without a line that is not whole yet. Once `take` returns false, it is
+    /// not called again, and the reader is of no further use.
     pub fn read_on(&self, reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()> {
         reader.more(self, take)
     }
@@ -66,7 +66,7 @@ impl Spool {
         let first = since.day();
         let mut segments = self.event_segments()?.into_iter().filter(|segment| segment.day >= first);
         let Some(mut segment) = segments.next() else { return self.follow_events() };
-        // The last one that begins well before.
+        // The last segment that begins well before.
         for next in segments {
             if !self.begins_before(&next, since)? {
                 break;
@@ -77,7 +77,7 @@ impl Spool {
         Ok(EventReader { at: Position { segment, from }, before: None, is_at_end: false })
     }
 
-    /// Gives the newest events to `take`, of about so many bytes at most, in the order in which they were written.
+    /// Gives the newest events to `take`, of about `bytes` bytes at most, in the order in which they were written.
     pub fn recent_events(&self, bytes: u64, take: &mut TakeEvents<'_>) -> Result<()> {
         let (mut left, mut positions) = (bytes, Vec::new());
         for segment in self.event_segments()?.into_iter().rev() {
@@ -89,7 +89,7 @@ impl Spool {
             }
         }
         for mut at in positions.into_iter().rev() {
-            // What it begins with may be the rest of a line, which does not read.
+            // The part may begin with the rest of a line, which is invalid.
             if !at.read(self, take)? {
                 break;
             }
@@ -97,7 +97,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
+    /// Every event since `since`, in the order in which they were written; invalid lines are left out.
     pub fn events_since(&self, since: Timestamp) -> Result<Vec<ReadEvent>> {
         let mut events = Vec::new();
         self.visit_events(since, &mut |event| {
@@ -137,7 +137,7 @@ impl Spool {
     }
 }
 
-/// What stands in a segment from an offset on, as much as tells of its time.
+/// Content of a segment from an offset on, enough to show its time.
 fn look_at(file: &mut dyn Handle, path: &str, from: u64) -> Result<Vec<u8>> {
     file.read_part(from, LOOK_BYTES).map_err(StoreError::io("read", path))
 }
@@ -156,15 +156,15 @@ fn line_after(file: &mut dyn Handle, path: &str, mut from: u64) -> Result<u64> {
     }
 }
 
-/// The time of the first line that reads, in a part that may begin in the middle of one.
+/// The time of the first valid line, in a part that may begin in the middle of one.
 fn first_whole(part: &[u8]) -> Option<Timestamp> {
     let mut lines = part.split(|byte| *byte == b'\n').skip(1);
     lines.find_map(decode).map(|event| event.at)
 }
 
 impl EventReader {
-    /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
-    /// called no more, and the reader is of no further use.
+    /// Gives the events since the last call to `take`, without a line that is not whole yet. Once `take` returns false, it is
+    /// not called again, and the reader is of no further use.
     fn more(&mut self, store: &Spool, take: &mut TakeEvents<'_>) -> Result<()> {
         if let Some((late, left)) = &mut self.before {
             if !late.read(store, take)? {
@@ -187,14 +187,14 @@ impl EventReader {
                 return Ok(());
             };
             let left = std::mem::replace(&mut self.at, Position { segment: next, from: 0 });
-            // One that was left long ago has no writer any more.
+            // A segment that was left long ago no longer has a writer.
             self.before = Some((left, store.host.clock.now()));
         }
     }
 }
 
 impl Position {
-    /// Reads on to the end of the segment. False when `take` wants no more.
+    /// Reads on to the end of the segment. False once `take` returns false.
     pub(super) fn read(&mut self, store: &Spool, take: &mut TakeEvents<'_>) -> Result<bool> {
         let path = self.segment.path();
         let Some(mut file) = store.open(&path, Open::ReadOnly)? else { return Ok(true) };

@@ -4,8 +4,8 @@
 use crate::store::{Result, Spool, file_name, layout};
 use std::fmt;
 
-/// A writer that finds a segment longer than this goes on to the next one. So a segment is longer by what was written at
-/// the same time, and by one piece.
+/// A writer that finds a segment longer than this goes on to the next one. So a segment can exceed this by simultaneous
+/// writes, and by one piece.
 pub const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// One file of the event log. The order of segments is the order in which they were begun.
@@ -28,7 +28,7 @@ impl Segment {
         Self { day: self.day.clone(), number: self.number.saturating_add(1) }
     }
 
-    /// Reads [`Segment`]'s name back, in its one spelling.
+    /// Parses the file name of a [`Segment`], in its one spelling.
     pub fn parse(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".jsonl")?;
         let (day, number) = match stem.split_once('.') {
@@ -38,7 +38,7 @@ impl Segment {
         file_name::is_day(day).then(|| Self { day: day.to_owned(), number })
     }
 
-    /// Where it stands.
+    /// Its path.
     pub fn path(&self) -> String {
         format!("{}/{self}", layout::EVENTS)
     }
@@ -62,7 +62,7 @@ impl Spool {
         Ok(segments)
     }
 
-    /// How long a segment is.
+    /// Length of a segment in bytes.
     pub fn event_bytes(&self, segment: &Segment) -> Result<u64> {
         Ok(self.meta(&segment.path())?.map_or(0, |meta| meta.size))
     }

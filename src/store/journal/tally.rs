@@ -1,6 +1,6 @@
-//! `spool/tally.json`: what the events that are gone, and some of those that are there, add up to. Counters of `metrics` must
-//! never go backwards, and segments are removed. So a segment is added before it goes, and the tally says how far it has
-//! read each of those that are there. It is replaced by a rename under the lock of `spool/tally.lock`.
+//! `spool/tally.json`: the sums of the events that are gone, and of some of those that exist. Counters of `metrics` must
+//! never go backwards, and segments are removed. So a segment is added before it goes, and the tally records the part that
+//! was read of each existing segment. It is replaced by a rename under the lock of `spool/tally.lock`.
 
 use super::ReadEvent;
 use super::reading::Position;
@@ -11,17 +11,17 @@ use crate::store::{Result, Spool, StoreError, json_object, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// After how much was added the tally is written, in bytes of events. What is not written is added again.
+/// Number of added bytes of events after which the tally is written. Events that are not yet written are added again.
 const WRITE_AFTER: u64 = 1024 * 1024;
 
-/// Counters, and how far events have been added.
+/// Counters, and the parts of segments that have been added.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Tally {
     /// The version of its record.
     pub v: Version,
     /// The counters.
     pub counts: BTreeMap<String, u64>,
-    /// How many bytes of a segment were added.
+    /// Number of bytes of a segment that were added.
     pub read: BTreeMap<String, u64>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn encode_tally(tally: &Tally) -> Result<Vec<u8>> {
     encode_line(layout::TALLY, tally)
 }
 
-/// Reads [`encode_tally`] back.
+/// Parses the output of [`encode_tally`].
 pub(crate) fn decode_tally(path: &str, bytes: &[u8]) -> Result<Tally> {
     json_object::read(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))
 }
@@ -77,8 +77,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The tally as it was written. One that does not read is set aside, and counting begins anew with the events that are
-    /// there.
+    /// The tally as it was written. A damaged one is set aside, and counting begins anew with the existing events.
     fn read_tally(&self) -> Result<Tally> {
         let Some(bytes) = self.read(layout::TALLY)? else { return Ok(Tally::default()) };
         match decode_tally(layout::TALLY, &bytes) {
@@ -95,11 +94,11 @@ impl Spool {
         self.put_durably(layout::TALLY_TMP, layout::TALLY, &encode_tally(tally)?)
     }
 
-    /// Adds what was written to a segment since it was added last; gives how many bytes that were.
+    /// Adds the events that were written to a segment since the last addition; returns the number of their bytes.
     fn add_segment(&self, tally: &mut Tally, segment: &Segment, add: &Add<'_>) -> Result<u64> {
         let size = self.meta(&segment.path())?.map_or(0, |meta| meta.size);
         let known = tally.read.get(&segment.to_string()).copied().unwrap_or(0);
-        // A power cut may have taken lines that were added: what comes now is new.
+        // A power cut may have taken lines that were added: the following lines are new.
         let from = known.min(size);
         let mut at = Position { segment: segment.clone(), from };
         at.read(self, &mut |event| {

@@ -1,6 +1,6 @@
-//! `run/<id>/away`: the lanes whose slots others may have while a process of the task waits for an event. The supervisor writes it before
-//! the first lock goes and removes it after all locks are there again; the process that waits returns no earlier. It needs no sync:
-//! after a power cut the processes of the task are dead.
+//! `run/<id>/away`: the lanes whose slots other holders may have while a process of the task waits for an event. The supervisor
+//! writes it before the first lock goes and removes it after all locks exist again; the waiting process returns no earlier. It
+//! needs no sync: after a power cut the processes of the task are dead.
 
 use crate::model::{LaneName, TaskId};
 use crate::os::Open;
@@ -13,14 +13,14 @@ fn encode(start: u32, lanes: &[LaneName]) -> String {
     format!("{start}\n{}", lines.collect::<String>())
 }
 
-/// `None` of a mark that an earlier start of the task left.
+/// Parses a mark; `None` for a mark that an earlier start of the task left.
 fn decode(text: &str, start: u32) -> Option<Vec<LaneName>> {
     let (first, lanes) = text.split_once('\n')?;
     (first.parse() == Ok(start)).then(|| lanes.lines().filter_map(|line| LaneName::parse(line).ok()).collect())
 }
 
 impl RunDir {
-    /// Says which lanes a task gives up. The caller holds the task's `supervisor.lock`.
+    /// Records the lanes that a task gives up. The caller holds the task's `supervisor.lock`.
     pub fn note_away(&self, id: TaskId, start: u32, lanes: &[LaneName]) -> Result<()> {
         let (tmp, path) = (layout::run_file(id, "away.new"), layout::run_file(id, AWAY));
         self.write_whole(&tmp, Open::Truncate(0o600), encode(start, lanes).as_bytes())?;
@@ -33,12 +33,12 @@ impl RunDir {
         Ok(bytes.and_then(|bytes| decode(&String::from_utf8_lossy(&bytes), start)))
     }
 
-    /// Says that a task has all its lanes. The caller holds the task's `supervisor.lock`.
+    /// Records that a task has all its lanes. The caller holds the task's `supervisor.lock`.
     pub fn end_away(&self, id: TaskId) -> Result<()> {
         self.unlink(&layout::run_file(id, AWAY)).map(drop)
     }
 
-    /// Watches what the supervisor of a task says.
+    /// Watches the signs of the supervisor of a task.
     pub fn watch(&self, id: TaskId) -> Changes {
         Changes::of(self.vfs.watch(&[&layout::run_dir(id)]).ok(), &self.host.clock)
     }

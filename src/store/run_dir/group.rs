@@ -1,10 +1,10 @@
-//! The control group of a task: made for each start where the host lets luzia, recorded with the start, and gone with it.
+//! The control group of a task: made for each start if the host allows it, recorded with the start, and gone with it.
 
 use crate::model::{Cgroups, Group, GroupSight, TaskId};
 use crate::store::{Result, RunDir, file_name, layout};
 
 impl RunDir {
-    /// Makes a control group for a start of a task and moves this process into it, so that the command is born there.
+    /// Makes a control group for a start of a task and moves this process into it, so that the command starts there.
     pub fn enter_cgroup(&self, id: TaskId, start: u32, wanted: Cgroups) -> Option<Group> {
         if wanted == Cgroups::Off {
             return None;
@@ -21,7 +21,7 @@ impl RunDir {
         for (name, group) in groups.named(&prefix) {
             let task = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('.'));
             let Some(id) = task.and_then(|(task, _)| file_name::task(task.strip_prefix("task_")?)) else { continue };
-            // A supervisor makes one only while the folder of its task is there.
+            // A supervisor makes one only while the folder of its task exists.
             if self.meta(&layout::run_dir(id))?.is_none() && groups.look(&group) == GroupSight::Empty {
                 left.push((name, group));
             }
@@ -29,7 +29,7 @@ impl RunDir {
         Ok(left)
     }
 
-    /// How the names of the control groups of this state directory begin: no two directories of a host are one inode.
+    /// Prefix of the names of this state directory's control groups: no two directories of a host share one inode.
     fn group_prefix(&self) -> Result<String> {
         let (device, inode) = self.meta(".")?.map(|meta| meta.ident).unwrap_or_default();
         Ok(format!("luzia.{device:x}-{inode:x}."))

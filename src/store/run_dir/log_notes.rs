@@ -1,5 +1,5 @@
-//! The notes beside the logs of a task: how long both were at some moments, and where an attempt begins. They give back the
-//! order of the two streams, and the time of a line. Nothing but `luzia logs` reads them, and nothing depends on them.
+//! The notes beside the logs of a task: the lengths of both at some moments, and the beginning of each attempt. They give
+//! back the order of the two streams, and the time of a line. Only `luzia logs` reads them, and nothing depends on them.
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::{Handle, Open};
@@ -7,14 +7,14 @@ use crate::store::conductor::{Conductor, STDERR_LOG, STDOUT_LOG, dir};
 use crate::store::{Result, StoreError};
 use serde_json::{Map, Value};
 
-/// Where the notes stand.
+/// File name of the notes.
 pub const ORDER_NOTES: &str = "order.jsonl";
-/// The longest line that is one of ours.
+/// The longest line that can be a note.
 const LONGEST: usize = 256;
-/// How much is read at once.
+/// Number of bytes that are read at once.
 const BLOCK: usize = 64 * 1024;
 
-/// How long the logs were at some moment.
+/// The lengths of the logs at some moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogNote {
     /// The moment.
@@ -26,7 +26,8 @@ pub struct LogNote {
 }
 
 impl LogNote {
-    /// A note as a line. One that begins an attempt begins with an empty line, since a note may be cut short by a crash.
+    /// A note as a line. A note that begins an attempt begins with an empty line, since a crash may have cut the note before
+    /// it short.
     pub fn to_line(self) -> String {
         let Self { at, ends: [out, err], attempt } = self;
         match attempt {
@@ -59,7 +60,7 @@ pub struct LogNotes {
 }
 
 impl LogNotes {
-    /// The notes that were made since the last call. What does not read, or would lead backwards, is left out.
+    /// The notes that were made since the last call. Invalid notes, and those that would lead backwards, are left out.
     pub fn more(&mut self, conductor: &Conductor, id: TaskId) -> Result<Vec<LogNote>> {
         if self.file.is_none() {
             self.file = conductor.read_log(id, ORDER_NOTES)?;
@@ -90,8 +91,8 @@ impl LogNotes {
 }
 
 impl Conductor {
-    /// Opens both logs of a task that runs, to look at them and to cut them; `None` when one is not there, or has another name, under
-    /// which it would be cut as well.
+    /// Opens both logs of a running task, to look at them and to cut them. `None` when one does not exist, or has another name,
+    /// under which it would be cut as well.
     pub fn logs_of_running(&self, id: TaskId) -> Result<Option<[Box<dyn Handle>; 2]>> {
         let open = |name: &str| {
             let path = format!("{}/{name}", dir("active", id));
@@ -101,12 +102,12 @@ impl Conductor {
         Ok(open(STDOUT_LOG)?.zip(open(STDERR_LOG)?).map(|(out, err)| [out, err]))
     }
 
-    /// Opens the notes of a task that runs, for appending.
+    /// Opens the notes of a running task, for appending.
     pub fn open_notes(&self, id: TaskId) -> Result<Box<dyn Handle>> {
         self.open_log(id, ORDER_NOTES)
     }
 
-    /// Notes where an attempt begins.
+    /// Notes the beginning of an attempt.
     pub fn note_attempt(&self, id: TaskId, note: LogNote) -> Result<()> {
         self.open_notes(id)?.write_all(note.to_line().as_bytes()).map_err(StoreError::io("write", ORDER_NOTES))
     }

@@ -1,5 +1,5 @@
-//! `run/<id>/`: what is local to the host on which a task runs. The lock of its supervisor, the lock of its tree, and what else only
-//! the supervisor writes there. A store that several hosts share has none of this.
+//! `run/<id>/`: the part of a task that is local to the host on which it runs. It has the lock of the supervisor, the lock of the
+//! tree, and the other files that only the supervisor writes there. A store that several hosts share has none of this.
 
 mod away;
 pub(crate) mod group;
@@ -41,7 +41,7 @@ impl RunDir {
         Self(disk)
     }
 
-    /// Takes the right to act for a task: its `supervisor.lock`. `None` while somebody else has it.
+    /// Takes the right to act for a task: its `supervisor.lock`. `None` while another process has it.
     pub fn take_supervisor_lock(&self, id: TaskId) -> Result<Option<Hold>> {
         let path = layout::run_file(id, SUPERVISOR_LOCK);
         loop {
@@ -106,7 +106,7 @@ impl RunDir {
         Ok(Hold::of(handle))
     }
 
-    /// Whether the state directory has space for a small file more.
+    /// Whether the state directory has space for one more small file.
     pub fn has_space(&self, id: TaskId) -> bool {
         const SOME: [u8; 4096] = [0; 4096];
         let tmp = layout::tmp(id, self.host.me.pid);
@@ -114,7 +114,7 @@ impl RunDir {
         written.is_ok()
     }
 
-    /// Removes `run/<id>/` of a task that has neither a recorded start nor a result any more.
+    /// Removes `run/<id>/` of a task that no longer has a recorded start or a result.
     pub(crate) fn remove(&self, id: TaskId) -> Result<()> {
         for entry in self.list(&layout::run_dir(id))? {
             if entry.name != SUPERVISOR_LOCK {
@@ -126,7 +126,7 @@ impl RunDir {
         Ok(())
     }
 
-    /// Tells people that the supervisor of a task is at work: the file's content is the boot clock and the boot.
+    /// Shows people that the supervisor of a task is at work: the file's content is the boot clock and the boot.
     pub fn beat(&self, id: TaskId) {
         let path = layout::run_file(id, "heartbeat");
         if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Truncate(0o600)) {
@@ -141,7 +141,7 @@ impl RunDir {
         Ok(self.open(&path, Open::ReadOnly)?.and_then(Handle::into_file))
     }
 
-    /// Hands a task to a new supervisor process: its lock changes hands without a gap. Gives the supervisor's pid.
+    /// Hands a task to a new supervisor process: its lock changes hands without a gap. Returns the supervisor's pid.
     pub fn launch_supervisor(&self, args: &[String], lock: Hold) -> Result<u32> {
         self.host
             .procs

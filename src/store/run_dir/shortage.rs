@@ -1,5 +1,5 @@
-//! The sign of a supervisor that waits for a host that is short of something: permission bits of its `supervisor.lock`. They
-//! can be set where nothing can be written. They mean nothing without a supervisor, and go with the file.
+//! The sign of a supervisor that waits for a host that is short of a resource: permission bits of its `supervisor.lock`. They
+//! can be set when nothing can be written. They mean nothing without a supervisor, and go with the file.
 
 use crate::model::TaskId;
 use crate::store::run_dir::SUPERVISOR_LOCK;
@@ -9,7 +9,7 @@ const RESULT_WAITS: u32 = 0o700;
 const START_WAITS: u32 = 0o710;
 const ENDING: u32 = 0o701;
 
-/// What waits.
+/// The part of a task that waits for the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Short {
     /// The start: the command has not been launched.
@@ -19,7 +19,7 @@ pub enum Short {
 }
 
 impl RunDir {
-    /// Shows others that the start or the result of a task waits, or that it waits no more. The caller holds the task's
+    /// Shows other processes that the start or the result of a task waits, or no longer waits. The caller holds the task's
     /// `supervisor.lock`. A sign that cannot be set is no reason to fail.
     pub fn show_shortage(&self, id: TaskId, short: Option<Short>) {
         let mode = match short {
@@ -30,7 +30,7 @@ impl RunDir {
         let _ = self.vfs.set_mode(&layout::run_file(id, SUPERVISOR_LOCK), mode);
     }
 
-    /// Shows the processes of a task that its supervisor ends them. It goes as the other signs do.
+    /// Shows the processes of a task that its supervisor ends them. This sign goes as the other signs do.
     pub fn show_ending(&self, id: TaskId) {
         let _ = self.vfs.set_mode(&layout::run_file(id, SUPERVISOR_LOCK), ENDING);
     }
@@ -40,7 +40,7 @@ impl RunDir {
         Ok(self.meta(&layout::run_file(id, SUPERVISOR_LOCK))?.is_some_and(|meta| meta.mode == ENDING))
     }
 
-    /// What of a task waits, as its living supervisor shows it.
+    /// The part of a task that waits for the host, as the living supervisor shows it.
     pub fn shortage(&self, id: TaskId) -> Result<Option<Short>> {
         let short = match self.meta(&layout::run_file(id, SUPERVISOR_LOCK))?.map(|meta| meta.mode) {
             Some(RESULT_WAITS) => Short::Result,

@@ -1,5 +1,5 @@
-//! `run/<id>/yield.json`: earlier versions wrote it beside a paused task whose slots they gave to others. The tree beside it stands
-//! still and may not run, so recovery ends it without a signal that continues it. No version writes it any more.
+//! `run/<id>/yield.json`: earlier versions wrote it beside a paused task whose slots they gave to other tasks. The tree beside it
+//! is stopped and may not run, so recovery ends it without a signal that continues it. No version writes it any more.
 
 use crate::model::TaskId;
 use crate::store::{Result, RunDir, StoreError, json_object, layout};
@@ -7,17 +7,17 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Yielded {
-    /// Why the task kept its slots.
+    /// Reason why the task kept its slots.
     refused: Option<String>,
 }
 
-/// Whether the file says that slots were given to others. One that is damaged counts.
+/// Whether the file says that slots were given to other tasks. A damaged file counts.
 fn says_so(bytes: &[u8]) -> bool {
     json_object::read::<Yielded>(bytes).map_or(true, |file| file.refused.is_none())
 }
 
 impl RunDir {
-    /// Whether an earlier version gave slots of a task to others while it stood still.
+    /// Whether an earlier version gave slots of a task to other tasks while it was stopped.
     pub fn has_yielded(&self, id: TaskId) -> Result<bool> {
         match self.read(&layout::run_file(id, "yield.json")) {
             Ok(bytes) => Ok(bytes.is_some_and(|bytes| says_so(&bytes))),

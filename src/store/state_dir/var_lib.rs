@@ -1,4 +1,4 @@
-//! Whose queue `/var/lib/luzia` is.
+//! Owner of the queue in `/var/lib/luzia`.
 
 use std::io;
 
@@ -7,14 +7,14 @@ use std::io;
 pub enum VarLib {
     /// It does not exist.
     Absent,
-    /// It belongs to the caller, or its owner cannot be told. It counts, usable or not.
+    /// It belongs to the caller, or its owner is unknown. It counts, usable or not.
     Counts,
     /// It is the queue of another account, and no rule for this one.
     OfAnother(u32),
 }
 
 impl VarLib {
-    /// Judges by the owner that was seen. A user namespace shows files of all accounts that it does not map as those of one
+    /// Judges by the owner that was seen. A user namespace shows the files of all accounts that it does not map under one
     /// account, so such an owner may be the caller itself.
     pub fn of(owner: io::Result<Option<u32>>, uid: u32, overflow: u32) -> Self {
         match owner {

@@ -1,28 +1,28 @@
-//! Shares of processors. What each holder of a lane has stands in its sidecar (`cpus`), and changes only under the guard of the
-//! lane, by the holder itself. So the sum is known when any process dies: a lock that goes takes its share with it. The tokens are bytes
-//! in the FIFO of the holder, `locks/.<slot>.jobs`, which dies with the holder. A share grows before tokens are put in, and
-//! shrinks after they were taken out, so there are never more tokens than the sidecars say.
+//! Shares of processors. The sidecar of each holder of a lane has its share (`cpus`). Only the holder changes it, under the guard
+//! of the lane. So the sum is known when any process dies: a lock that goes takes its share with it. The tokens are bytes in the
+//! FIFO of the holder, `locks/.<slot>.jobs`, which dies with the holder. A share grows before tokens are put in, and shrinks
+//! after they were taken out, so there are never more tokens than the sidecars say.
 
 use crate::model::lane::split_slot_stem;
 use crate::model::{Grant, LockKind, LockRecord, Sidecar};
 use crate::os::Pipe;
 use crate::store::{Result, Spool, StoreError, layout};
 
-/// What the holders of a lane have.
+/// The shares of the holders of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shares {
-    /// What each holder that shares has, in the order of the slots: tasks and commands of `luzia lock`.
+    /// The share of each holder that shares, in the order of the slots: tasks and commands of `luzia lock`.
     pub sharing: Vec<u32>,
-    /// Which of them asks.
+    /// Index of the asking holder among them.
     pub own: usize,
-    /// How many other holders there are: leases, and what was granted before the lane had a budget. Nobody can tell what those
-    /// do, so each counts as one processor.
+    /// Number of other holders: leases, and grants from before the lane had a budget. Their use of processors is unknown, so
+    /// each counts as one processor.
     pub others: u32,
 }
 
 impl Spool {
-    /// What the holders of a lane have now, as their sidecars say; `None` when the asker holds it no more. Looked at without the
-    /// guard it may be old.
+    /// The present shares of the holders of a lane, from their sidecars; `None` when the asker no longer holds the lane. Without
+    /// the guard the answer may be old.
     pub fn shares(&self, grant: &Grant) -> Result<Option<Shares>> {
         let stem = grant.lane.stem();
         let (mut sharing, mut own, mut others) = (Vec::new(), None, 0);
@@ -32,12 +32,12 @@ impl Spool {
             let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
             let record = sidecar.record();
             if record.is_some_and(|record| record.kind == LockKind::Wait) {
-                // A task that waits runs nothing.
+                // A waiting task runs nothing.
                 continue;
             }
             let task = record.and_then(task_of);
             let Some(cpus) = record.and_then(|record| record.cpus) else {
-                // The further slots of a task stand by its first one, which has the share.
+                // The further slots of a task count with its first slot, which has the share.
                 others += u32::from(task.is_none() || !with_share.contains(&task));
                 continue;
             };
@@ -50,8 +50,9 @@ impl Spool {
         Ok(own.map(|own| Shares { sharing, own, others }))
     }
 
-    /// Writes a new share of a holder into its sidecar, as `change` decides under the guard of the lane by what all have. Gives
-    /// the new share; `None` when somebody is in the guard, the lock is not the holder's any more, or nothing changes.
+    /// Writes a new share of a holder into its sidecar. `change` decides it under the guard of the lane, from the shares of
+    /// all. Returns the new share; `None` when another process is in the guard, the lock is no longer the holder's, or nothing
+    /// changes.
     pub fn change_share(&self, grant: &Grant, change: &dyn Fn(&Shares) -> Option<u32>) -> Result<Option<u32>> {
         let Some(_guards) = self.try_guards(&[&grant.lane])? else { return Ok(None) };
         let Some(shares) = self.shares(grant)? else { return Ok(None) };
@@ -61,14 +62,14 @@ impl Spool {
         Ok(Some(wanted))
     }
 
-    /// The sidecar of a grant; `None` when it describes another grant, or does not read.
+    /// The sidecar of a grant; `None` when it describes another grant, or is damaged.
     pub(crate) fn record_of_grant(&self, grant: &Grant) -> Result<Option<LockRecord>> {
         let sidecar = self.read_sidecar(&layout::sidecar(&grant.lane.stem(), grant.slot))?;
         let Sidecar::Whole(record) = sidecar else { return Ok(None) };
         Ok(Some(*record).filter(|record| record.is_of(&grant.lock_id)))
     }
 
-    /// Makes the FIFO of a holder, in the stead of one that a dead holder of the slot left, and gives its whole path.
+    /// Makes the FIFO of a holder in place of one that a dead holder of the slot left. Returns its whole path.
     pub fn make_job_server(&self, grant: &Grant) -> Result<(Box<dyn Pipe>, String)> {
         let path = layout::job_server(&grant.lane.stem(), grant.slot);
         self.unlink(&path)?;
@@ -77,7 +78,7 @@ impl Spool {
         Ok((pipe, format!("{}/{path}", self.state_dir())))
     }
 
-    /// Removes the FIFO of a holder, and those that dead holders of the lane left. One that stays is in nobody's way.
+    /// Removes the FIFO of a holder, and those that dead holders of the lane left. One that cannot be removed does no harm.
     pub fn remove_job_server(&self, grant: &Grant) {
         let stem = grant.lane.stem();
         let _ = self.vfs.unlink(&layout::job_server(&stem, grant.slot));
@@ -86,7 +87,7 @@ impl Spool {
         dead.iter().for_each(|path| drop(self.vfs.unlink(path)));
     }
 
-    /// The FIFOs of holders whose locks are gone, as a kill leaves them. A FIFO is made after its lock.
+    /// The FIFOs that a kill left behind: those of holders whose locks are gone. A FIFO is made after its lock.
     pub(crate) fn dead_job_servers(&self, is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut dead = Vec::new();
         for entry in self.list(layout::LOCKS)? {

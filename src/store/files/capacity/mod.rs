@@ -1,8 +1,7 @@
-//! What lanes give beside a place in them: names of slots, marks of gates, and shares of processors with their job servers.
+//! Capacities of lanes beside their places: names of slots, marks of gates, and shares of processors with their job servers.
 //!
-//! A gate that is shut has the empty file `locks/.<lane>.shut`. It is not synced, and an error is no error of a caller: without
-//! the mark a gate opens at the bound at which it shuts. A port is tried under the guard of the lane, so no two holders try the
-//! same one.
+//! A shut gate has the empty file `locks/.<lane>.shut`. The file is not synced, and its errors are ignored: without the mark a
+//! gate opens at the bound at which it shuts. A port is tried under the guard of the lane, so no two holders try one port.
 
 pub(crate) mod cpus;
 
@@ -12,7 +11,7 @@ use crate::os::Open;
 use crate::store::{LaneNeed, NotNow, Spool, layout};
 
 impl Spool {
-    /// Tells if the gate of a lane was shut at the last look.
+    /// Whether the gate of a lane was shut at the last look.
     pub fn was_shut(&self, lane: &LaneName) -> bool {
         self.vfs.meta(&layout::gate(&lane.stem())).is_ok_and(|mark| mark.is_some())
     }
@@ -26,7 +25,7 @@ impl Spool {
         self.vfs.unlink(&path).unwrap_or(false)
     }
 
-    /// The slot and the value of a new holder that would have `slot` in a lane without names. `taken` are the slots of the other
+    /// The slot and the value of a new holder that would get `slot` in a lane without names. `taken` are the slots of the other
     /// holders with their values.
     pub(crate) fn name_slot(
         &self,
@@ -41,7 +40,7 @@ impl Spool {
         match self.host.choose_value(values, taken) {
             Choice::Slot(slot, value) => Ok((slot, Some(value))),
             Choice::Occupied(occupied) => Err(NotNow::Occupied(need.lane.clone(), occupied)),
-            // There are fewer holders than the limit, which is the number of values: a pass takes a new rule up at once.
+            // There are fewer holders than the limit, which is the number of values: a pass adopts a new rule at once.
             Choice::Full => Err(NotNow::Shut(need.lane.clone())),
         }
     }

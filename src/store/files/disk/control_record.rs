@@ -1,4 +1,4 @@
-//! What was set at run time as JSON: `spool/control.json`.
+//! Settings made at run time, as JSON: `spool/control.json`.
 
 use crate::model::control::{Control, Hold, Preempt};
 use crate::model::record::{Extra, Version};
@@ -31,7 +31,7 @@ fn wishes<'de, 'a, D: Deserializer<'de>>(from: D) -> std::result::Result<Cow<'a,
     read.map(Cow::Owned).map_err(D::Error::custom)
 }
 
-/// What was set at run time, as `spool/control.json` holds it. `extra` are members that this version does not know.
+/// The settings made at run time, in the form of `spool/control.json`. `extra` are members that this version does not know.
 pub(crate) fn encode_control(control: &Control, extra: Extra) -> Result<Vec<u8>> {
     let file = ControlFile {
         v: Version,

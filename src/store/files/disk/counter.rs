@@ -1,10 +1,10 @@
-//! Numbers that are never given twice: one fixed-width line, reserved in two phases so that a power cut cannot
-//! bring a number back (`locks.md`, I4). Knows a line and an open file; not what the numbers are for.
+//! Numbers that are never given twice: one fixed-width line, reserved in two phases so that a power cut cannot bring a number
+//! back (`locks.md`, I4). The module knows a line and an open file; it does not know the use of the numbers.
 
 use crate::os::Handle;
 use crate::store::{Result, StoreError};
 
-/// How many numbers one synced reservation covers.
+/// Number of numbers that one synced reservation covers.
 pub const BLOCK: u64 = 1024;
 const LINE_BYTES: usize = 109;
 
@@ -28,7 +28,7 @@ impl CounterLine {
         format!("{body} {:08x}\n", crc32fast::hash(body.as_bytes())).into_bytes()
     }
 
-    /// Reads a line; `None` when it is not whole, or spelled otherwise than [`Self::to_bytes`] spells it.
+    /// Parses a line; `None` when it is not whole, or spelled otherwise than [`Self::to_bytes`] spells it.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let (body, crc) = text.rsplit_once(' ')?;
@@ -44,7 +44,7 @@ impl CounterLine {
     }
 }
 
-/// What a look at a counter's file found.
+/// Content of a counter's file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CounterFile {
     /// Nothing was ever written.
@@ -57,7 +57,7 @@ pub enum CounterFile {
 
 /// Reads a counter from its open file.
 pub fn read(handle: &mut dyn Handle, path: &str) -> Result<CounterFile> {
-    // What stands behind the line is no part of it: a line is overwritten, and never makes its file shorter.
+    // Bytes behind the line are no part of it: a line is overwritten, and never makes its file shorter.
     let bytes = handle.read_part(0, LINE_BYTES).map_err(StoreError::io("read", path))?;
     if bytes.is_empty() {
         return Ok(CounterFile::Empty);
@@ -65,9 +65,9 @@ pub fn read(handle: &mut dyn Handle, path: &str) -> Result<CounterFile> {
     Ok(CounterLine::parse(&bytes).map_or(CounterFile::Damaged, CounterFile::Line))
 }
 
-/// Takes `count` numbers and gives the first. The caller holds the file's kernel lock. `fallback` is the last number
-/// that may ever have been given, for a file that is empty or damaged. `settle` makes the file's own name durable; it is
-/// called until a reservation was confirmed.
+/// Takes `count` numbers and returns the first. The caller holds the file's kernel lock. `fallback` is the last number that
+/// may ever have been given, for a file that is empty or damaged. `settle` makes the file's own name durable; it is called
+/// until a reservation was confirmed.
 pub fn take(
     handle: &mut dyn Handle,
     path: &str,
@@ -77,7 +77,7 @@ pub fn take(
     settle: impl FnOnce() -> Result<()>,
 ) -> Result<u64> {
     let found = read(handle, path)?;
-    // An announcement that was never confirmed may be that of a new file whose maker died before its name was durable.
+    // An unconfirmed announcement may be that of a new file whose maker died before the name was durable.
     let unsettled = match &found {
         CounterFile::Line(line) => line.pending != line.reserved,
         CounterFile::Empty | CounterFile::Damaged => true,
@@ -91,7 +91,7 @@ pub fn take(
     };
     let other_boot = line.boot_id != boot_id;
     if other_boot {
-        // What an earlier boot gave out is unknown after a power cut; all of it lies below what it had announced.
+        // The numbers that an earlier boot gave are unknown after a power cut; all of them lie below its announcement.
         line.next = line.pending.max(line.reserved);
         line.reserved = line.next;
         boot_id.clone_into(&mut line.boot_id);

@@ -1,5 +1,5 @@
-//! Names of files that say something by themselves, each read in the one spelling in which luzia makes it: whatever is
-//! spelled otherwise is not luzia's, and means nothing. Does no I/O.
+//! File names that carry data, each parsed in the one spelling that luzia writes: a name in any other spelling is not
+//! luzia's, and is ignored. Does no I/O.
 
 use crate::model::{Alarm, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 
@@ -13,7 +13,8 @@ pub(crate) fn task(name: &str) -> Option<TaskId> {
     number(name).filter(|number| *number > 0).map(TaskId)
 }
 
-/// The name of a timer: when it rings in milliseconds, and what it is for: the number of a task, or `cron.` and the key of a schedule.
+/// The name of a timer: the time at which it rings, in milliseconds, and its subject. The subject is the number of a task, or
+/// `cron.` and the key of a schedule.
 pub(crate) fn timer_name(timer: &Timer) -> String {
     let ms = timer.at.0.max(0);
     match &timer.alarm {
@@ -22,7 +23,7 @@ pub(crate) fn timer_name(timer: &Timer) -> String {
     }
 }
 
-/// Reads [`timer_name`] back.
+/// Parses the output of [`timer_name`].
 pub(crate) fn timer(name: &str) -> Option<Timer> {
     let (ms, rest) = name.split_once('.')?;
     let alarm = match rest.strip_prefix("cron.") {
@@ -37,14 +38,14 @@ pub(crate) fn order_name(priority: Priority, id: TaskId, user_stem: &str) -> Str
     format!("{}.{}.{user_stem}", priority.number(), id.0)
 }
 
-/// Reads [`order_name`] back.
+/// Parses the output of [`order_name`].
 pub(crate) fn order(name: &str) -> Option<(Priority, TaskId, &str)> {
     let mut parts = name.splitn(3, '.');
     let priority = number(parts.next()?).and_then(|number| Priority::new(u8::try_from(number).ok()?))?;
     Some((priority, task(parts.next()?)?, parts.next()?))
 }
 
-/// The name of a folder of a lane that a process writes: its first task, and the process.
+/// The name of a lane's folder that a process is writing: its first task, and the process.
 pub(crate) fn staged_name(first: TaskId, pid: u32) -> String {
     format!("{}.{pid}.d", first.0)
 }

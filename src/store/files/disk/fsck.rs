@@ -1,21 +1,21 @@
-//! What `doctor` asks about the state directory beside its records, and the small repairs it makes. Gives facts: whether
-//! one is a problem, and what is repaired, is its caller's to say.
+//! Checks of `doctor` on the state directory beside its records, and the small repairs that it makes. Returns facts: the
+//! caller decides which of them is a problem, and which is repaired.
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::{FileKind, FileSystem, Meta};
 use crate::store::{Problem, Result, Spool, StoreError, layout};
 
-/// How deep below a folder of the spool a record of luzia can stand.
+/// Greatest depth of a record below a folder of the spool.
 const DEEPEST: u32 = 5;
 
-/// What a file or folder is for, which decides the mode it should have.
+/// The purpose of a file or folder, which decides its right mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// The state directory itself.
     Root,
     /// A folder only its owner may enter.
     PrivateFolder,
-    /// `locks/.guard`: who can open a guard can keep every lane of it busy.
+    /// `locks/.guard`: a process that can open a guard can keep every lane of it busy.
     GuardFolder,
     /// `locks`, which people may list.
     LockFolder,
@@ -28,9 +28,9 @@ pub enum Purpose {
 /// One file or folder with its mode.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moded {
-    /// Where, below the state directory; `.` is the directory itself.
+    /// Path below the state directory; `.` is the directory itself.
     pub path: String,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// Its permission bits.
     pub mode: u32,
@@ -49,7 +49,7 @@ impl Spool {
         self.vfs.file_system().map_err(StoreError::io("look at the file system of", "."))
     }
 
-    /// Whether names that differ in case only are one name there; asked of a folder that exists.
+    /// Whether names that differ in case only are one name there; the check needs an existing folder.
     pub fn folds_case(&self) -> Result<bool> {
         let (Some(own), Some(other)) = (self.meta(layout::LOCKS)?, self.meta(&layout::LOCKS.to_uppercase())?) else {
             return Ok(false);
@@ -57,8 +57,8 @@ impl Spool {
         Ok(own.ident == other.ident)
     }
 
-    /// Every file and folder whose mode matters, with that mode. What lies in conductor directories is outward and
-    /// has no part in this; links and the like are never followed.
+    /// Every file and folder whose mode matters, with that mode. Conductor directories are outward and are left out; links
+    /// and special files are never followed.
     pub fn modes(&self) -> Result<Vec<Moded>> {
         let mut found = Vec::new();
         self.moded(".", Purpose::Root, &mut found)?;
@@ -93,7 +93,7 @@ impl Spool {
     }
 
     fn moded(&self, path: &str, purpose: Purpose, found: &mut Vec<Moded>) -> Result<()> {
-        // Names come and go while we look.
+        // Names come and go during the look.
         found.extend(self.meta(path)?.filter(|meta| meta.kind != FileKind::Other).map(|meta| Moded {
             path: path.to_owned(),
             purpose,
@@ -113,12 +113,12 @@ impl Spool {
         Ok(self.meta(&layout::after_mark(id, dependency))?.is_some())
     }
 
-    /// Whether a task still stands outside the scan.
+    /// Whether a task is still outside the scan.
     pub fn is_parked(&self, id: TaskId) -> Result<bool> {
         Ok(self.meta(&layout::parked(id))?.is_some())
     }
 
-    /// The counter of task ids, when it holds something that is not a whole line.
+    /// The damage of the counter of task ids, when its file is not a whole line.
     pub fn damaged_sequence(&self) -> Result<Option<Problem>> {
         let path = layout::SEQUENCE;
         let Some(mut handle) = self.open(path, crate::os::Open::ReadOnly)? else { return Ok(None) };
@@ -128,8 +128,8 @@ impl Spool {
         Ok(is_damaged.then(|| Problem { path: path.to_owned(), what }))
     }
 
-    /// This host's wall clock less what a record of this very boot makes it, in milliseconds: how far the wall clock was
-    /// moved since. `None` for a record of another boot.
+    /// The distance by which the wall clock was moved since a record of this boot, in milliseconds: the wall clock less the
+    /// time that the record gives. `None` for a record of another boot.
     pub fn clock_moved_ms(&self, at: Timestamp, boot_ms: u64, boot_id: &str) -> Option<i64> {
         let passed = self.host.clock.boot_ms().checked_sub(boot_ms).and_then(|ms| i64::try_from(ms).ok())?;
         (boot_id == self.host.clock.boot_id()).then(|| self.host.clock.now().ms_since(at) - passed)

@@ -1,5 +1,5 @@
-//! Small files that a process reads in every pass and that seldom change: their content is kept, and one look tells
-//! whether it still counts.
+//! Small files that a process reads in every pass and that seldom change. Their content is kept; one `stat` shows whether it
+//! is still current.
 
 use crate::model::Timestamp;
 use crate::os::Meta;
@@ -7,7 +7,8 @@ use crate::store::{Result, Spool};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What this process has read, by path; nothing of a file that it has read once, since most verbs read none twice.
+/// Files that this process has read, by path. A file that was read only once has no content here, since most verbs read none
+/// twice.
 pub(crate) type Known = Arc<Mutex<BTreeMap<&'static str, Option<Read>>>>;
 
 /// A file as it was read.
@@ -16,7 +17,7 @@ pub(crate) struct Read {
     bytes: Vec<u8>,
 }
 
-/// What changes when a file is replaced or overwritten.
+/// Attributes that change when a file is replaced or overwritten.
 type State = ((u64, u64), u64, Timestamp, Timestamp);
 
 fn state(meta: &Meta) -> State {

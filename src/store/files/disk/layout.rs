@@ -1,4 +1,4 @@
-//! Where things stand below the state directory: every path is made here. Does no I/O but the making of folders.
+//! Layout of the state directory: every path is made here. Does no I/O except for making folders.
 
 use crate::model::lane::slot_stem;
 use crate::model::{LaneName, Priority, ScheduleKey, TaskId, Timer, Timestamp};
@@ -53,7 +53,7 @@ pub(crate) const CONDUCTOR: &str = "conductor";
 pub(crate) const FORMAT: &str = "format";
 /// The folder that mkfs makes in the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
-/// A configuration that its owner keeps beside the state.
+/// A configuration that the owner of the directory keeps beside the state.
 const CONFIG: &str = "config.json";
 pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
 
@@ -92,7 +92,7 @@ pub(crate) fn lock_file(lane_stem: &str, slot: u32) -> String {
     format!("{LOCKS}/{}.lock", slot_stem(lane_stem, slot))
 }
 
-/// The second name of a lock file, of which other programs know nothing. `None` for a path that is no lock file.
+/// The second name of a lock file, which other programs do not know. `None` for a path that is not a lock file.
 pub(crate) fn second_name(lock_path: &str) -> Option<String> {
     let slot_stem = lock_path.strip_prefix(LOCKS)?.strip_prefix('/')?.strip_suffix(".lock")?;
     Some(format!("{LOCKS}/.{slot_stem}.held"))
@@ -106,12 +106,12 @@ pub(crate) fn sidecar_tmp(lane_stem: &str, slot: u32) -> String {
     format!("{LOCKS}/.{}.json.tmp", slot_stem(lane_stem, slot))
 }
 
-/// When a lane with a rate was granted lately.
+/// The record of the recent grants of a lane with a rate.
 pub(crate) fn rate(lane_stem: &str) -> String {
     format!("{RATES}/{lane_stem}")
 }
 
-/// The temporary path of a sidecar, before it has its name. The guard of the bucket keeps others from it.
+/// The temporary path of a sidecar before it has its name. The guard of the bucket excludes other writers.
 pub(crate) fn rate_tmp(bucket: u8) -> String {
     format!("{TMP}/rate.{bucket:02x}")
 }
@@ -131,7 +131,7 @@ pub(crate) fn hook_place(number: usize) -> String {
     format!("{SPOOL}/hook.{number}.lock")
 }
 
-/// The mark of a pending task of which it was told that it waits for long.
+/// The mark of a pending task whose long wait was reported.
 pub(crate) fn warned(id: TaskId) -> String {
     format!("{WARNED}/{}", id.0)
 }
@@ -164,7 +164,7 @@ pub(crate) fn record_in(folder: &str, id: TaskId) -> String {
     format!("{folder}/{}.json", id.0)
 }
 
-/// Where the record of a pending task may stand: in the folder of its lane, or in its segment there.
+/// Possible paths of the record of a pending task: in the folder of its lane, or in its segment there.
 pub(crate) fn pending_paths(priority: Priority, lane_stem: &str, id: TaskId) -> [String; 2] {
     let lane = pending_lane(priority, lane_stem);
     [record_in(&lane, id), record_in(&segment_of_lane(&lane, segment(id)), id)]
@@ -188,7 +188,7 @@ pub(crate) fn started(id: TaskId) -> String {
     format!("{RUNNING}/{}.started.json", id.0)
 }
 
-/// The record of a task as it will be when its end, or its retry, is carried out.
+/// The future record of a task whose end, or retry, is being carried out.
 pub(crate) fn result(id: TaskId) -> String {
     format!("{RUNNING}/{}.result.json", id.0)
 }
@@ -213,7 +213,7 @@ pub(crate) fn run_file(id: TaskId, name: &str) -> String {
     format!("{RUN}/{}/{name}", id.0)
 }
 
-/// The folder of what a task remembers between its starts.
+/// The folder of the memory of a task between its starts.
 pub(crate) fn steps(id: TaskId) -> String {
     format!("{STEPS}/{}", id.0)
 }
@@ -249,22 +249,22 @@ pub(crate) fn staged_slot(key: &ScheduleKey, id: TaskId) -> String {
     format!("{SCHEDULES}/{}.{}.task", key.as_str(), id.0)
 }
 
-/// The folder of the marks of the tasks that come after a task.
+/// The folder of the marks of the tasks that wait for a task.
 pub(crate) fn after(dependency: TaskId) -> String {
     format!("{AFTER}/{}", dependency.0)
 }
 
-/// The lock of those who wait for a child.
+/// The lock that waiters for a child share.
 pub(crate) fn loan(child: TaskId) -> String {
     format!("{LOANS}/{}", child.0)
 }
 
-/// The lock of those who wait for a task that another request has queued.
+/// The lock that waiters for a task of another request share.
 pub(crate) fn followed(id: TaskId) -> String {
     format!("{FOLLOWED}/{}", id.0)
 }
 
-/// The file whose kernel lock tells that a task waits for another one by `luzia wait`.
+/// The file whose kernel lock proves that a task waits for another one by `luzia wait`.
 pub(crate) fn awaited(waiter: TaskId, id: TaskId) -> String {
     format!("{AWAITED}/{}-{}", waiter.0, id.0)
 }
@@ -278,7 +278,7 @@ pub(crate) fn order(lane: &LaneName) -> String {
     format!("{ORDER}/{}", lane.stem())
 }
 
-/// What a process is writing for a task.
+/// The temporary path of a process that writes a task's record.
 pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
     format!("{TMP}/{}.{pid}", id.0)
 }
@@ -288,7 +288,7 @@ pub(crate) fn result_tmp(id: TaskId) -> String {
     format!("{TMP}/{}.result", id.0)
 }
 
-/// Where a process writes a whole folder of a lane, named by its first task.
+/// The temporary folder in which a process writes a whole folder of a lane, named by its first task.
 pub(crate) fn staged_folder(first: TaskId, pid: u32) -> String {
     format!("{TMP}/{}", file_name::staged_name(first, pid))
 }
@@ -310,7 +310,7 @@ pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
 }
 
 impl Spool {
-    /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
+    /// Makes the folders of a new state directory, and refuses a state directory that a newer luzia wrote.
     pub fn prepare(&self) -> Result<()> {
         if self.has_layout()? {
             self.renew_stamp();
@@ -321,12 +321,12 @@ impl Spool {
         if let Some(mut wake) = self.open(WAKE, Open::Append(0o600))? {
             wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
         }
-        // The folders first: nobody but `doctor` makes them again once the name stands.
+        // The folders come first: once the name exists, only `doctor` makes them again.
         self.sync_folders()?;
         self.write_format()
     }
 
-    /// Makes again, durably, what is missing of the folders that every state directory has, and gives them.
+    /// Makes the missing ones of the folders that every state directory has, durably, and returns them.
     pub fn make_folders(&self) -> Result<Vec<&'static str>> {
         let made = self.make_missing()?;
         if !made.is_empty() {
@@ -351,7 +351,7 @@ impl Spool {
         [SPOOL, LOCKS, "."].into_iter().try_for_each(|folder| self.sync_dir(folder))
     }
 
-    /// The folders that every state directory has, and this one has not.
+    /// The folders that every state directory has and this one lacks.
     pub fn missing_folders(&self) -> Result<Vec<&'static str>> {
         let mut missing = Vec::new();
         for folder in FOLDERS {
@@ -377,12 +377,12 @@ impl Spool {
         }
     }
 
-    /// Whether there may be locks: luzia's own, or those of a system before it, which stand there before luzia's first write.
+    /// Whether there may be locks: luzia's own, or those of an earlier system, which exist before luzia's first write.
     pub fn has_locks(&self) -> Result<bool> {
         Ok(self.has_layout()? || self.meta(LOCKS)?.is_some())
     }
 
-    /// As `has_locks`, for a caller that is going to change them: locks of a system before it get their guards.
+    /// As `has_locks`, for a caller that will change them: locks of an earlier system get their guards.
     pub(crate) fn has_locks_to_change(&self) -> Result<bool> {
         let has_locks = self.has_locks()?;
         if has_locks {
@@ -396,7 +396,7 @@ impl Spool {
         self.vfs.meta(".").is_ok_and(|meta| meta.is_some())
     }
 
-    /// Refuses a directory that holds files of somebody else and no `format`, e.g. a home that was named by mistake.
+    /// Refuses a directory that holds foreign files and no `format`, e.g. a home directory that was named by mistake.
     pub fn refuse_foreign(&self) -> Result<()> {
         let is_ours = |name: &str| is_outer(name) || [FORMAT, DISPATCHERS, LOST_AND_FOUND, CONFIG].contains(&name);
         let mut names: Vec<_> = self.list(".")?.into_iter().filter(|entry| !is_ours(&entry.name)).collect();
@@ -407,7 +407,7 @@ impl Spool {
         }
     }
 
-    /// Sets the mode of a directory that is empty and belongs to this account, before luzia makes its own files in it.
+    /// Sets the mode of an empty directory of this account, before luzia makes its own files in it.
     fn narrow_new(&self, meta: &Meta) -> Result<bool> {
         let is_new = meta.uid == self.host.uid && meta.mode & 0o1000 == 0 && self.list(".")?.is_empty();
         if is_new {
@@ -416,8 +416,8 @@ impl Spool {
         Ok(is_new)
     }
 
-    /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
-    /// With `creates`, an empty directory of a wider mode gets mode 0700.
+    /// Refuses a state directory in which other accounts could change locks, or on whose file system locks have no effect
+    /// (`locks.md`). With `creates`, an empty directory of a wider mode gets mode 0700.
     pub fn check_safety(&self, force_file_system: bool, creates: bool) -> Result<()> {
         let refuse = |why: String| Err(StoreError::Unsafe { thing: self.state_dir().into(), why });
         let meta = self.vfs.meta(".").map_err(StoreError::io("look at", "."))?;
@@ -430,7 +430,7 @@ impl Spool {
         }
         let is_narrowed = creates && meta.mode & 0o077 != 0 && self.narrow_new(&meta)?;
         if is_narrowed {
-            // What luzia makes in it has modes of its own.
+            // luzia's files in it have modes of their own.
         } else if meta.mode & 0o022 != 0 || meta.mode & 0o1000 != 0 {
             return refuse(format!("can be written by other accounts (mode {:04o})", meta.mode & 0o7777));
         }

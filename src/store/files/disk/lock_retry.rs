@@ -1,11 +1,11 @@
-//! The one wait for a file lock that others hold for an instant. It backs off with jitter, has a limit, and its error names
-//! the file and the holder.
+//! The one wait for a file lock that other processes hold for an instant. It backs off with jitter, has a limit, and its
+//! error names the file and the holder.
 
 use crate::os::{Handle, Open};
 use crate::store::{Disk, Hold, Result, StoreError};
 use std::time::Duration;
 
-/// How long a command tries to lock a file before it answers that the file is busy, in milliseconds.
+/// Time for which a command tries to lock a file before it reports that the file is busy, in milliseconds.
 pub const FILE_WAIT_MS: u64 = 5000;
 
 /// A back-off between two tries.
@@ -52,7 +52,7 @@ impl Disk {
         self.lock_within(handle, path, shared, FILE_WAIT_MS)
     }
 
-    /// Like `lock_soon`, and no longer than so many milliseconds.
+    /// Like `lock_soon`, with a limit in milliseconds.
     pub(crate) fn lock_within(&self, handle: &mut dyn Handle, path: &str, shared: bool, ms: u64) -> Result<()> {
         let mut back_off = BackOff::new(self, FILE_WAIT_MS.min(ms), 20_000);
         while !handle.try_lock(shared).map_err(StoreError::io("lock", path))? {
@@ -63,14 +63,14 @@ impl Disk {
         Ok(())
     }
 
-    /// Opens a file, makes it where it is missing, and locks it as `lock_soon` does.
+    /// Opens a file, makes it if it is missing, and locks it as `lock_soon` does.
     pub(crate) fn locked(&self, path: &str, shared: bool) -> Result<Box<dyn Handle>> {
         let mut handle = self.open_or_make(path)?;
         self.lock_soon(handle.as_mut(), path, shared)?;
         Ok(handle)
     }
 
-    /// Like `locked`, of a file that its last holder removes: the lock of a removed file excludes no process.
+    /// Like `locked`, for a file that its last holder removes: the lock of a removed file excludes no process.
     pub(crate) fn locked_by_name(&self, path: &str, shared: bool) -> Result<Box<dyn Handle>> {
         loop {
             let handle = self.locked(path, shared)?;
@@ -80,7 +80,7 @@ impl Disk {
         }
     }
 
-    /// Like `locked`, of a file that is written to: it has no second name, under which the bytes would stand as well.
+    /// Like `locked`, for a file that is written to: it has no second name, under which the bytes would appear as well.
     pub(crate) fn locked_alone(&self, path: &str) -> Result<Box<dyn Handle>> {
         loop {
             let mut handle = self.locked(path, false)?;
@@ -90,13 +90,13 @@ impl Disk {
         }
     }
 
-    /// Opens a file, makes it where it is missing, and locks it without waiting; `None` while another process has the lock.
+    /// Opens a file, makes it if it is missing, and locks it without waiting; `None` while another process has the lock.
     pub(crate) fn try_locked(&self, path: &str) -> Result<Option<Box<dyn Handle>>> {
         let mut handle = self.open_or_make(path)?;
         Ok(handle.try_lock(false).map_err(StoreError::io("lock", path))?.then_some(handle))
     }
 
-    /// Like `try_locked`, of a file that its last holder removes.
+    /// Like `try_locked`, for a file that its last holder removes.
     pub(crate) fn try_locked_by_name(&self, path: &str) -> Result<Option<Box<dyn Handle>>> {
         loop {
             let handle = self.try_locked(path)?;
@@ -115,10 +115,10 @@ impl Disk {
         Ok((is_it && lock.try_lock(false).map_err(StoreError::io("lock", path))?).then(|| Hold::of(lock)))
     }
 
-    /// Tells if a process holds the kernel lock of a file. The lock is taken for an instant: shared, so that two lookers do not
-    /// disturb each other, or exclusive, where its holders share it.
+    /// Whether a process holds the kernel lock of a file. The lock is taken for an instant: shared, so that two lookers do not
+    /// disturb each other, or exclusive, if its holders share it.
     pub(crate) fn is_held(&self, path: &str, shared: bool) -> Result<bool> {
-        // For reading only, because on a read-only file system there is still something to show.
+        // Opened for reading only, so that it works on a read-only file system as well.
         let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
         is_held_by_others(handle.as_mut(), path, shared)
     }
@@ -128,13 +128,13 @@ impl Disk {
         StoreError::FileBusy { thing: path.into(), holder: self.lock_holder(path) }
     }
 
-    /// The process that holds the kernel lock of a file, when it can be told.
+    /// The process that holds the kernel lock of a file, when it is known.
     pub(crate) fn lock_holder(&self, path: &str) -> Option<u32> {
         self.host.procs.lock_holder(self.vfs.meta(path).ok().flatten()?.ident)
     }
 }
 
-/// Tells if another process holds the kernel lock of an open file. The lock is taken for an instant.
+/// Whether another process holds the kernel lock of an open file. The lock is taken for an instant.
 pub(crate) fn is_held_by_others(handle: &mut dyn Handle, path: &str, shared: bool) -> Result<bool> {
     let is_free = handle.try_lock(shared).map_err(StoreError::io("lock", path))?;
     if is_free {

@@ -1,4 +1,4 @@
-//! How files are named, written and read: layout, atomic publishing, counters, task records.
+//! Files on disk: layout and names, atomic publishing, counters, task records.
 
 pub(crate) mod control_record;
 pub(crate) mod counter;

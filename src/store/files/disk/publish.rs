@@ -1,5 +1,5 @@
-//! Small file operations with the action and the path in every error, and the two ways in which a record appears:
-//! complete and synced under its name, or not at all.
+//! Small file operations with the action and the path in every error. A record appears complete and synced under its name, or
+//! not at all.
 
 use crate::model::TaskId;
 use crate::os::{Entry, FileKind, Handle, Host, Meta, Open, Published, Vfs};
@@ -8,23 +8,23 @@ use crate::store::{MAX_RECORD_BYTES, Result, StoreError, file_name, layout};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// How many folders are listed before the first of them is looked at.
+/// Number of folders that are listed before the first of them is looked at.
 const LISTED_AT_ONCE: usize = 512;
 
-/// What came of giving a record its name.
+/// Result of giving a record its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Publication {
-    /// Something has that name already.
+    /// Another file has that name already.
     Taken,
     /// It has its name.
     Placed {
-        /// The first of the folders that was made on the way: its own name and those below are to be made durable too.
+        /// The first of the folders that was made on the way: its own name and those below must be made durable too.
         first_made: Option<usize>,
     },
 }
 
 impl Publication {
-    /// The first of the folders that was made, of a name that had to be free.
+    /// The first of the folders that was made, for a name that had to be free.
     pub(crate) fn first_made(self, path: &str) -> Result<Option<usize>> {
         match self {
             Self::Placed { first_made } => Ok(first_made),
@@ -56,12 +56,12 @@ impl Disk {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
     }
 
-    /// Makes a file; `None` where something has its name.
+    /// Makes a file; `None` when the name is taken.
     pub(crate) fn create(&self, path: &str, mode: u32) -> Result<Option<Box<dyn Handle>>> {
         self.vfs.open(path, Open::CreateNew(mode)).map_err(StoreError::io("create", path))
     }
 
-    /// Opens a file for locking or overwriting, and makes it private to this account where it does not exist.
+    /// Opens a file for locking or overwriting. Makes it private to this account if it does not exist.
     pub(crate) fn open_or_make(&self, path: &str) -> Result<Box<dyn Handle>> {
         loop {
             for how in [Open::Existing, Open::CreateNew(0o600)] {
@@ -72,12 +72,12 @@ impl Disk {
         }
     }
 
-    /// Reads a record whole. What cannot be one, a FIFO, a link, a folder or an endless file, is a corrupt record.
+    /// Reads a record whole. A FIFO, a link, a folder or an endless file is a corrupt record.
     pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         self.read_within(path, MAX_RECORD_BYTES)
     }
 
-    /// Like `read`, of a file with a limit of its own, in bytes.
+    /// Like `read`, with a limit for this file, in bytes.
     pub(crate) fn read_within(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let no_record = |action: &'static str| {
             move |source: std::io::Error| match source.kind() {
@@ -95,7 +95,7 @@ impl Disk {
         looked(path, self.vfs.meta(path))
     }
 
-    /// The first of many paths at which there is something.
+    /// The first of many paths that exists.
     pub(crate) fn first_there<'a>(&self, paths: &'a [String]) -> Result<Option<&'a str>> {
         for (path, found) in paths.iter().zip(self.vfs.meta_many(paths)) {
             if looked(path, found)?.is_some() {
@@ -105,13 +105,13 @@ impl Disk {
         Ok(None)
     }
 
-    /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the
-    /// outer folders must be folders.
+    /// Entries of a folder. A foreign file in the place of one of luzia's inner folders counts as empty; the outer folders
+    /// must be folders.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>> {
         listed(path, self.vfs.list(path))
     }
 
-    /// Like `list`, of many folders, one after the other as far as `sink` says to go on; of some of them at once.
+    /// Like `list`, for many folders, in order, until `sink` ends it; some of them are listed at once.
     pub(crate) fn list_each(&self, paths: &[String], sink: &mut dyn FnMut(usize, Vec<Entry>) -> bool) -> Result<()> {
         for (part, some) in paths.chunks(LISTED_AT_ONCE).enumerate() {
             for (at, found) in self.vfs.list_many(some).into_iter().enumerate() {
@@ -123,14 +123,14 @@ impl Disk {
         Ok(())
     }
 
-    /// The names of the folders in a folder. Whatever else lies there is not luzia's, and is left out.
+    /// The names of the folders in a folder. Other entries are not luzia's, and are left out.
     pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
         let is_folder = |entry: &Entry| entry.kind == FileKind::Dir;
         Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name.into()).collect())
     }
 
-    /// Like `folders`, of a folder that holds nothing but folders and mostly none. A folder has two names and one more by each
-    /// folder in it, or always one where the file system does not count, so one look says that it holds no folder.
+    /// Like `folders`, for a folder that holds only folders and mostly none. A folder has two names and one more for each
+    /// folder in it, or always one if the file system does not count. So one `stat` shows that it holds no folder.
     pub(crate) fn folders_if_any(&self, path: &str) -> Result<Vec<String>> {
         if self.meta(path)?.is_some_and(|meta| meta.kind == FileKind::Dir && meta.links == 2) {
             return Ok(Vec::new());
@@ -148,8 +148,8 @@ impl Disk {
         Ok(self.list(path)?.iter().filter_map(|entry| file_name::task(&entry.name)).collect())
     }
 
-    /// The numbers of the task records in a folder, by their names. A name of that form is a record's, whatever stands
-    /// there; every other one is not luzia's, and is left out.
+    /// The numbers of the task records in a folder, by their names. A name of that form counts as a record, even if the entry
+    /// is something else; any other name is not luzia's, and is left out.
     pub(crate) fn records(&self, path: &str) -> Result<Vec<TaskId>> {
         Ok(records_in(&self.list(path)?).collect())
     }
@@ -180,7 +180,7 @@ impl Disk {
         }
     }
 
-    /// Writes a file in one go, without syncing it. A file left half-written is removed again where possible.
+    /// Writes a file at once, without syncing it. A file left half-written is removed again if possible.
     pub(crate) fn write_whole(&self, path: &str, how: Open, bytes: &[u8]) -> Result<Box<dyn Handle>> {
         let missing = || StoreError::io("create", path)(crate::os::taken());
         let mut handle = self.open(path, how)?.ok_or_else(missing)?;
@@ -191,7 +191,7 @@ impl Disk {
         Ok(handle)
     }
 
-    /// Writes a record durably under a temporary name that nobody else uses now.
+    /// Writes a record durably under a temporary name that no other process uses now.
     pub(crate) fn stage(&self, tmp: &str, bytes: &[u8]) -> Result<()> {
         let mut handle = self.write_whole(tmp, Open::Truncate(0o600), bytes)?;
         if let Err(error) = handle.sync_data() {
@@ -201,19 +201,19 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives a staged record its name without replacing anything; folders on the way are made again as long as others
-    /// remove them for being empty. Syncs nothing.
+    /// Gives a staged record its name without replacing anything. Makes the folders above it again as long as other processes
+    /// remove them while they are empty. Syncs nothing.
     pub(crate) fn publish(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
         self.publish_after(tmp, to, folders, None)
     }
 
-    /// Like `publish`, where a look has just told that the last folder is missing, and mostly no other.
+    /// Like `publish`, when a look has just shown that the last folder is missing, and mostly no other.
     pub(crate) fn publish_in_new(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
         let last = folders.len().saturating_sub(1);
         let first_made = match folders.last().map(|folder| self.vfs.make_dir(folder, 0o700)) {
             Some(Ok(made)) => made.then_some(last),
             Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.make_folders_above(folders)?,
-            // Nothing was made, and the attempt to publish says what is wrong.
+            // Nothing was made; the attempt to publish then reports the fault.
             Some(Err(_)) | None => None,
         };
         self.publish_after(tmp, to, folders, first_made)
@@ -238,8 +238,8 @@ impl Disk {
         }
     }
 
-    /// Makes the folders in which a record is to stand, as far as they are missing, and gives the first one that was made.
-    /// Others remove empty folders at any time, so a parent may be gone again: the caller starts over.
+    /// Makes the missing folders above a record, and returns the first one that was made. Other processes remove empty
+    /// folders at any time, so a parent may be gone again: the caller starts over.
     fn make_folders_above(&self, folders: &[String]) -> Result<Option<usize>> {
         let mut first_made = None;
         for (at, folder) in folders.iter().enumerate() {
@@ -252,8 +252,8 @@ impl Disk {
         Ok(first_made)
     }
 
-    /// Whether an open file is the one of its name, and has no other name. One that has is replaced by a copy of its own first,
-    /// durably: what is written into it would stand under every name. After `false` the caller opens the name again.
+    /// Whether an open file is the one of its name, and has no other name. A file with a second name is first replaced by a
+    /// copy of its own, durably, because a write would appear under every name. After `false` the caller opens the name again.
     pub(crate) fn is_alone(&self, handle: &mut dyn Handle, path: &str) -> Result<bool> {
         let mine = handle.meta().map_err(StoreError::io("look at", path))?;
         if self.meta(path)?.is_none_or(|named| named.ident != mine.ident) {
@@ -286,7 +286,7 @@ impl Disk {
         self.replace_by(tmp, to)
     }
 
-    /// Replaces a file by one that stands under a name of its own, which must be there.
+    /// Replaces a file by another file, which must exist under its own name.
     pub(crate) fn replace_by(&self, tmp: &str, to: &str) -> Result<()> {
         if self.rename(tmp, to)? { Ok(()) } else { Err(StoreError::io("rename", tmp)(crate::os::absent())) }
     }
@@ -299,8 +299,8 @@ fn looked(path: &str, found: std::io::Result<Option<Meta>>) -> Result<Option<Met
     }
 }
 
-/// Whether an error says that a foreign file, or a symbolic link, stands where one of luzia's inner folders would be: there
-/// is nothing of luzia beneath it.
+/// Whether an error means that a foreign file, or a symbolic link, is in the place of one of luzia's inner folders: nothing
+/// beneath it is luzia's.
 fn is_foreign_above(path: &str, error: &std::io::Error) -> bool {
     let is_inner = || path.rsplit_once('/').is_some_and(|(folder, _)| !layout::is_outer(folder));
     matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::InvalidInput) && is_inner()
@@ -326,12 +326,12 @@ pub(crate) fn records_in(entries: &[Entry]) -> impl Iterator<Item = TaskId> {
     entries.iter().filter_map(|entry| layout::id_in(&entry.name))
 }
 
-/// A count as it is told.
+/// A count as the answers report it.
 pub(crate) fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Writes and syncs a file that is open; false when it has no name any more.
+/// Writes and syncs an open file; false when it has no name any more.
 pub(crate) fn write_durably(mut file: Box<dyn Handle>, bytes: &[u8]) -> std::io::Result<bool> {
     file.write_all(bytes)?;
     file.sync_data()?;

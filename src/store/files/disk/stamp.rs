@@ -1,4 +1,5 @@
-//! What `format` says of the state directory for which it was written: so a copy of the directory knows that it is one (P13).
+//! The stamp in `format`: the state directory for which it was written, so that a copy of the directory is recognized as one
+//! (P13).
 
 use crate::model::RootId;
 use crate::model::namespace::is_other_boot;
@@ -14,24 +15,24 @@ pub(crate) struct Stamp {
     path: String,
 }
 
-/// The stamp as this process has read it; nothing in it where `format` has none.
+/// The stamp as this process has read it; empty when `format` has none.
 pub(crate) type KnownStamp = Arc<OnceLock<Option<Stamp>>>;
 
 impl Stamp {
-    /// The stamp in the members of a `format`; `None` in one of before.
+    /// The stamp in the members of a `format`; `None` in one of an earlier version.
     pub(crate) fn of(members: &Value) -> Option<Self> {
         let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(Self { root: RootId::parse(&text("root")?)?, boot_id: text("boot_id")?, path: text("path")? })
     }
 
-    /// Whether it was written for another directory. A device may have another number in another boot.
+    /// Whether it was written for another directory. The number of a device may differ from boot to boot.
     fn is_of_another(&self, own: RootId, boot_id: &str) -> bool {
         self.root.inode != own.inode || !is_other_boot(&self.boot_id, boot_id) && self.root.device != own.device
     }
 }
 
 impl Disk {
-    /// The path of the directory of which this one is a copy; `None` where it is an original, or cannot tell.
+    /// The path of the directory from which this one was copied; `None` if it is an original, or the origin is unknown.
     pub fn copied_from(&self) -> Option<String> {
         let read = || {
             let bytes = self.read(layout::FORMAT).ok().flatten();
@@ -44,7 +45,7 @@ impl Disk {
 }
 
 impl Spool {
-    /// Makes a copy a state directory of its own. False, and nothing is done, while its original stands at its path.
+    /// Makes a copy a state directory of its own. Returns false, and does nothing, while its original exists at its path.
     pub fn part_from_original(&self) -> Result<bool> {
         let stamp = self.stamp.get().and_then(Option::as_ref);
         let stands = |stamp: &Stamp| self.root_at(&stamp.path).is_some_and(|found| found.inode == stamp.root.inode);
@@ -54,12 +55,12 @@ impl Spool {
         self.write_format().map(|()| true)
     }
 
-    /// Stamps a `format` of before, or of an earlier boot, anew. That of a copy stays.
+    /// Stamps a `format` of an earlier version or an earlier boot anew. The stamp of a copy stays.
     pub(crate) fn renew_stamp(&self) {
         let boot_id = self.host.clock.boot_id();
         let is_new = self.stamp.get().is_some_and(|stamp| stamp.as_ref().is_some_and(|stamp| stamp.boot_id == boot_id));
         if !is_new && self.host.root().is_some() && self.copied_from().is_none() {
-            // One that cannot be written is tried again by the next caller; an old stamp says less, and nothing wrong.
+            // After a failed write the next caller tries again; an old stamp says less, and nothing wrong.
             let _ = self.write_format();
         }
     }

@@ -8,12 +8,12 @@ use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, Result, StoreError, json_ob
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The record of a task as it is written, one line.
+/// The record of a task as one line, as it is written.
 pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
     encode_line("task record", task)
 }
 
-/// A record as one line, which is not longer than what is read.
+/// A record as one line, which is no longer than the limit for reading.
 pub(crate) fn encode_line<T: Serialize>(path: &str, record: &T) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(record).map_err(|error| StoreError::corrupt(path, error.to_string()))?;
     bytes.push(b'\n');
@@ -30,12 +30,12 @@ pub(crate) fn encode_pretty<T: Serialize>(path: &str, record: &T) -> Result<Vec<
     Ok(bytes)
 }
 
-/// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
+/// Reads a task record. `user` is the user of the record's lane, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
     decode_named(path, bytes, user).map(|(task, _)| task)
 }
 
-/// Reads a task record like [`decode_task`], and tells whether the record itself names its user.
+/// Reads a task record like [`decode_task`], and returns whether the record itself names its user.
 pub(crate) fn decode_named(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<(Task, bool)> {
     let (task, names_user) = match json_object::text(bytes).and_then(serde_json::from_str::<Task>) {
         Ok(task) => (task, true),
@@ -44,7 +44,7 @@ pub(crate) fn decode_named(path: &str, bytes: &[u8], user: Option<&Name>) -> Res
     settled(task).map(|task| (task, names_user)).map_err(|why| StoreError::corrupt(path, why))
 }
 
-/// The record of a task that names no user, and is that of `user`; `None` where that is not what it lacks.
+/// The record of a task that names no user, with `user` filled in; `None` when the record lacks something else.
 fn of_user(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Option<Task>> {
     let Ok(mut members) = json_object::read::<Map<String, Value>>(bytes) else { return Ok(None) };
     if members.get("user").is_some_and(|user| !user.is_null()) {
@@ -58,7 +58,7 @@ fn of_user(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Option<Task>
     }
 }
 
-/// Tells a record of a newer version, which may look different altogether, from a damaged one.
+/// The error for a record that cannot be parsed: a record of a newer version, which may have any form, or a damaged one.
 pub(crate) fn newer_or_corrupt(path: &str, bytes: &[u8], error: &serde_json::Error) -> StoreError {
     let version =
         serde_json::from_slice::<Map<String, Value>>(bytes).ok().and_then(|members| members.get("v")?.as_u64());
@@ -68,7 +68,7 @@ pub(crate) fn newer_or_corrupt(path: &str, bytes: &[u8], error: &serde_json::Err
     }
 }
 
-/// A task as it was read, with its members in order and in accord with each other.
+/// A task as it was read, with its members in order and consistent with each other.
 pub(crate) fn settled(mut task: Task) -> std::result::Result<Task, String> {
     task.lanes = lanes_of(task.lanes, &task.user)?;
     task.umask &= 0o777;
@@ -87,8 +87,8 @@ pub(crate) fn settled(mut task: Task) -> std::result::Result<Task, String> {
     Ok(task)
 }
 
-/// The further lanes in canonical order, without repeats, however the record lists them: a lane that is wanted twice
-/// would keep the task from ever having it.
+/// The further lanes in canonical order, without repeats, however the record lists them: a task that wants one lane twice
+/// could never get it.
 fn lanes_of(mut lanes: Vec<LaneName>, user: &Name) -> std::result::Result<Vec<LaneName>, String> {
     let own = LaneName::user(user);
     lanes.retain(|lane| *lane != own && !lane.is_global());
@@ -100,7 +100,7 @@ fn lanes_of(mut lanes: Vec<LaneName>, user: &Name) -> std::result::Result<Vec<La
     }
 }
 
-/// Refuses what `enqueue` refuses, so that nothing else has to reckon with it.
+/// Refuses the values that `enqueue` refuses, so that no other code has to handle them.
 fn check(task: &Task) -> std::result::Result<(), String> {
     let is_name = |text: &Option<String>| text.as_deref().is_none_or(|text| Name::new(text).is_ok());
     let is_path = |path: &str| path.starts_with('/') && !path.contains('\0');

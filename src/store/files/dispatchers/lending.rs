@@ -1,7 +1,7 @@
-//! Who waits for a child, and so lends it the lanes of its parent: a shared kernel lock on `spool/loans/<id of the child>`.
-//! Who waits for a task that another request has queued with the same key: one on `spool/followed/<id>`. Which task waits for
-//! another one by `luzia wait`: one on `spool/awaited/<id>-<the other one>`.
-//! The lock is the proof of the wait, in every pid namespace; a waiter that is killed counts no more.
+//! Waiters for tasks, each shown by a shared kernel lock. A waiter for a child lends it the lanes of its parent: the lock is
+//! on `spool/loans/<id of the child>`. A waiter for a task that another request has queued with the same key locks
+//! `spool/followed/<id>`. A task that waits for another one by `luzia wait` locks `spool/awaited/<id>-<the other one>`. The
+//! lock proves the wait in every pid namespace; a killed waiter no longer counts.
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open, Vfs};
@@ -23,7 +23,7 @@ impl Lending {
         self.child
     }
 
-    /// Whether nobody else waits for the child.
+    /// Whether this is the only waiter for the child.
     pub fn is_sole(&mut self) -> Result<bool> {
         let wrong = StoreError::io("lock", &self.path);
         let is_sole = self.file.try_lock(false).map_err(wrong)?;
@@ -34,7 +34,7 @@ impl Lending {
 
 impl Drop for Lending {
     fn drop(&mut self) {
-        // The last one who waits for a task removes the file, unless it names a parent that waits without a process.
+        // The last waiter for a task removes the file, unless it names a parent that waits without a process.
         let is_empty = self.file.meta().is_ok_and(|meta| meta.size == 0);
         if is_empty && self.file.try_lock(false).unwrap_or(false) {
             let _ = self.vfs.unlink(&self.path);
@@ -44,20 +44,20 @@ impl Drop for Lending {
 }
 
 impl Spool {
-    /// Says that somebody waits for a child, as long as this process keeps what it gets.
+    /// Marks that this process waits for a child, as long as it keeps the returned value.
     pub fn lend_to(&self, child: TaskId) -> Result<Lending> {
         self.make_dir(layout::LOANS)?;
         self.share(child, layout::loan(child))
     }
 
-    /// Says that a task waits for another one by `luzia wait`, as long as this process keeps what it gets.
+    /// Marks that a task waits for another one by `luzia wait`, as long as this process keeps the returned value.
     pub fn await_task(&self, waiter: TaskId, id: TaskId) -> Result<Lending> {
         self.make_dir(layout::AWAITED)?;
         self.share(id, layout::awaited(waiter, id))
     }
 
-    /// Which tasks wait for others by `luzia wait`, each with such a one. What killed waiters left tells nothing, and is removed
-    /// where that can be.
+    /// Pairs of tasks: one that waits by `luzia wait`, and the task that it waits for. Files that killed waiters left are
+    /// ignored, and removed if possible.
     pub fn awaited(&self) -> Result<Vec<(TaskId, TaskId)>> {
         let pair = |name: &str| {
             let (waiter, id) = name.split_once('-')?;
@@ -72,8 +72,8 @@ impl Spool {
         Ok(awaited)
     }
 
-    /// Says that somebody waits for a task that another request has queued, as long as this process keeps what it gets. What
-    /// killed waiters left is removed.
+    /// Marks that this process waits for a task that another request has queued, as long as it keeps the returned value.
+    /// Files that killed waiters left are removed.
     pub fn follow(&self, id: TaskId) -> Result<Lending> {
         self.make_dir(layout::FOLLOWED)?;
         for other in self.tasks_in(layout::FOLLOWED)? {
@@ -82,12 +82,12 @@ impl Spool {
         self.share(id, layout::followed(id))
     }
 
-    /// Whether somebody waits for a task that another request has queued.
+    /// Whether any process waits for a task that another request has queued.
     pub fn is_followed(&self, id: TaskId) -> Result<bool> {
         self.has_waiter_at(&layout::followed(id))
     }
 
-    /// Tells if a waiter holds the lock of a file. A file that a killed waiter left is removed where that is possible.
+    /// Whether a waiter holds the lock of a file. A file that a killed waiter left is removed if possible.
     fn has_waiter_at(&self, path: &str) -> Result<bool> {
         let Some(mut file) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
         let is_free = file.try_lock(false).map_err(StoreError::io("lock", path))?;
@@ -103,19 +103,19 @@ impl Spool {
         Ok(Lending { child, file, vfs: Arc::clone(&self.vfs), path })
     }
 
-    /// Device and inode of the file that those who wait for a child have open and locked, where there is one.
+    /// Device and inode of the file that the waiters for a child have open and locked, if it exists.
     pub fn loan_file(&self, child: TaskId) -> Result<Option<(u64, u64)>> {
         Ok(self.meta(&layout::loan(child))?.map(|meta| meta.ident))
     }
 
-    /// Whether somebody waits for a child.
+    /// Whether any process waits for a child.
     pub fn is_lent_to(&self, child: TaskId) -> Result<bool> {
         let path = layout::loan(child);
         let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
         Ok(is_held_by_others(file.as_mut(), &path, false)? || self.waiting_lender(child)?.is_some())
     }
 
-    /// The children for whom somebody waits, in the order of their numbers. What a killed waiter left is removed.
+    /// The children that have a waiter, in the order of their numbers. Files that killed waiters left are removed.
     pub fn lent_to(&self) -> Result<Vec<TaskId>> {
         let mut children = Vec::new();
         for id in self.tasks_in(layout::LOANS)? {

@@ -1,5 +1,5 @@
-//! Those that make passes: that there are some, which of them is the only one, the `run`s that stand by meanwhile,
-//! and who waits for a child.
+//! Processes that make passes: the presence of dispatchers, the one that has the duty, the `run`s that stand by meanwhile,
+//! and the waiters for children.
 
 pub(crate) mod dispatch_lock;
 pub(crate) mod duty;

@@ -1,13 +1,13 @@
-//! Who dispatches: daemons, drains and waiting `run`s hold shared kernel locks, by which others see that somebody would start
-//! a task. One lock is for the whole state directory, one for the dispatchers of a sandbox: those of another sandbox start
-//! none of its tasks (contract P9).
+//! Presence of dispatchers. Daemons, drains and waiting `run`s hold shared kernel locks, so other processes see that a task
+//! would be started. One lock is for the whole state directory, one for the dispatchers of a sandbox: those of another
+//! sandbox start none of its tasks (contract P9).
 
 use crate::model::SandboxId;
 use crate::os::{Handle, Vfs};
 use crate::store::{Result, Spool, layout};
 use std::sync::Arc;
 
-/// The presence of a dispatcher, told to others while it lives.
+/// The presence of a dispatcher, visible to other processes while it lives.
 pub struct Presence {
     _anywhere: Box<dyn Handle>,
     here: Box<dyn Handle>,

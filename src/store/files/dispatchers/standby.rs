@@ -1,6 +1,7 @@
-//! `run`s that stand by while another one has the duty. Each holds a named pipe `spool/duty.<sandbox>.line/<task>` open: who
-//! takes its record out of the queue calls it. It watches the one with the next lower number, and the lowest one watches the
-//! pipe of the holder of the duty, so that each end, by a kill as well, wakes one. Nobody else makes a system call.
+//! `run`s that stand by while another one has the duty. Each holds a named pipe `spool/duty.<sandbox>.line/<task>` open; the
+//! process that takes its record out of the queue calls it through the pipe. It watches the `run` with the next lower number;
+//! the lowest one watches the pipe of the holder of the duty. So each end, by a kill as well, wakes one. No other process
+//! makes a system call.
 
 use crate::model::{SandboxId, Task, TaskId};
 use crate::os::{Pipe, Vfs};
@@ -29,7 +30,7 @@ impl HolderPipe {
         let _ = vfs.unlink(&format!("{}/{HOLDER}", self.folder));
     }
 
-    /// Ends it, which wakes the lowest of those who stand by.
+    /// Ends it, which wakes the lowest of the standing-by `run`s.
     pub(crate) fn end(self, vfs: &dyn Vfs) {
         let Self { pipe, folder } = self;
         drop(pipe);
@@ -38,25 +39,25 @@ impl HolderPipe {
 }
 
 impl Spool {
-    /// Takes a place among the `run`s of a sandbox that stand by. `None` where none can be had, as on a full disk, or for a
-    /// second `run` of one task.
+    /// Takes a place among the `run`s of a sandbox that stand by. `None` when no place can be made, as on a full disk, or for
+    /// a second `run` of one task.
     pub fn join_standby(&self, sandbox: &SandboxId, id: TaskId) -> Option<Standby> {
         let folder = layout::standby(sandbox);
         let (pipe, _) = self.pipe_in(&folder, &mut |_| Ok(id.0.to_string())).ok()??;
         Some(Standby { pipe, folder, id })
     }
 
-    /// Shows others who stand by that this process has the duty. The caller holds its kernel lock.
+    /// Shows the standing-by `run`s that this process has the duty. The caller holds its kernel lock.
     pub(crate) fn show_holder(&self, sandbox: &SandboxId) -> Option<HolderPipe> {
         let folder = layout::standby(sandbox);
-        // What is there is of a dead one.
+        // An existing pipe belongs to a dead holder.
         let _ = self.vfs.unlink(&format!("{folder}/{HOLDER}"));
         let (pipe, _) = self.pipe_in(&folder, &mut |_| Ok(HOLDER.to_owned())).ok()??;
         Some(HolderPipe { pipe, folder })
     }
 
-    /// Watches the one before, or for the lowest the holder of the duty; the places of the dead between them are removed. Gives
-    /// how many stand before, `None` where there is nobody to watch, because the duty changes hands at this moment.
+    /// Watches the `run` before, or for the lowest the holder of the duty; removes the places of the dead between them. Returns
+    /// the number of `run`s before. `None` when there is no process to watch, because the duty changes hands at this moment.
     pub fn watch_before_standby(&self, standby: &mut Standby) -> Result<Option<usize>> {
         let mut before = self.tasks_in(&standby.folder)?;
         before.retain(|id| *id < standby.id);
@@ -70,8 +71,8 @@ impl Spool {
         Ok(standby.pipe.watch(&path).map_err(StoreError::io("watch", &path))?.then_some(0))
     }
 
-    /// Sleeps until the record has left the queue, the one before it has gone, or a caught signal came; `longest` at most. False
-    /// when that has passed.
+    /// Sleeps until the record has left the queue, the `run` before it has gone, or a caught signal came; `longest` at most.
+    /// False when that time has passed.
     pub fn wait_on_standby(&self, standby: &mut Standby, longest: Duration) -> bool {
         self.wait_for_call(standby.pipe.as_mut(), longest)
     }
@@ -82,7 +83,7 @@ impl Spool {
         let _ = self.vfs.remove_dir(&standby.folder);
     }
 
-    /// Tells the `run` of a task, if one stands by, that the record has left its place in the queue. Where that fails, the `run`
+    /// Calls the `run` of a task, if one stands by: the record has left its place in the queue. If the call fails, the `run`
     /// finds out by itself, later.
     pub(crate) fn call_standby(&self, task: &Task) {
         if let Some(sandbox) = &task.sandbox {

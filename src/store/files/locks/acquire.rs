@@ -13,16 +13,16 @@ use crate::store::{
     layout, slots_in,
 };
 
-/// What is to be done in the lanes of a request, by their places in it.
+/// Actions in the lanes of a request, by their places in it.
 struct Plan {
     takes: Vec<(usize, Vec<Choice>)>,
     refreshes: Vec<(usize, u32, Box<LockRecord>)>,
 }
 
-/// What the locks of one request have in common.
+/// Fields that the locks of one request share.
 struct Ids {
     lock_id: String,
-    /// The mark of leases that are not all there yet.
+    /// The mark of leases that are not complete yet.
     set: Option<String>,
 }
 
@@ -32,11 +32,12 @@ impl Spool {
         self.acquire_by(request, judge, None)
     }
 
-    /// Takes all lanes of a request, or none, when it is their asker's turn. One that waits gets a place in the line of a lane
-    /// that it cannot have, in the same hold of the guard, so it misses no call; with the grant it leaves that.
+    /// Takes all lanes of a request, or none, when it is the asker's turn. A waiting asker gets a place in the line of a lane
+    /// that it cannot have. It gets the place in the same hold of the guard, so it misses no call; with the grant it leaves
+    /// the place.
     pub fn acquire_in_line(&self, request: &Request, judge: Judge, in_line: &mut InLine<'_>) -> Result<Acquired> {
         let answer = self.acquire_by(request, judge, Some(in_line));
-        // Outside of the guards, into which the next one of a line comes now.
+        // Outside of the guards, because the next one of a line now enters them.
         in_line.left = None;
         answer
     }
@@ -46,7 +47,7 @@ impl Spool {
         let patience_ms = in_line.as_ref().map_or(FILE_WAIT_MS, |in_line| patience_ms(in_line));
         let mut guards = self.enter_guards_within(&lanes, patience_ms)?;
         let locks = self.list(layout::LOCKS)?;
-        // As long as the lane in whose line it stands keeps it, it stays there.
+        // The asker keeps its place in the line of a lane as long as that lane keeps it waiting.
         let mut order: Vec<usize> = (0..lanes.len()).collect();
         order.sort_by_key(|at| !in_line.as_ref().is_some_and(|in_line| in_line.stands_in(lanes[*at])));
         let mut plan = Plan { takes: Vec::with_capacity(lanes.len()), refreshes: Vec::new() };
@@ -70,7 +71,7 @@ impl Spool {
             let need = &request.needs[*at];
             let wanted = slots.iter().filter(|choice| choice.lender.is_none()).count();
             if wanted == 0 {
-                // A lane that is lent never gets free for those who wait in its line, and a loan is no grant of its own.
+                // A lent lane never becomes free for the waiters in its line, and a loan is no grant of its own.
                 continue;
             }
             let stem = need.lane.stem();
@@ -95,7 +96,7 @@ impl Spool {
         Ok(answer)
     }
 
-    /// Stands in the line of a lane that keeps a request from being granted. Where that means to leave another line whose lane
+    /// Puts a request into the line of a lane that keeps it from being granted. If the asker leaves another line whose lane
     /// has room, the next one there is called, as if the lane had been taken and given back. The caller is in all guards.
     fn stand_for(
         &self,
@@ -116,7 +117,8 @@ impl Spool {
         }
     }
 
-    /// Takes what is to be taken, then refreshes what the holder has: what fails leaves a lease refreshed, and nothing taken.
+    /// Takes the planned slots, then refreshes the locks that the holder has: a failure leaves a lease refreshed, and nothing
+    /// taken.
     fn carry_out(&self, request: &Request, plan: Plan, guards: &mut Guards, judge: Judge) -> Result<Acquired> {
         let refresh = |(at, slot, record): (usize, u32, Box<LockRecord>)| {
             self.refresh_lease(&request.needs[at], slot, *record, request)
@@ -153,7 +155,7 @@ impl Spool {
         let lock_id = self.new_lock_id(&request.holder, &takes);
         let set = self.begin_set(request, &lock_id, takes.len())?;
         let ids = Ids { lock_id, set };
-        // An error may have left locks that could not be given back: then the mark stays, and they hold nothing.
+        // After an error some locks may remain that could not be given back: then the mark stays, and they hold nothing.
         let answer = self.take_each(request, takes, &ids, guards, judge)?;
         if let Some(set) = &ids.set
             && let Err(error) = self.end_set(request, set)
@@ -184,7 +186,7 @@ impl Spool {
                     files.extend(file);
                 }
                 Ok(None) => {
-                    // Another program created the file between our look and our open: honour it.
+                    // Another program created the file between the look and the open: its lock is honoured.
                     self.give_back(guards, &grants)?;
                     let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
                     if let Some(view) = self.view(&need.lane.stem(), slot, limits, judge)? {
@@ -207,7 +209,7 @@ impl Spool {
         Ok(Acquired::Granted { grants, refreshed: Vec::new(), broken, files })
     }
 
-    /// The lock id of all that one request takes: another one than those of the locks that it breaks.
+    /// The lock id for all locks of one request: it differs from the ids of the locks that the request breaks.
     fn new_lock_id(&self, holder: &str, takes: &[(usize, Vec<Choice>)]) -> String {
         let seconds = self.host.clock.now().unix_seconds();
         let breaks = || takes.iter().flat_map(|(_, slots)| slots).flat_map(|choice| &choice.breaks);
@@ -224,7 +226,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Takes one slot: breaks what is stale, takes a fence, publishes the sidecar, then the lock. `None`: the file exists.
+    /// Takes one slot: breaks stale locks, takes a fence, publishes the sidecar, then the lock. `None`: the file exists.
     fn take_slot(
         &self,
         need: &LaneNeed,
@@ -351,7 +353,7 @@ impl Spool {
         write().or_else(|error| if self.set_folders_aside(&[&tmp, &path])? { write() } else { Err(error) })
     }
 
-    /// Sets aside what is a folder and stands where a file of luzia belongs: no file can take its place. False when nothing is.
+    /// Sets aside a folder in the place of one of luzia's files, since no file can replace it. False when nothing was set aside.
     fn set_folders_aside(&self, paths: &[&str]) -> Result<bool> {
         let mut is_any = false;
         for path in paths {
@@ -366,7 +368,7 @@ impl Spool {
     /// Removes a lock and then its sidecar. The caller is in the guard and has judged it.
     pub(crate) fn remove_lock(&self, stem: &str, slot: u32) -> Result<()> {
         let path = layout::lock_file(stem, slot);
-        // First, so that it is never without the lock file, unless another program removed that.
+        // The second name goes first, so that it exists without the lock file only if another program removed that.
         layout::second_name(&path).map_or(Ok(false), |second| self.unlink(&second))?;
         self.unlink(&path)?;
         // The lane is free. A sidecar without its lock holds nothing, and the next acquirer or cleaner removes it.
@@ -374,7 +376,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Refreshes the lease of a holder if it still has the lock id that is meant; `None` when it was lost.
+    /// Refreshes the lease of a holder if it still has the given lock id; `None` when it was lost.
     pub fn refresh(&self, request: &Request, lock_id: &str, judge: Judge) -> Result<Option<Grant>> {
         let Some(need) = request.needs.first() else { return Ok(None) };
         let stem = need.lane.stem();
@@ -406,10 +408,10 @@ impl Spool {
     }
 }
 
-/// A lock that was taken; with its open file for kind `process`.
+/// A lock that was taken; for kind `process`, with its open file.
 type Taken = (Grant, Option<Hold>);
 
-/// A lock as what ended, by the verdict on its holder.
+/// The record of a broken lock, by the verdict on its holder.
 pub fn broken(lane: &LaneName, view: &LockView) -> Break {
     let (why, age_ms) = match &view.verdict {
         Verdict::Stale { why, age_ms } => (Some(*why), *age_ms),

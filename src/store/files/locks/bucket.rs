@@ -1,5 +1,5 @@
-//! Guards: 256 permanent files whose kernel lock covers every change of a lane's lock files, and which store the
-//! fences of its lanes (`locks.md`). Nobody waits, executes or runs foreign code while in a guard.
+//! Guards: 256 permanent files. Their kernel locks cover every change of a lane's lock files, and they store the fences of
+//! its lanes (`locks.md`). No process waits, executes or runs foreign code while it is in a guard.
 
 use crate::model::{Fence, LaneName};
 use crate::os::{Handle, Meta, Open, Published};
@@ -56,7 +56,7 @@ impl Spool {
 
     /// Enters guards by their numbers, in order, without waiting; `None` when one of them is busy.
     pub(crate) fn try_buckets(&self, buckets: &[u8]) -> Result<Option<Guards<'_>>> {
-        // Also without a bucket to enter: leaving lets them through again.
+        // Also without a bucket to enter: leaving lets the signals through again.
         self.host.procs.hold_stop_signals(true);
         let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
         for bucket in buckets {
@@ -68,8 +68,8 @@ impl Spool {
         Ok(Some(guards))
     }
 
-    /// Enters the guard of a lane for a look only, and makes none. Where it does not exist, luzia has never held the lane,
-    /// and there is nothing that would have to keep still.
+    /// Enters the guard of a lane for a look only, and makes none. If it does not exist, luzia has never held the lane, and
+    /// no change has to be kept out.
     pub(crate) fn enter_to_look(&self, lane: &LaneName) -> Result<Guards<'_>> {
         self.enter_guards(&self.guarded(lane)?)
     }
@@ -83,7 +83,7 @@ impl Spool {
         let path = layout::guard(bucket);
         loop {
             let mut handle = match self.open_or_make(&path) {
-                // Who may only read changes nothing, and keeps those out who may write while it looks.
+                // A process that may only read changes nothing; its lock keeps writers out while it looks.
                 Err(error) if error.is_denied() => self.open(&path, Open::ReadOnly)?.ok_or(error)?,
                 other => other?,
             };
@@ -93,15 +93,15 @@ impl Spool {
             let meta = handle.meta().map_err(StoreError::io("look at", &path))?;
             match meta.links {
                 1 => return Ok(Some(handle)),
-                // A guard that was removed by hand while we opened it guards nothing.
+                // A guard that was removed by hand before this process locked it guards nothing.
                 0 => {}
                 _ => self.renew_guard(bucket, handle.as_mut(), &meta)?,
             }
         }
     }
 
-    /// Puts a new file in the place of a guard that has other names as well: what is written into it would stand there, and two
-    /// guards of one file would be one kernel lock. The fences go on past all that the old file, the clock and the locks tell of.
+    /// Puts a new file in the place of a guard that has other names as well: a write would appear under them, and two guards of
+    /// one file would be one kernel lock. The fences continue past every fence that the old file, the clock and the locks show.
     /// The caller holds the kernel lock of the old file.
     fn renew_guard(&self, bucket: u8, handle: &mut dyn Handle, old: &Meta) -> Result<()> {
         let path = layout::guard(bucket);
@@ -117,19 +117,20 @@ impl Spool {
         let line = CounterLine { next: last, pending: last, reserved: last, boot_id };
         let tmp = format!("{path}.tmp");
         self.stage(&tmp, &line.to_bytes())?;
-        // Under its new name the old file keeps more names than one, so that nobody who has it open takes it for the guard.
+        // Under its new name the old file keeps several names, so that a process that has it open does not take it for the
+        // guard.
         let wrong = StoreError::corrupt(&path, format!("it has {} names", old.links));
         if self.set_aside(&wrong).is_err() {
             self.rename(&path, &format!("{path}.aside"))?;
         }
-        // Somebody may have made one meanwhile, and be in it.
+        // Another process may have made one meanwhile, and be in it.
         if self.vfs.publish(&tmp, &path).map_err(StoreError::io("publish", &path))? != Published::Done {
             self.unlink(&tmp)?;
         }
         self.sync_dir(layout::GUARDS)
     }
 
-    /// The least that a fence may be where nothing tells of earlier ones.
+    /// The least fence when there is no trace of earlier ones.
     fn clock_fence(&self) -> u64 {
         u64::try_from(self.host.clock.now().0).unwrap_or(0).saturating_mul(1000)
     }
@@ -145,8 +146,8 @@ impl Guards<'_> {
         self.held.is_empty()
     }
 
-    /// Takes the next fence of a lane. A guard that is new, or damaged, goes on past the clock, past every fence of its
-    /// lanes that is to be seen, and past `seen`, of locks that were removed just now.
+    /// Takes the next fence of a lane. A new or damaged guard continues past the clock, past every visible fence of its
+    /// lanes, and past `seen`, of locks that were removed just now.
     pub(crate) fn next_fence(&mut self, lane: &LaneName, seen: u64) -> Result<Fence> {
         let wanted = bucket(lane);
         let store = self.store;

@@ -1,5 +1,5 @@
-//! Looking at locks: gathers the evidence for the judge under a lane's guard, and lists every lock with its verdict.
-//! Changes nothing.
+//! A look at locks: gathers the evidence for the judge under a lane's guard, and lists every lock with its verdict. Changes
+//! nothing.
 
 use crate::model::evidence::{Evidence, HolderHost, KernelLock};
 use crate::model::lane::is_user_stem;
@@ -14,13 +14,13 @@ use crate::store::{Guards, Result, Spool, StoreError, layout};
 /// One lock as it was found, with the verdict on its holder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockView {
-    /// The lane; `None` for a hashed name whose sidecar does not say.
+    /// The lane; `None` for a hashed name whose sidecar does not name it.
     pub lane: Option<LaneName>,
     /// The name of its lock file, without the ending.
     pub(in crate::store) stem: String,
-    /// Which slot.
+    /// Its slot.
     pub slot: u32,
-    /// What the sidecar says.
+    /// Content of the sidecar.
     pub sidecar: Sidecar,
     /// Whether the holder lives.
     pub verdict: Verdict,
@@ -31,7 +31,7 @@ pub struct LockView {
 }
 
 impl LockView {
-    /// The record, when the sidecar reads.
+    /// The record, when the sidecar is valid.
     pub fn record(&self) -> Option<&LockRecord> {
         self.sidecar.record()
     }
@@ -79,7 +79,7 @@ pub fn lock_state(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// How many locks are judged under one hold of a guard when all are listed.
+/// Number of locks that are judged under one hold of a guard when all are listed.
 const JUDGED_AT_ONCE: usize = 8;
 
 /// The limits of time by which locks are judged.
@@ -89,18 +89,18 @@ pub(crate) struct Limits {
     pub max_age_ms: Option<u64>,
 }
 
-/// Which slots of which lanes were occupied at one moment: for a caller that looks at many lanes, because each look by itself
-/// lists all locks. In order.
+/// The occupied slots of all lanes at one moment, in order. It is for a caller that looks at many lanes, because each look by
+/// itself lists all locks.
 #[derive(Debug, Default)]
 pub struct LockIndex(Vec<(String, u32)>);
 
 impl LockIndex {
-    /// How many slots are occupied.
+    /// Number of occupied slots.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The lanes that have a lock, as far as the names of their files tell them.
+    /// The lanes that have a lock, as far as the names of their files show them.
     pub fn lanes(&self) -> impl Iterator<Item = LaneName> {
         self.0.chunk_by(|one, next| one.0 == next.0).filter_map(|slots| LaneName::from_stem(&slots[0].0))
     }
@@ -111,7 +111,7 @@ impl LockIndex {
         self.0[first..].iter().take_while(move |(stem, _)| stem == lane_stem).map(|(_, slot)| *slot)
     }
 
-    /// How many holders a lane has: lenders and their borrowers count as one.
+    /// Number of holders of a lane: lenders and their borrowers count as one.
     pub fn holders(&self, lane: &LaneName) -> u32 {
         loan::holders(self.slots(&lane.stem()))
     }
@@ -127,7 +127,7 @@ pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
 }
 
 impl Spool {
-    /// Whether the first place of a lane has a lock, dead or alive. Looked at without the guard, so that it is no proof.
+    /// Whether the first place of a lane has a lock, dead or alive. The look takes no guard, so it is no proof.
     pub fn is_taken(&self, lane: &LaneName) -> bool {
         self.vfs.meta(&layout::lock_file(&lane.stem(), 0)).is_ok_and(|meta| meta.is_some())
     }
@@ -147,7 +147,7 @@ impl Spool {
         Ok(highest)
     }
 
-    /// Everything there is to see of one lock; `None` when its `.lock` does not exist. The caller is in the guard.
+    /// The whole evidence on one lock; `None` when its `.lock` does not exist. The caller is in the guard.
     pub(crate) fn evidence(&self, lane_stem: &str, slot: u32, limits: Limits) -> Result<Option<Evidence>> {
         let lock_path = layout::lock_file(lane_stem, slot);
         let Some(lock) = self.lock_meta(&lock_path)? else { return Ok(None) };
@@ -173,7 +173,7 @@ impl Spool {
             sidecar_modified: sidecar_meta.map(|meta| meta.modified),
             // The files of one state directory belong to one host.
             host: HolderHost::Here,
-            // After the kernel lock: a supervisor gives that up when its task stands in `waiting`.
+            // After the kernel lock: a supervisor gives that up when its task is in `waiting`.
             is_waiting: is_regular
                 && kernel_lock == KernelLock::Free
                 && self.is_kept_by_wait(lane_stem, &lock_path, &sidecar)?,
@@ -202,7 +202,7 @@ impl Spool {
         };
         let (age_ms, held_ms) = (since(refreshed), since(acquired.or(refreshed)));
         Ok(Some(LockView {
-            // The file's name is what excludes; a sidecar that names another lane is not believed.
+            // The file's name excludes other holders; a sidecar that names another lane is not believed.
             lane: LaneName::from_stem(lane_stem).or(recorded.filter(|lane| lane.stem() == lane_stem)),
             stem: crate::model::lane::slot_stem(lane_stem, slot),
             slot,
@@ -221,14 +221,14 @@ impl Spool {
         let mut guards = self.enter_to_look(lane)?;
         let mut slots = self.occupied_slots(&lane.stem())?;
         if guards.is_empty() && !slots.is_empty() {
-            // It was made, and the lane was taken, since we looked for it.
+            // The guard was made, and the lane was taken, since the look for the guard.
             guards = self.enter_to_look(lane)?;
             slots = self.occupied_slots(&lane.stem())?;
         }
         self.views(lane, slots, guards, timeout_ms, judge)
     }
 
-    /// The holders of a lane among those that an index knows. One that came since is not seen.
+    /// The holders of a lane among those that an index knows. A later holder is not seen.
     pub fn holders_in(
         &self,
         index: &LockIndex,
@@ -244,7 +244,7 @@ impl Spool {
         self.views(lane, slots, guards, timeout_ms, judge)
     }
 
-    /// Which slots are occupied right now, in all lanes, by one listing.
+    /// The slots of all lanes that are occupied right now, by one listing.
     pub fn lock_index(&self) -> Result<LockIndex> {
         self.lock_stems().map(LockIndex)
     }
@@ -268,13 +268,13 @@ impl Spool {
         Ok(views)
     }
 
-    /// Every lock there is, ordered by the time of its last refresh (S0.27).
+    /// Every lock, ordered by the time of its last refresh (S0.27).
     pub fn all_locks(&self, timeout_ms: &dyn Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
         self.judge_each(self.lock_stems()?, timeout_ms, judge)
     }
 
-    /// The locks of all lanes but global, `most` of them at most, the first by name, in the same order; and how many there are that
-    /// nobody looked at.
+    /// The locks of all lanes but global, `most` of them at most, the first by name, in the same order; and the number of locks
+    /// that were not looked at.
     pub fn shown_locks(
         &self,
         most: usize,
@@ -313,7 +313,7 @@ impl Spool {
                 }),
             }
         }
-        // Lanes that share a guard are looked at together, but few at a time, so that nobody waits for it for long.
+        // Lanes that share a guard are looked at together, but few at a time, so that no process waits long for the guard.
         known.sort_by_key(|(bucket, ..)| *bucket);
         for some in known.chunk_by(|one, next| one.0 == next.0).flat_map(|group| group.chunks(JUDGED_AT_ONCE)) {
             let _guards = self.enter_to_look(&some[0].1)?;
@@ -365,8 +365,8 @@ impl Spool {
         }
     }
 
-    /// Which kernel lock proves the holder's life. A sidecar that does not read is no reason to look away: the lock
-    /// file itself names the grant.
+    /// The kernel lock that proves the holder's life. It is also looked at when the sidecar is damaged, because the lock file
+    /// itself names the grant.
     fn kernel_lock(&self, lock_path: &str, sidecar: &Sidecar) -> Result<KernelLock> {
         let (task, may_hold_file) = match sidecar.record() {
             Some(record) => (record.task(), matches!(record.kind, LockKind::Process | LockKind::Session)),
@@ -401,8 +401,8 @@ impl Spool {
         Ok(holder.and_then(TaskId::parse).map(|task| (task, lock_id.to_owned())))
     }
 
-    /// Whether somebody holds the kernel lock of a lock file, also a shared one, as for a session. The caller is in the guard,
-    /// so that no two lookers and no acquirer disturb each other.
+    /// Whether any process holds the kernel lock of a lock file, also a shared one, as for a session. The caller is in the
+    /// guard, so that no two lookers and no acquirer disturb each other.
     pub(crate) fn is_lock_file_held(&self, path: &str) -> Result<bool> {
         let Some(mut handle) = self.open_lock(path, Open::ReadOnly)? else { return Ok(false) };
         is_held_by_others(handle.as_mut(), path, false)

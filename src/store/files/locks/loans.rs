@@ -1,6 +1,7 @@
 //! Loans in the sidecars of a lane. The lock of a borrower is a lock like any other, in the slot above its lender's
-//! (`model::lock::loan`). The lender's sidecar names its borrowers, and the borrower's its lender, for people and other
-//! programs: nothing is judged by that. When a loan ends, the lender gets a new fence, greater than the borrower's (P5).
+//! (`model::lock::loan`). The lender's sidecar names its borrowers, and the borrower's names its lender, for people and other
+//! programs: luzia judges nothing by these names. When a loan ends, the lender gets a new fence, greater than the borrower's
+//! (P5).
 
 use crate::model::lock::LockRecord;
 use crate::model::lock::loan::STEP;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 const BORROWERS: &str = "borrowers";
 const LENDER: &str = "lender";
 
-/// The loans that sidecars tell of.
+/// The loans that sidecars name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Loans {
     /// The grant from which this one was borrowed.
@@ -21,7 +22,7 @@ pub struct Loans {
 }
 
 impl Loans {
-    /// What a sidecar says of loans.
+    /// The loans that a sidecar names.
     pub fn of(record: &LockRecord) -> Self {
         let members = members(record);
         let lock_id = |value: &Value| value.get("lock_id").and_then(Value::as_str).map(str::to_owned);
@@ -44,7 +45,7 @@ fn change(record: &mut LockRecord, change: impl FnOnce(&mut Map<String, Value>))
 }
 
 impl Spool {
-    /// The record of a borrower names its lender.
+    /// Names the lender in the record of a borrower.
     pub(crate) fn borrow_from(&self, lane: &LaneName, lender: u32, record: &mut LockRecord) {
         let Ok(Sidecar::Whole(from)) = self.read_sidecar(&layout::sidecar(&lane.stem(), lender)) else { return };
         change(record, |members| {
@@ -53,7 +54,7 @@ impl Spool {
         record.value = from.value;
     }
 
-    /// Names a borrower in the sidecar of its lender. The loan stands already: an error takes nothing from it.
+    /// Names a borrower in the sidecar of its lender. The loan is already made: an error takes nothing from it.
     pub(crate) fn note_borrower(&self, grant: &Grant, holder: &str, lender: u32) {
         let path = layout::sidecar(&grant.lane.stem(), lender);
         let Ok(Sidecar::Whole(mut record)) = self.read_sidecar(&path) else { return };
@@ -72,9 +73,9 @@ impl Spool {
         let _ = self.write_sidecar(&grant.lane, lender, &record, false);
     }
 
-    /// Gives a lane back to its lender, before the lock of the borrower goes: the next lower holder of the family, when there is
-    /// one. It gets a new fence. Gives whether there is one. Where the fence cannot be written the lender keeps its own, which
-    /// `guard` then refuses. The caller is in the guard of the lane.
+    /// Gives a lane back to its lender, before the lock of the borrower goes. The lender is the next lower holder of the family,
+    /// if there is one; it gets a new fence. Returns whether there is one. If the fence cannot be written the lender keeps its
+    /// own, which `guard` then refuses. The caller is in the guard of the lane.
     pub(crate) fn return_loan(&self, guards: &mut Guards<'_>, lane: &LaneName, slot: u32) -> bool {
         let stem = lane.stem();
         let mut lower = slot;
@@ -107,7 +108,7 @@ impl Spool {
         true
     }
 
-    /// The grant of a holder as its sidecar says it now: a loan that ended has given it a new fence.
+    /// The present grant of a holder, from its sidecar: a loan that ended has given it a new fence.
     pub fn current_grant(&self, lane: &LaneName, lock_id: &str) -> Result<Option<Grant>> {
         let stem = lane.stem();
         for slot in self.occupied_slots(&stem)? {

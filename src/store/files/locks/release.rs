@@ -1,5 +1,5 @@
-//! How locks end: release by grant or holder, release of everything a task holds, adoption by its supervisor, and the
-//! removal of stale ones. Each lock in one transaction under its guard, compared with what was meant before it goes.
+//! The end of locks: release by grant or holder, release of all locks of a task, adoption by its supervisor, and the removal
+//! of stale ones. Each lock goes in one transaction under its guard, after a comparison with the one that is meant.
 
 use crate::model::lane::split_slot_stem;
 use crate::model::{Grant, Judge, LaneName, LockKind, LockRecord, Sidecar, Task, TaskId, Verdict, loan};
@@ -9,7 +9,7 @@ use crate::store::{
     Break, FreedBy, Guards, Hold, Limits, LockView, Release, Released, Result, Spool, StoreError, layout, slots_in,
 };
 
-/// What a clean-up did, or would do.
+/// Results of a clean-up, or of its dry run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cleanup {
     /// Locks that were removed.
@@ -18,7 +18,7 @@ pub struct Cleanup {
     pub to_recover: Vec<TaskId>,
     /// Sidecars and temporary files without a lock that were removed.
     pub debris: Vec<String>,
-    /// Lanes whose sidecar was lost or damaged while their holder lives, and was written anew.
+    /// Lanes whose sidecar was lost or damaged while their holder lives, and was rewritten.
     pub rebuilt: Vec<String>,
     /// Locks whose guard was busy.
     pub skipped: Vec<String>,
@@ -28,33 +28,33 @@ pub struct Cleanup {
 pub(crate) struct Held {
     pub(crate) slot: u32,
     pub(crate) lock_id: String,
-    /// What its sidecar says, when it reads.
+    /// The record in its sidecar, when that is valid.
     pub(crate) record: Option<Box<LockRecord>>,
 }
 
-/// What became of the lock of a process that gives it back.
+/// Result of giving back the lock of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GivenBack {
     /// It is removed.
     Free,
     /// A process that its command left behind keeps it.
     Kept,
-    /// Somebody else had released it.
+    /// Another process had released it.
     Gone,
 }
 
-/// Who asks for a release.
+/// The caller of a release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
     /// A caller that can name the lock, and so speaks for its holder.
     Holder,
-    /// Anybody.
+    /// Any caller.
     Anybody,
 }
 
 impl Spool {
-    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
-    /// it back and it is a lease, which may watch a process that lives on. Of a task that took several slots all go.
+    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it. A holder may also give back
+    /// its lease, which may watch a process that lives on. If a task took several slots, all of them go.
     pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {
         if !self.has_locks_to_change()? {
             return Ok(Released::Free);
@@ -76,7 +76,7 @@ impl Spool {
         })
     }
 
-    /// Whether a lock whose sidecar is gone is the one that is meant, as its file tells.
+    /// Whether a lock whose sidecar is gone is the one that is meant, by the content of its lock file.
     fn is_named_by_file(&self, stem: &str, view: &LockView, which: &Release) -> Result<bool> {
         if view.record().is_some() {
             return Ok(false);
@@ -111,7 +111,7 @@ impl Spool {
         }
     }
 
-    /// Releases the further slots of a task of which one was released: its claim is dead, and what is left of it means nothing.
+    /// Releases the further slots of a task after one slot was released: its claim is dead, so the rest of it means nothing.
     fn free_others_of(&self, guards: &mut Guards<'_>, lane: &LaneName, released: &LockView) -> Result<()> {
         let is_of_task = released.record().is_some_and(|record| record.kind == LockKind::Task);
         let Some(task) = released.holder().and_then(TaskId::parse).filter(|_| is_of_task) else { return Ok(()) };
@@ -123,20 +123,21 @@ impl Spool {
     }
 
     /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without
-    /// unlocking, and when somebody else still holds the kernel lock, a process the command left behind, the lock stays
-    /// until that one ends.
+    /// unlocking. If a process that the command left behind still holds the kernel lock, the lock stays until that process
+    /// ends.
     pub fn release_process(&self, grant: &Grant, file: Hold) -> Result<GivenBack> {
         let mut guards = self.enter_patiently(&grant.lane)?;
         drop(file);
         self.release_unless_kept(&mut guards, grant, false)
     }
 
-    /// Releases the lock of a `luzia lock --close` whose command has ended, whatever that left behind.
+    /// Releases the lock of a `luzia lock --close` whose command has ended, even if the command left processes behind.
     pub fn release_closing(&self, grant: &Grant) -> Result<GivenBack> {
         self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant, true)
     }
 
-    /// Releases the lock of a `luzia lock` whose command has ended, when no process that it left behind keeps it any more.
+    /// Releases the lock of a `luzia lock` whose command has ended, unless a process that the command left behind still keeps
+    /// it.
     pub fn release_left(&self, grant: &Grant) -> Result<GivenBack> {
         self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant, false)
     }
@@ -146,7 +147,7 @@ impl Spool {
         let path = layout::lock_file(&stem, grant.slot);
         let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
             Sidecar::Whole(record) => record.is_of(&grant.lock_id),
-            // A sidecar that was lost or damaged: the lock file itself names the grant.
+            // The sidecar was lost or damaged: the lock file itself names the grant.
             Sidecar::Missing | Sidecar::Corrupt => self.granted_by_file(&stem, grant.slot)?.as_ref() == Some(grant),
             Sidecar::Newer => false,
         };
@@ -160,9 +161,9 @@ impl Spool {
         Ok(GivenBack::Free)
     }
 
-    /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. `known` is what its claim was
-    /// granted, as far as the caller knows it: a lane in which all of that still stands is looked at no further. The
-    /// caller holds the task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. `known` are the grants of its
+    /// claim, as far as the caller knows them: a lane that still has all of these needs no further look. The caller holds the
+    /// task's `supervisor.lock`, and the task's tree is dead. Idempotent.
     pub fn release_task(&self, task: TaskId, lanes: &[LaneName], known: &[Grant]) -> Result<Vec<Break>> {
         let (mut released, mut locks) = (Vec::new(), None);
         for lane in lanes.iter().rev() {
@@ -175,8 +176,8 @@ impl Spool {
         Ok(released)
     }
 
-    /// Gives up the slots of a lane that a waiting task holds, all or none. None where one of them is lent or borrowed: its other
-    /// holder would be left without it. The caller holds the task's `supervisor.lock`.
+    /// Gives up the slots of a lane that a waiting task holds, all or none. It gives up none if one of them is lent or borrowed:
+    /// its other holder would be left without it. The caller holds the task's `supervisor.lock`.
     pub fn give_up_lane(&self, task: TaskId, lane: &LaneName, known: &[Grant]) -> Result<bool> {
         let mut guards = self.enter_patiently(lane)?;
         let held = self.slots_of(task, lane, known, &mut None)?;
@@ -191,8 +192,8 @@ impl Spool {
         Ok(true)
     }
 
-    /// Releases every lock that a task holds, in whichever lane, for a task whose record does not read. The caller holds the
-    /// task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    /// Releases every lock that a task holds, in any lane, for a task whose record is damaged. The caller holds the task's
+    /// `supervisor.lock`, and the task's tree is dead. Idempotent.
     pub fn release_all_of(&self, task: TaskId) -> Result<()> {
         for (stem, slot) in self.lock_stems()? {
             if self.task_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten() != Some(task) {
@@ -207,7 +208,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
+    /// Writes this process into every sidecar of a task, and returns the task's grants. The caller holds `supervisor.lock`.
     pub fn adopt(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
         let (mut grants, mut locks) = (Vec::with_capacity(lanes.len()), None);
         for lane in lanes {
@@ -235,7 +236,7 @@ impl Spool {
         Ok(false)
     }
 
-    /// Enters the guard of a lane. A process that has run a command, or supervises one, never gives up on one that is busy.
+    /// Enters the guard of a lane. A process that has run a command, or supervises one, never gives up on a busy guard.
     pub(crate) fn enter_patiently(&self, lane: &LaneName) -> Result<Guards<'_>> {
         loop {
             match self.enter_guards(&[lane]) {
@@ -245,9 +246,9 @@ impl Spool {
         }
     }
 
-    /// The slots of `lane` that a task holds: those of the `known` grants where the task still holds them all, else those
-    /// that a listing of all `locks` has, which is made when it is wanted first. It may be older than the guard, in which
-    /// the caller is: nobody else takes locks for the task.
+    /// The slots of `lane` that a task holds. If the task still holds all of the `known` grants, these are their slots.
+    /// Otherwise a listing of all `locks` gives them; it is made at its first use. The listing may be older than the guard,
+    /// in which the caller is: no other process takes locks for the task.
     pub(crate) fn slots_of(
         &self,
         task: TaskId,
@@ -276,8 +277,8 @@ impl Spool {
         Ok(held)
     }
 
-    /// A slot, when a task holds it. Only who holds a task's `supervisor.lock` takes locks for it, so whichever lock of the
-    /// task that is, it is of this claim or of a dead one.
+    /// A slot, when a task holds it. Only the process that holds a task's `supervisor.lock` takes locks for the task, so each
+    /// lock of the task belongs to this claim or to a dead one.
     fn held_in(&self, task: TaskId, stem: &str, slot: u32) -> Result<Option<Held>> {
         let Sidecar::Whole(record) = self.read_sidecar(&layout::sidecar(stem, slot))? else {
             // The lock file itself names the grant.
@@ -290,8 +291,8 @@ impl Spool {
         Ok(is_held.then_some(Held { slot, lock_id, record: Some(record) }))
     }
 
-    /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells. What was done
-    /// before an error is in `done`.
+    /// Removes every lock that is proven stale, and files that have no lock. With `dry_run`, only lists them. After an error,
+    /// `done` has the results until then.
     pub fn clean_locks(
         &self,
         timeout_ms: &dyn Fn(&LaneName) -> u64,
@@ -332,7 +333,7 @@ impl Spool {
         self.clean_sessions(dry_run, &mut done.debris)
     }
 
-    /// Enters the guard of a lane without waiting; who only tells makes none.
+    /// Enters the guard of a lane without waiting; a dry run makes none.
     fn guards_to_clean(&self, lane: &LaneName, dry_run: bool) -> Result<Option<Guards<'_>>> {
         if dry_run { self.try_guards(&self.guarded(lane)?) } else { self.try_guards(&[lane]) }
     }
@@ -353,7 +354,7 @@ impl Spool {
             let Some((stem, slot)) = split_slot_stem(slot_stem) else { continue };
             let Some(lane) = self.lane_of_stem(stem, slot)? else { continue };
             let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else { continue };
-            // Under the guard a temporary file belongs to nobody, and a sidecar belongs to its lock.
+            // While the guard is held, a temporary file belongs to no process, and a sidecar belongs to its lock.
             if hidden.is_none() && self.lock_meta(&layout::lock_file(stem, slot))?.is_some() {
                 continue;
             }

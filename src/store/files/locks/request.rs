@@ -1,4 +1,4 @@
-//! What is asked of the locks, and the answers.
+//! Requests to the locks, and the answers.
 
 use crate::model::capacity::{Occupied, SlotValues};
 use crate::model::config::Rate;
@@ -11,19 +11,20 @@ use crate::store::{Hold, LockView};
 pub struct LaneNeed {
     /// The lane.
     pub lane: LaneName,
-    /// How many may hold it at once.
+    /// Number of holders that may hold it at once.
     pub limit: u32,
-    /// How many of its slots are wanted: all of them, or none.
+    /// Number of its slots that are wanted: all of them, or none.
     pub count: u32,
     /// Its lock timeout, in milliseconds.
     pub timeout_ms: u64,
-    /// How often it is granted at most.
+    /// The greatest rate of its grants.
     pub rate: Option<Rate>,
-    /// Of `global`: the lanes that have slots to themselves, and how many, without those that are asked for together with it.
+    /// For `global`: the lanes that have slots to themselves, and their numbers, without lanes that are requested together
+    /// with it.
     pub kept: Vec<(LaneName, u32)>,
-    /// What its slots stand for, in a lane whose slots have names.
+    /// The values of its slots, in a lane whose slots have names.
     pub values: Option<SlotValues>,
-    /// Whether its gate is shut: then nothing new is granted in it, but what a holder lends may be borrowed.
+    /// Whether its gate is shut: then nothing new is granted in it, but a request may borrow from a holder that lends.
     pub is_shut: bool,
     /// Whether tasks and commands in it have shares of processors.
     pub shares_cpus: bool,
@@ -46,12 +47,12 @@ impl LaneNeed {
     }
 }
 
-/// Why a lane that has room grants nothing now. Nobody who holds a lock of it changes that, so it is tried again by a timer.
+/// Reason why a lane that has room grants nothing now. No holder of a lock of it changes that, so a timer tries again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotNow {
     /// Its gate is shut.
     Shut(LaneName),
-    /// What no holder has is used by strangers.
+    /// Strangers use the values that no holder has.
     Occupied(LaneName, Occupied),
     /// It has fewer slots than are wanted.
     Narrow(LaneName),
@@ -66,14 +67,14 @@ impl NotNow {
     }
 }
 
-/// Who wants which lanes. The lanes stand in the order in which they are taken.
+/// A request of a holder for lanes. The lanes are in the order in which they are taken.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The lanes: all are taken, or none.
     pub needs: Vec<LaneNeed>,
     /// `task_<n>`, or a name.
     pub holder: String,
-    /// How the holder's life will be judged. For `Task` the caller holds the task's `supervisor.lock`.
+    /// The way in which the holder's life will be judged. For `Task` the caller holds the task's `supervisor.lock`.
     pub kind: LockKind,
     /// A time to live of its own, in milliseconds.
     pub ttl_ms: Option<u64>,
@@ -81,13 +82,14 @@ pub struct Request {
     pub process: Identity,
     /// Whether a lease ends with that process.
     pub pid_watched: bool,
-    /// What the sidecar says of the requester.
+    /// The requester, as the sidecar names it.
     pub who: Who,
     /// Whether the lock files are synced, to survive a power cut.
     pub durable: bool,
-    /// The tasks that wait for the holder to be, and so lend it their lanes: its parent, then those that wait for the parent.
+    /// The tasks that wait for the future holder, and so lend it their lanes: its parent, then those that wait for the
+    /// parent.
     pub lenders: Vec<TaskId>,
-    /// Who may refresh or break a lock that is there.
+    /// The right to refresh or break an existing lock.
     pub stands: Stands,
 }
 
@@ -100,7 +102,7 @@ pub struct Break {
     pub slot: u32,
     /// The grant that was ended, when it is known.
     pub lock_id: Option<String>,
-    /// Who held it, when it is known.
+    /// Its holder, when it is known.
     pub holder: Option<String>,
     /// The reason of the verdict; `None` for a release by the holder or by hand.
     pub why: Option<Reason>,
@@ -137,12 +139,12 @@ pub enum Acquired {
     Limited {
         /// The lane.
         lane: LaneName,
-        /// When it may be granted again.
+        /// The moment from which it may be granted again.
         until: Timestamp,
     },
-    /// What is left of `global` is kept for other lanes. Nothing was changed.
+    /// The free slots of `global` are kept for other lanes. Nothing was changed.
     Kept,
-    /// The lanes are free, but in this one it is the turn of somebody who waits in its line, or of a task. Nothing was changed.
+    /// The lanes are free, but in this one it is the turn of a waiter in its line, or of a task. Nothing was changed.
     Behind(LaneName),
     /// A lane has room and grants nothing all the same. Nothing was changed.
     NotNow(NotNow),
@@ -150,7 +152,7 @@ pub enum Acquired {
     NeedsRecovery(TaskId),
 }
 
-/// Which lock is to be released.
+/// The lock that is to be released.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Release {
     /// The grant of this name.
@@ -168,7 +170,7 @@ pub enum Released {
     Free,
     /// It is free now.
     Removed(Break),
-    /// Somebody else holds it. Nothing was changed.
+    /// Another holder has it. Nothing was changed.
     NotYours(Box<LockView>),
     /// A living process holds it. Nothing was changed.
     Living(Box<LockView>),

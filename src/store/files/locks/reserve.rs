@@ -1,18 +1,18 @@
-//! Space that is kept for locks, so that on a full disk `luzia lock` still runs the command that frees some.
+//! Disk space that is kept for locks, so that on a full disk `luzia lock` still runs the command that frees some.
 
 use crate::os::Open;
 use crate::store::{Result, Spool, StoreError, layout};
 
-/// How many bytes are kept: enough blocks for a lock file, its sidecar and the one that replaces that.
+/// Number of bytes that are kept: enough blocks for a lock file, its sidecar and the replacement of the sidecar.
 const BYTES: usize = 32 * 1024;
 
 impl Spool {
-    /// Gives the reserve back to the file system. False where it was missing.
+    /// Gives the reserve back to the file system. False if it was missing.
     pub fn spend_reserve(&self) -> bool {
         self.unlink(layout::RESERVE).unwrap_or(false)
     }
 
-    /// Makes the reserve where it is missing and the disk has space for it.
+    /// Makes the reserve if it is missing and the disk has space for it.
     pub fn keep_reserve(&self) -> Result<()> {
         if self.meta(layout::RESERVE)?.is_some() {
             return Ok(());

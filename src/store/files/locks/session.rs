@@ -1,7 +1,7 @@
-//! Session leases on disk: the acquirer holds the kernel lock of its lock file shared, tells the keeper of the session
-//! by a mark in `locks/.sessions/<session>/`, and lets go once the keeper holds that lock as well. So there is no instant at
-//! which a lease in force has no kernel lock. The marks tell and prove nothing: `want-<lock>` asks the keeper to take a lock,
-//! `held-<lock>` says that it has. Nothing here decides whether a session is over.
+//! Session leases on disk. The acquirer holds the kernel lock of its lock file shared, and asks the keeper of the session by
+//! a mark in `locks/.sessions/<session>/`. It lets go once the keeper holds that lock as well. So there is no instant at
+//! which a lease in force has no kernel lock. The marks inform and prove nothing: `want-<lock>` asks the keeper to take a
+//! lock, `held-<lock>` says that it has. Nothing here decides whether a session is over.
 
 use crate::model::lane::{slot_stem, split_slot_stem};
 use crate::model::name::encode;
@@ -13,9 +13,9 @@ const SESSIONS: &str = "locks/.sessions";
 const KEEPER_LOCK: &str = "keeper.lock";
 const WANTED: &str = "want-";
 const HELD: &str = "held-";
-/// What a lock file says that luzia is about to remove.
+/// Content of a lock file that luzia is about to remove.
 const RELEASED: &[u8] = b"released\n";
-/// How old what a dead keeper left must be to be removed, in milliseconds.
+/// Age at which remains of a dead keeper are removed, in milliseconds.
 const YOUNG_MS: i64 = 600_000;
 
 /// A lock that this process keeps for a session.
@@ -28,30 +28,30 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    /// Who holds it: the name in its lock id.
+    /// Its holder: the name in its lock id.
     pub fn holder(&self) -> &str {
         self.record.task_id.as_deref().unwrap_or_default()
     }
 
-    /// When it runs out, where it has a time to live.
+    /// The time at which it expires, if it has a time to live.
     pub fn ends_at(&self) -> Option<Timestamp> {
         self.record.expires_at.filter(|_| self.record.ttl_ms.is_some())
     }
 
-    /// The name of the agent, where the lock says it.
+    /// The name of the agent, if the lock has it.
     pub fn agent(&self) -> Option<&str> {
         self.record.who.agent.as_deref()
     }
 }
 
-/// What a keeper has said to a mark.
+/// Answer of a keeper to a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeeperAnswer {
     /// Nothing yet.
     Waiting,
     /// It holds the lock.
     Holds,
-    /// The lock is not there any more.
+    /// The lock no longer exists.
     Gone,
 }
 
@@ -76,7 +76,7 @@ impl Spool {
         self.touch(&path, &folder(key))
     }
 
-    /// What the keeper has said to the last mark.
+    /// The answer of the keeper to the last mark.
     pub fn keeper_answer(&self, key: &str, lane: &LaneName, slot: u32) -> Result<KeeperAnswer> {
         if self.meta(&mark(key, WANTED, &slot_stem(&lane.stem(), slot)))?.is_some() {
             return Ok(KeeperAnswer::Waiting);
@@ -85,7 +85,7 @@ impl Spool {
         Ok(if is_held { KeeperAnswer::Holds } else { KeeperAnswer::Gone })
     }
 
-    /// Whether a session may have leases.
+    /// Whether sessions may have leases here.
     pub fn has_sessions(&self) -> Result<bool> {
         Ok(self.meta(SESSIONS)?.is_some())
     }
@@ -114,8 +114,8 @@ impl Spool {
         }
     }
 
-    /// Becomes the keeper of a session with the lock that this process was started with; `None` where that is another one.
-    /// What a dead keeper held is over: its marks go.
+    /// Becomes the keeper of a session with the lock that this process was started with; `None` if that is another one. The
+    /// leases of a dead keeper are over: their marks are removed.
     pub fn become_keeper(&self, key: &str) -> Result<Option<Hold>> {
         let Some(lock) = self.inherit(&keeper_lock(key), "become the keeper of")? else { return Ok(None) };
         for slot_stem in self.marks(key, HELD)? {
@@ -146,7 +146,7 @@ impl Spool {
     pub fn take_wanted(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<()> {
         for slot_stem in self.marks(key, WANTED)? {
             held.retain(|lock| lock.slot_stem != slot_stem || self.is_surely_in_force(lock));
-            // It may have another time to live now.
+            // The lock may have another time to live now.
             let again = self.hold_for_session(key, &slot_stem, held.iter().any(|lock| lock.slot_stem == slot_stem))?;
             let (wanted, is_held) = (mark(key, WANTED, &slot_stem), mark(key, HELD, &slot_stem));
             match again {
@@ -165,8 +165,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Takes the kernel lock of a lease of a session, shared with the acquirer. A lock that nobody holds is one whose
-    /// acquirer died, and is left to the judge.
+    /// Takes the kernel lock of a lease of a session, shared with the acquirer. If no process holds the lock, its acquirer
+    /// died, and the lock is left to the judge.
     fn hold_for_session(&self, key: &str, slot_stem: &str, is_mine: bool) -> Result<Option<SessionLock>> {
         let Some((stem, slot)) = split_slot_stem(slot_stem) else { return Ok(None) };
         let Some(lane) = self.lane_of_stem(stem, slot)? else { return Ok(None) };
@@ -188,14 +188,14 @@ impl Spool {
         Ok(Some(SessionLock { grant, record: *record, slot_stem: slot_stem.to_owned(), file }))
     }
 
-    /// Whether the lock file is still the one that is kept. An error proves nothing: its keeper goes on to keep it. A lock of which
-    /// another program removed every name is made anew.
+    /// Whether the lock file is still the one that is kept. An error proves nothing: its keeper goes on to keep it. If another
+    /// program removed every name of a lock, the lock is made anew.
     pub fn is_in_force(&self, lock: &mut SessionLock) -> bool {
         let is_there = self.finds_lock(lock).unwrap_or(true);
         is_there || self.has_again(lock).unwrap_or(true)
     }
 
-    /// Says in the lock file of a session, which its keeper has open, that luzia removes it. The caller is in the guard.
+    /// Writes into the lock file of a session, which its keeper has open, that luzia removes it. The caller is in the guard.
     pub(crate) fn tell_keeper(&self, view: &LockView) -> Result<()> {
         if view.record().is_some_and(|record| record.kind == LockKind::Session) {
             self.open_lock(&view.path(), Open::Existing)?
@@ -205,7 +205,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Makes a lock anew that nobody released; false where somebody did, or has the slot now.
+    /// Makes a lock anew that was not released; false if it was released, or its slot has another holder now.
     fn has_again(&self, lock: &mut SessionLock) -> Result<bool> {
         let (stem, slot) = (lock.grant.lane.stem(), lock.grant.slot);
         let _guards = self.enter_patiently(&lock.grant.lane)?;
@@ -238,7 +238,7 @@ impl Spool {
         Ok(self.lock_meta(&path)?.is_some_and(|found| found.ident == own.ident))
     }
 
-    /// Refreshes the times of a lease that has no time to live, and writes its sidecar anew where that was lost.
+    /// Refreshes the times of a lease that has no time to live, and rewrites its sidecar if that was lost.
     pub fn refresh_session_lock(&self, lock: &mut SessionLock, timeout_ms: u64) -> Result<()> {
         let (stem, slot) = (lock.grant.lane.stem(), lock.grant.slot);
         let _guards = self.enter_patiently(&lock.grant.lane)?;
@@ -256,7 +256,7 @@ impl Spool {
         self.write_sidecar(&lock.grant.lane, slot, &lock.record, false)
     }
 
-    /// Ends a lease of a session; `None` where it was over.
+    /// Ends a lease of a session; `None` if it was over.
     pub fn end_session_lock(&self, key: &str, lock: SessionLock) -> Result<Option<Break>> {
         let _guards = self.enter_patiently(&lock.grant.lane)?;
         let is_in_force = self.is_surely_in_force(&lock);
@@ -269,25 +269,25 @@ impl Spool {
         Ok(is_in_force.then(|| Break::by_holder(&lane, slot, lock_id.0, holder)))
     }
 
-    /// Forgets a lease that somebody else ended.
+    /// Forgets a lease that another process ended.
     pub fn forget_session_lock(&self, key: &str, lock: &SessionLock) -> Result<()> {
         self.unlink(&mark(key, HELD, &lock.slot_stem)).map(drop)
     }
 
-    /// Leaves a session without leases: false where a mark came meanwhile. The keeper ends then, and its lock with it.
+    /// Leaves a session without leases: false if a mark came meanwhile. On success the keeper ends, and its lock with it.
     pub fn leave_session(&self, key: &str) -> Result<bool> {
         if !self.marks(key, WANTED)?.is_empty() {
             return Ok(false);
         }
         self.unlink(&keeper_lock(key))?;
-        // A mark that came since keeps the folder; its maker sees that no keeper lives.
+        // A later mark keeps the folder; its maker sees that no keeper lives.
         let path = folder(key);
         self.vfs.remove_dir(&path).map_err(StoreError::io("remove the folder", &path))?;
         Ok(true)
     }
 
-    /// Removes what keepers and acquirers that were killed left in the folders of sessions. Old marks only: an acquirer that has just made
-    /// one is about to look for a keeper.
+    /// Removes remains of killed keepers and acquirers in the folders of sessions. Only old marks go: an acquirer that has just
+    /// made one is about to look for a keeper.
     pub(crate) fn clean_sessions(&self, dry_run: bool, removed: &mut Vec<String>) -> Result<()> {
         for session in self.list(SESSIONS)?.into_iter().filter(|entry| entry.kind == FileKind::Dir) {
             let folder = format!("{SESSIONS}/{}", session.name);

@@ -1,4 +1,4 @@
-//! The JSON beside a lock file. Reads what other programs write with patience; writes the fields of the contract.
+//! The JSON beside a lock file. Reads the sidecars of other programs with tolerance; writes the fields of the contract.
 
 use crate::model::namespace::OTHER_ROOT;
 use crate::model::record::Version;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The largest sidecar read, in bytes.
 pub const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
 
-/// What of a sidecar nobody has read yet. Of members with one name the last counts.
+/// Members of a sidecar that were not read yet. Of members with one name the last counts.
 type Unread = BTreeMap<String, Value>;
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ struct SidecarFile<'a> {
     root: Option<RootId>,
     #[serde(flatten)]
     record: &'a LockRecord,
-    /// Absent where `extra` has those of another version.
+    /// Absent if `extra` has the borrowers of another version.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowers: Option<[(); 0]>,
     #[serde(flatten)]
@@ -49,8 +49,8 @@ pub fn encode(lane: &LaneName, record: &LockRecord, root: Option<RootId>) -> Vec
 }
 
 /// Reads a sidecar. A record of one of luzia's kinds without its essential members is corrupt; in a record of another
-/// program, a member of the wrong type counts as absent. `own` is the state directory: in a copy of another one, a record of
-/// that names no process.
+/// program, a member of the wrong type counts as absent. `own` is the state directory: in a copy of another directory, a
+/// record of the other one names no process.
 pub fn decode(bytes: &[u8], own: Option<RootId>) -> Sidecar {
     let Ok(mut members) = serde_json::from_slice::<Unread>(bytes) else {
         return Sidecar::Corrupt;
@@ -97,13 +97,14 @@ pub fn decode(bytes: &[u8], own: Option<RootId>) -> Sidecar {
     if own.zip(root).is_some_and(|(own, root)| own != root) {
         disown(&mut record);
     }
-    // Those that say what others say, or nothing yet.
+    // Members that repeat other members, or are still empty.
     members.retain(|name, value| name != "user" && (name != "borrowers" || !is_empty_list(value)));
     record.extra = (!members.is_empty()).then(|| Value::from_iter(members).to_string());
     Sidecar::Whole(Box::new(record))
 }
 
-/// Takes the processes from a record that was copied with its state directory. A lease that rests on none has its time still.
+/// Removes the processes from a record that was copied with its state directory. A lease that depends on no process keeps its
+/// time.
 fn disown(record: &mut LockRecord) {
     if record.rests_on_process() {
         record.boot_id = Some(OTHER_ROOT.to_owned());
@@ -111,7 +112,7 @@ fn disown(record: &mut LockRecord) {
     (record.pid, record.pid_start, record.command) = (None, None, None);
 }
 
-/// What a record says of its holder. A member that is no text, as one of another program, stays among those that nobody knows.
+/// The holder as a record describes it. A member that is no text, as one of another program, stays among the unknown ones.
 fn who(members: &mut Unread) -> Who {
     let mut take = |name: &str, most: usize| {
         let text = clean(members.get(name)?.as_str()?, most);
@@ -150,12 +151,12 @@ fn moment(members: &mut Unread, name: &str) -> Option<Timestamp> {
     time(&members.remove(name)?)
 }
 
-/// A pid that may belong to a process; 0, 1 and what no kernel gives are nobody's.
+/// A pid that may belong to a process; not 0, 1 or a number that no kernel gives.
 fn plausible_pid(number: u64) -> Option<u32> {
     u32::try_from(number).ok().filter(|pid| (2..=i32::MAX.unsigned_abs()).contains(pid))
 }
 
-/// A moment as other programs write it: RFC 3339, the same without a zone (taken as UTC), or seconds since 1970.
+/// A moment in the spellings of other programs: RFC 3339, the same without a zone (taken as UTC), or seconds since 1970.
 fn time(value: &Value) -> Option<Timestamp> {
     match value {
         Value::String(text) => Timestamp::parse(text)

@@ -1,5 +1,5 @@
-//! Pending and parked tasks: accepting them durably, and finding a task by its number.
-//! The place of a record is its state; a task appears by a rename, complete and synced.
+//! Pending and parked tasks: accepts them durably, and finds a task by its number. The place of a record is its state; a task
+//! appears by a rename, complete and synced.
 
 use crate::model::task::{Start, TaskState};
 use crate::model::{Name, QueueName, Task, TaskId, Timer};
@@ -8,21 +8,21 @@ use crate::store::files::disk::counter::{self, CounterFile};
 use crate::store::files::queue::pending::Spot;
 use crate::store::{Event, Result, Spool, Started, StoreError, decode_named, encode_task, layout};
 
-/// How often a task that is nowhere is looked for again, before it counts as unknown.
+/// Number of further looks for a task that is nowhere, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
 
-/// Of how many tasks of a batch the events are written in one piece.
+/// Number of tasks of a batch whose events are written in one piece.
 const EVENTS_AT_ONCE: usize = 1000;
 
 /// Makes the event of a task that is to be accepted.
 pub type Told<'a> = &'a dyn Fn(&Task) -> Event;
 
-/// The event of a task that was told of and is not in the queue.
+/// The event of a task whose event was written and that is not in the queue.
 pub(crate) fn withdrawn(task: &Task, error: &StoreError) -> Event {
     Event::of("withdrawn", task).in_lane_of(task).saying(error.to_string())
 }
 
-/// In which folder a task's record stands.
+/// The folder of a task's record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Waits for its turn.
@@ -33,12 +33,12 @@ pub enum Place {
     Running,
     /// Waits for an event.
     Waiting,
-    /// Over.
+    /// Finished.
     Done,
 }
 
 impl Spool {
-    /// Gives `count` task ids that were never given before; the first of them.
+    /// Reserves `count` task ids that were never given before; returns the first of them.
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;
         let mut handle = self.locked_alone(path)?;
@@ -47,8 +47,8 @@ impl Spool {
         counter::take(handle.as_mut(), path, &self.host.clock.boot_id(), count, fallback, settle).map(TaskId)
     }
 
-    /// The last id that may have been given, for a counter that holds none: by every record there is; after damage also
-    /// past the clock, because records may have been pruned.
+    /// The last id that may have been given, for a counter that holds none: by every existing record; after damage also past
+    /// the clock, because records may have been pruned.
     fn last_id_ever(&self, found: &CounterFile) -> Result<u64> {
         let mut last = 0;
         self.visit_ids(&mut |_, id| last = last.max(id.0))?;
@@ -57,8 +57,8 @@ impl Spool {
     }
 
     /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder. `told` makes the
-    /// event of a task. It is written when nothing but the name is missing, so before anybody can claim the task; when the
-    /// task does not get its name after all, the event `withdrawn` follows.
+    /// event of a task. It is written when only the name is missing, so before any process can claim the task. If the task
+    /// does not get its name after all, the event `withdrawn` follows.
     pub fn accept(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
         let result = match tasks {
             [task] => self.accept_one(task, told),
@@ -88,9 +88,9 @@ impl Spool {
         tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(&mut some.iter().map(told)));
     }
 
-    /// Removes a record that was to be accepted and was not. What still lies where it was staged was not published, and
-    /// its hints would mean nothing. What was published stays with them: it may run, although nobody was told. Gives
-    /// whether it was removed.
+    /// Removes a record that was to be accepted and was not. If the record is still in its staging place, it was not
+    /// published, and its hints would mean nothing. A published record stays with its hints: it may run, although no event
+    /// reported it. Returns whether it was removed.
     pub(crate) fn withdraw(&self, task: &Task, staged: &str) -> bool {
         let is_withdrawn = self.vfs.unlink(staged).unwrap_or(false);
         if is_withdrawn {
@@ -140,10 +140,10 @@ impl Spool {
         !task.after.is_empty() || task.is_held(now) || task.due_at.is_some_and(|at| at > now)
     }
 
-    /// Makes a published name durable: its folder, and every folder in which a new one was made on the way, `root`
-    /// being that of the first. (A folder that another process made is as durable as what is synced in it: its own name
-    /// was journalled before.) Its folder may be gone already when a dispatcher was quick; then the record stands
-    /// elsewhere, and everything is synced.
+    /// Makes a published name durable: its folder, and every folder in which a new one was made on the way, `root` being that
+    /// of the first. (A folder that another process made is as durable as the files synced in it: its own name was journalled
+    /// before.) Its folder may be gone already when a dispatcher was quick; then the record is elsewhere, and everything is
+    /// synced.
     pub(crate) fn sync_published(&self, spot: &Spot, root: &str, first_made: Option<usize>) -> Result<()> {
         let Spot { path, folders } = spot;
         let depth = 1 + first_made.map_or(0, |first| folders.len() - first);
@@ -162,7 +162,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Tells watchers that there is something to do. Never relied on.
+    /// Wakes watchers: there is something to do. Never relied on.
     pub fn ring(&self) {
         if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing)
             && wake.meta().is_ok_and(|meta| meta.links == 1)
@@ -175,7 +175,7 @@ impl Spool {
     pub(crate) fn sync_parked(&self, id: TaskId) -> Result<()> {
         let folder = layout::parked_segment(layout::segment(id));
         match self.vfs.sync_dir(&folder) {
-            // A process that met it empty has removed it.
+            // A process that found the folder empty has removed it.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.sync_dir(layout::PARKED),
             other => other.map_err(StoreError::io("sync", &folder)),
         }
@@ -187,11 +187,11 @@ impl Spool {
         Ok(())
     }
 
-    /// Where the record of a task stands and its path; a copy that a crash left behind does not count.
+    /// The place of the record of a task, and its path; a copy that a crash left behind does not count.
     pub(crate) fn locate(&self, id: TaskId) -> Result<Option<(Place, String)>> {
         let exists = |path: &str| self.meta(path).map(|meta| meta.is_some());
         let running = layout::running(id);
-        // The usual case first, but a running record that has a pending or finished copy is only what a crash left.
+        // The usual case first, but a running record that has a pending or finished copy is only the remains of a crash.
         let is_running = exists(&running)?;
         if let Some(path) = self.find_done(id)? {
             return Ok(Some((Place::Done, path)));
@@ -211,14 +211,14 @@ impl Spool {
         if exists(&layout::waiting(id))? {
             return Ok(Some((Place::Waiting, layout::waiting(id))));
         }
-        // It may have moved on behind our back; and between two places it is its own result.
+        // It may have moved on meanwhile; and between two places it is its own result.
         if let Some(path) = self.find_done(id)? {
             return Ok(Some((Place::Done, path)));
         }
         Ok(self.read_result(id)?.map(|_| (Place::Running, layout::result(id))))
     }
 
-    /// In which folder a task's record stands; `None` when there is no such task.
+    /// The folder of a task's record; `None` when there is no such task.
     pub fn place_of(&self, id: TaskId) -> Result<Option<Place>> {
         Ok(self.locate(id)?.map(|(place, _)| place))
     }
@@ -235,10 +235,10 @@ impl Spool {
         Ok(None)
     }
 
-    /// A task by its number, with its state as its place tells it; `None` when there is no such task.
+    /// A task by its number, with the state of its place; `None` when there is no such task.
     pub fn find(&self, id: TaskId) -> Result<Option<(Place, Task)>> {
-        // A record that moves is looked for again: between the look and the read, and when it was nowhere, because it
-        // may have come to a place just after that was looked at.
+        // A moving record is looked for again in two cases: it moved between the look and the read, or it was nowhere,
+        // because it may have come to a place just after the look there.
         let mut nowhere = 0;
         for _ in 0..100 {
             match self.locate(id)? {
@@ -254,7 +254,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// The record at a path; `None` when it is not there any more.
+    /// The record at a path; `None` when it is no longer there.
     pub(crate) fn read_record(&self, place: Place, path: &str, id: TaskId) -> Result<Option<Task>> {
         self.read(path)?.map(|bytes| self.read_task(place, path, &bytes, id)).transpose()
     }
@@ -263,8 +263,8 @@ impl Spool {
         self.read_named(place, path, bytes, id).map(|(task, _)| task)
     }
 
-    /// The state directory may have been moved or copied since a record was written: then its outward directory is not where the
-    /// record says, and what stands there is the original's.
+    /// Corrects the outward directory of a task whose record was written before the state directory was moved or copied. Then
+    /// the directory is not at the path in the record, and the one at that path belongs to the original.
     fn correct_conductor(&self, task: &mut Task) {
         let own = self.run_dir.default_conductor(task.project.as_ref().map(|project| project.as_str()));
         let is_default = own.strip_prefix(self.state_dir()).is_some_and(|end| task.conductor_dir.ends_with(end));
@@ -274,7 +274,7 @@ impl Spool {
         }
     }
 
-    /// Reads a task, and tells whether its record names its user; the lane folder tells the user of one that does not.
+    /// Reads a task, and returns whether its record names its user; the lane folder gives the user of a record that does not.
     pub(crate) fn read_named(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<(Task, bool)> {
         let (mut task, names_user) = decode_named(path, bytes, user_of_path(path).as_ref())?;
         if task.id != id {
@@ -314,8 +314,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Sets a damaged record aside, under a name that is not taken, and notes what is wrong with it: of many who meet it,
-    /// one. Never deletes it.
+    /// Sets a damaged record aside, under a name that is not taken, and notes its fault. If many processes meet it, one does
+    /// so. Never deletes it.
     pub fn set_aside(&self, wrong: &StoreError) -> Result<()> {
         let StoreError::Corrupt { thing, .. } = wrong else { return Ok(()) };
         let path = thing.path();
@@ -338,7 +338,7 @@ impl Spool {
     }
 }
 
-/// The user of the lane folder in which a pending record stands.
+/// The user of the lane folder that holds a pending record.
 pub(crate) fn user_of_path(path: &str) -> Option<Name> {
     let lane = path.strip_prefix(layout::PENDING)?.split('/').nth(2)?;
     QueueName::parse(lane)?.user()

@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// A folder of pending records: that of a lane, or of a segment of one.
 type FolderKey = (Priority, Arc<str>, Option<u64>);
 
-/// What is published by one rename.
+/// The part of a batch that one rename publishes.
 enum Portion<'a> {
     /// A record.
     One(&'a Task),
-    /// A folder with all that the batch has for it, in order.
+    /// A folder with all tasks that the batch has for it, in order.
     Folder(FolderKey, Vec<&'a Task>),
 }
 
@@ -43,7 +43,7 @@ fn staged_folder(tasks: &[&Task], pid: u32) -> String {
     layout::staged_folder(tasks[0].id, pid)
 }
 
-/// Where the record of a task is written: in the folder that is to be published, or by itself.
+/// The path at which the record of a task is written: in the folder that will be published, or by itself.
 fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
     folder.map_or_else(|| layout::tmp(task.id, pid), |folder| layout::record_in(folder, task.id))
 }
@@ -77,7 +77,7 @@ impl Spool {
         self.vfs.sync_everything().map_err(StoreError::io("sync", layout::PENDING))
     }
 
-    /// Writes what a portion has, without syncing it.
+    /// Writes the records of a portion, without syncing them.
     fn stage_portion(&self, portion: &Portion) -> Result<()> {
         let folder = portion.staged(self.host.me.pid);
         if let Some(folder) = &folder {
@@ -100,7 +100,7 @@ impl Spool {
         }
     }
 
-    /// Gives a folder its name; where one of that name stands, gives its records theirs, one by one.
+    /// Gives a folder its name; if the name is taken, gives its records their names, one by one.
     fn publish_folder(&self, staged: &str, tasks: &[&Task], is_segment: bool) -> Result<()> {
         let spot_of = |is_segment| if is_segment { Spot::in_segment } else { Spot::in_lane };
         let first = spot_of(is_segment)(tasks[0]);
@@ -117,7 +117,7 @@ impl Spool {
         self.remove_dir(staged).map(|_| ())
     }
 
-    /// Removes what was not published of a portion, and gives its tasks.
+    /// Removes the unpublished records of a portion, and returns its tasks.
     fn withdraw_portion<'a>(&self, portion: &Portion<'a>) -> Vec<&'a Task> {
         let folder = portion.staged(self.host.me.pid);
         let is_gone = |task: &&Task| self.withdraw(task, &staged_record(task, folder.as_deref(), self.host.me.pid));
@@ -132,7 +132,7 @@ impl Spool {
     }
 }
 
-/// What the name of a task's queue is made of.
+/// The parts of the name of a task's queue.
 type QueueParts<'a> = (&'a Name, Option<&'a SandboxId>, Option<&'a [LaneName]>);
 
 /// The names of the queues of a batch, each made once.
@@ -160,9 +160,9 @@ impl<'a> QueueNames<'a> {
     }
 }
 
-/// The parts of a batch in the order of their first tasks. All that a lane gets stands in its folder when that holds so
-/// many, and else in segments. A folder goes as a whole only when no task in it needs a hint beside its record, because a
-/// later task of a lane must not appear before an earlier one. Parked tasks are in no lane.
+/// The portions of a batch in the order of their first tasks. All tasks for a lane go into its folder if that holds so many,
+/// and else into segments. A folder goes as a whole only when no task in it needs a hint beside its record, because a later
+/// task of a lane must not appear before an earlier one. Parked tasks are in no lane.
 fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) -> bool) -> Vec<Portion<'a>> {
     let queues = QueueNames::of(tasks);
     let lane_of = |task: &Task| (task.priority, queues.name(task));

@@ -6,7 +6,7 @@ use crate::store::files::disk::control_record::{decode_control, encode_control};
 use crate::store::{Result, Spool, layout};
 
 impl Spool {
-    /// What was set at run time; nothing where nobody has set anything.
+    /// The settings made at run time; empty when there are none.
     pub fn control(&self) -> Result<Control> {
         match self.read_known(layout::CONTROL)? {
             None => Ok(Control::default()),
@@ -14,8 +14,8 @@ impl Spool {
         }
     }
 
-    /// Changes what was set, durably, and gives what `change` gives. Two changes at once lose neither. Nothing is written
-    /// where `change` refuses.
+    /// Changes the settings durably, and returns the value of `change`. Two changes at once lose neither. Nothing is written
+    /// when `change` refuses.
     pub fn change_control<T, E: From<crate::store::StoreError>>(
         &self,
         change: impl FnOnce(&mut Control) -> std::result::Result<T, E>,

@@ -1,14 +1,15 @@
-//! How parked tasks leave their place, and what would have woken them. A process that retries a task, or queues it again after a
-//! failed attempt, sets its marks and timers before its record stands among the parked ones. So these are removed only by
-//! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
+//! Departure of parked tasks from their place, and the marks and timers that would have woken them. A process that retries a
+//! task, or queues it again after a failed attempt, sets its marks and timers before its record is among the parked ones. So
+//! only a process that holds the task's `supervisor.lock` removes these, after it has seen that the task is not about to be
+//! parked.
 
 use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::files::disk::publish::Publication;
 use crate::store::{Place, Result, Spool, StoreError, layout};
 
 impl Spool {
-    /// Moves a parked task to its lane durably, now that nothing keeps it, and removes what would have woken it. False when
-    /// it is not parked any more, or somebody acts for it.
+    /// Moves a parked task to its lane durably, now that nothing keeps it, and removes its marks and timers. False when it is
+    /// no longer parked, or another process holds its lock.
     pub fn unpark(&self, id: TaskId) -> Result<bool> {
         let is_moved = self.under_its_lock(id, |found| match found {
             Some((Place::Parked, task)) if !task.is_held(self.host.clock.now()) => self.move_to_its_lane(&task),
@@ -37,7 +38,7 @@ impl Spool {
         })
     }
 
-    /// Looks for a task while nobody else acts for it, and does something about it; nothing when somebody does.
+    /// Looks for a task under its lock, and acts on it; does nothing when another process holds the lock.
     fn under_its_lock<T: Default>(
         &self,
         id: TaskId,
@@ -57,7 +58,7 @@ impl Spool {
         };
         let is_moved = match moved {
             Some((spot, Publication::Placed { first_made })) => {
-                // What it was parked for is forgotten next, and only that would find it again in its old place.
+                // The caller next removes its marks and timers, and only these would find the task again in its old place.
                 self.sync_published(&spot, layout::PENDING, first_made)?;
                 self.sync_parked(task.id)?;
                 for dependency in &task.after {

@@ -2,7 +2,7 @@
 //!
 //! `spool/users` has the users for whom luzia has queued a task or held the lane, in the encoding of file names: luzia proposes
 //! them for a mistyped name. `spool/places` has the directories behind lanes with a name of digits, e.g. the repository of
-//! `git:0123456789abcdef`, which lists of locks show: the lane, a tab, and the path as JSON.
+//! `git:0123456789abcdef`, which lists of locks show. A line has the lane, a tab, and the path as JSON.
 
 use crate::model::{LaneName, Name};
 use crate::os::Open;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest file of hints, in bytes: some ten thousand names, or some thousand places.
 const MOST_BYTES: u64 = 256 * 1024;
-/// The longest name that is kept; nobody mistypes a longer one by hand.
+/// The longest name that is kept; a person does not type a longer one by hand.
 const LONGEST_NAME: usize = 100;
 /// The longest line of a place that is kept.
 const LONGEST_PLACE: usize = 4096;
@@ -49,7 +49,7 @@ impl Spool {
         Ok(String::from_utf8_lossy(&self.read(path)?.unwrap_or_default()).into_owned())
     }
 
-    /// Appends lines in one call, so that two writers do not mix theirs.
+    /// Appends lines in one call, so that the lines of two writers do not mix.
     fn append_hints(&self, path: &str, lines: &str) -> Result<()> {
         if lines.is_empty() {
             return Ok(());

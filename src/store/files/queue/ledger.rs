@@ -1,12 +1,12 @@
-//! The ledger of fair share: what users have used, as the last pass wrote it. A hint that no promise rests on.
+//! The ledger of fair share: the past use of each user, as the last pass wrote it. A hint that no promise rests on.
 
 use crate::model::LaneName;
 use crate::os::Open;
 use crate::store::{MAX_RECORD_BYTES, Result, Spool, StoreError, layout};
 
 impl Spool {
-    /// The ledger of fair share as it was written last. It may be a change too old, or half of one that is being written,
-    /// which then does not read.
+    /// The ledger of fair share as it was last written. It may lack the last change, or be half-written, which makes it
+    /// invalid.
     pub fn ledger(&self) -> Result<Option<String>> {
         Ok(self.read_known(layout::FAIR)?.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
@@ -16,7 +16,7 @@ impl Spool {
     pub fn update_ledger(&self, change: &mut dyn FnMut(Option<&str>) -> Option<String>) -> Result<()> {
         let _guards = self.enter_guards(&[&LaneName::global()])?;
         let path = layout::FAIR;
-        // Where it cannot be opened for writing, or has another name, it can still be read and replaced.
+        // A ledger that cannot be opened for writing, or has another name, can still be read and replaced.
         let opened = self.vfs.open(path, Open::Existing).ok().flatten();
         let mut file = opened.filter(|file| file.meta().is_ok_and(|meta| meta.links == 1));
         let old = match &mut file {

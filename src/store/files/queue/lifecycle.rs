@@ -1,15 +1,15 @@
-//! How a task moves: claimed, ended, queued again. Each verb names its commit point; every step after it is idempotent
-//! and is finished by the next pass. All of them require the task's `supervisor.lock`.
+//! The moves of a task: claimed, ended, queued again. Each verb names its commit point; every step after it is idempotent and
+//! is finished by the next pass. All of them require the task's `supervisor.lock`.
 
 use crate::model::task::TaskState;
 use crate::model::{Task, TaskId, Timer};
 use crate::store::files::disk::publish::write_durably;
 use crate::store::{Hold, Place, Result, Spool, StoreError, decode_task, encode_task, file_name, layout, run_dir};
 
-/// The end of a run: the task as it will be recorded, and what comes after it.
+/// The end of a run: the future record of the task, and the task's next state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// The task is over.
+    /// The task is finished.
     Over(Task),
     /// It is queued again.
     Requeued(Task),
@@ -18,7 +18,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The end that a record tells: with an outcome the task is over, with a wait it waits, else it is queued again.
+    /// The end that a record means: with an outcome the task is finished, with a wait it waits, else it is queued again.
     pub fn of(task: Task) -> Self {
         match &task.state {
             TaskState::Over(_) => Self::Over(task),
@@ -27,7 +27,7 @@ impl Ending {
         }
     }
 
-    /// The record to be.
+    /// The future record.
     pub fn task(&self) -> &Task {
         match self {
             Self::Over(task) | Self::Requeued(task) | Self::Waiting(task) => task,
@@ -42,9 +42,9 @@ impl Ending {
     }
 }
 
-/// What a look at one run folder found, with its `supervisor.lock` taken.
+/// Content of one run folder, with its `supervisor.lock` taken.
 pub struct Found {
-    /// The task, when a record of it reads.
+    /// The task, when a record of it is valid.
     pub task: Option<Task>,
     /// The lock.
     pub lock: Hold,
@@ -54,17 +54,17 @@ pub struct Found {
     pub is_started: bool,
     /// Whether `tree.lock` is held.
     pub is_tree_locked: bool,
-    /// Where its record stands.
+    /// The place of its record.
     pub place: Option<Place>,
 }
 
-/// What became of a request to take a pending task out of the queue.
+/// Result of a request to take a pending task out of the queue.
 pub enum Removed {
     /// It is out of the queue, and its lock is ours.
     Taken(Box<Task>, Hold),
-    /// It is not pending any more.
+    /// It is no longer pending.
     NotPending,
-    /// Somebody acts for it right now.
+    /// Another process holds its lock.
     Busy,
 }
 
@@ -92,10 +92,10 @@ impl Spool {
         }
     }
 
-    /// Takes the lock of a task that is over, for a verb that does something late. `None` when it is not over, or
-    /// somebody acts for it.
+    /// Takes the lock of a finished task, for a verb that acts on it late. `None` when it is not finished, or another process
+    /// holds its lock.
     pub fn take_finished(&self, id: TaskId) -> Result<Option<(Task, Hold)>> {
-        // Asked without the lock first: most are running.
+        // The first look takes no lock: most tasks are running.
         if self.find_done(id)?.is_none() {
             return Ok(None);
         }
@@ -109,9 +109,9 @@ impl Spool {
         }
     }
 
-    /// Records how a run ended; the next pass finishes what follows. `file` is the one that the start made for
-    /// it: its name is durable, so the commit point is the sync of its content. Without it, or where somebody took its name
-    /// away, a synced file gets the name, and the commit point is the sync of `running`.
+    /// Records the end of a run; the next pass finishes the rest. `file` is the one that the start made for the end: its name
+    /// is durable, so the commit point is the sync of its content. Without it, or when another program removed its name, a
+    /// synced file gets the name, and the commit point is the sync of `running`.
     pub fn record_ending(&self, ending: &Ending, file: Option<Hold>) -> Result<()> {
         let (id, path) = (ending.task().id, layout::result(ending.task().id));
         let bytes = encode_task(ending.task())?;
@@ -120,7 +120,7 @@ impl Spool {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(error) => {
-                    // Nobody may take it for a result: a later sync could succeed without the bytes.
+                    // No process may take the file for a result: a later sync could succeed without the bytes.
                     let _ = self.vfs.unlink(&path);
                     return Err(StoreError::io("write", &path)(error));
                 }
@@ -129,11 +129,11 @@ impl Spool {
         self.put_durably(&layout::result_tmp(id), &path, &bytes)
     }
 
-    /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for
-    /// must not happen later. A supervisor does not do this, because its result is true.
+    /// Takes back the remains of a failed `record_ending`, for a verb that answers with the error: the requested change must
+    /// not happen later. A supervisor does not do this, because its result is true.
     pub fn withdraw_ending(&self, id: TaskId, lock: Hold) -> Result<()> {
         self.unlink(&layout::result(id))?;
-        // What else is there belongs to recovery.
+        // Any other file belongs to recovery.
         let is_bare = self.list(&layout::run_dir(id))?.iter().all(|entry| entry.name == run_dir::SUPERVISOR_LOCK);
         if is_bare && self.started(id)?.is_none() {
             self.remove_run_dir(id)?;
@@ -152,8 +152,8 @@ impl Spool {
         }
     }
 
-    /// The recorded result, for a process that goes on from it: written anew, because its writer may have been killed before it was
-    /// synced, or after that failed.
+    /// The recorded result, for a process that continues from it. It is rewritten, because its writer may have been killed before
+    /// the sync, or the sync may have failed.
     fn durable_result(&self, id: TaskId) -> Result<Option<Ending>> {
         let ending = self.read_result(id)?;
         if let Some(ending) = &ending {
@@ -162,8 +162,8 @@ impl Spool {
         Ok(ending)
     }
 
-    /// Moves the record of an ended run to where it belongs, after its lanes were released: `done`, or back to its old
-    /// place in the queue. Gives the tasks that waited for its end. Idempotent; the lock goes last.
+    /// Moves the record of an ended run to its place, after its lanes were released: `done`, or back to its old place in the
+    /// queue. Returns the tasks that waited for its end. Idempotent; the lock goes last.
     pub fn settle(&self, ending: &Ending, lock: Hold) -> Result<Vec<TaskId>> {
         let task = ending.task();
         let result = layout::result(task.id);
@@ -171,7 +171,7 @@ impl Spool {
         if matches!(ending, Ending::Waiting(_)) {
             return self.settle_waiting(task, lock).map(|()| Vec::new());
         }
-        // The result then has no name left in `running`.
+        // The result then no longer has a name in `running`.
         let mut has_moved = false;
         let dependents = match task.outcome() {
             Some(outcome) => {
@@ -180,10 +180,10 @@ impl Spool {
                 let done = layout::done(&day, task.id);
                 has_moved = self.rename(&result, &done)?;
                 if !has_moved {
-                    // The first one of its day, or one that has moved already.
+                    // It is the first one of its day, or has moved already.
                     self.make_dir(&layout::done_day(&day))?;
                     if !self.rename(&result, &done)? && self.find_done(task.id)?.is_none() {
-                        // Somebody took it away: what is left of the record stays for recovery.
+                        // Another program removed it: the rest of the record stays for recovery.
                         return Err(StoreError::io("move", &result)(crate::os::absent()));
                     }
                 }
@@ -194,12 +194,13 @@ impl Spool {
             }
             None => {
                 if let Some(done) = self.find_done(task.id)? {
-                    // Gone for good before the other stands: where both are found, the finished one is the newer.
+                    // The removal is durable before the other record is in its place: if both are found, the finished one is
+                    // the newer.
                     self.unlink(&done)?;
                     self.sync_dir(done.rsplit_once('/').map_or(layout::DONE, |(folder, _)| folder))?;
                 }
                 if self.meta(&result)?.is_some() {
-                    // A queued copy is of the time before it was over: a killed cancel leaves one, until the next claim.
+                    // A queued copy is from the time before the end: a killed cancel leaves one, until the next claim.
                     self.leave_pending_for_good(task)?;
                     self.leave_former_queue(task)?;
                     self.leave_parked(task.id)?;
@@ -223,7 +224,7 @@ impl Spool {
         Ok(dependents)
     }
 
-    /// Removes a parked record for good, before it stands elsewhere.
+    /// Removes a parked record durably, before it is in another place.
     pub(crate) fn leave_parked(&self, id: TaskId) -> Result<()> {
         if self.unlink(&layout::parked(id))? {
             self.sync_parked(id)?;
@@ -243,7 +244,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Looks at a task that nobody supervises: takes its lock and tells what is there. `None` while somebody has it.
+    /// Looks at a task that has no supervisor: takes its lock and returns the content of its folder. `None` while another
+    /// process has the lock.
     pub fn find_abandoned(&self, id: TaskId) -> Result<Option<Found>> {
         let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(None) };
         self.look_abandoned(id, lock).map(Some)
@@ -266,8 +268,8 @@ impl Spool {
         })
     }
 
-    /// Like `look_abandoned`, for a task that this very process has claimed: its claim has read the record, and has found no start and no
-    /// end. Only what else may stand of it is looked for.
+    /// Like `look_abandoned`, for a task that this very process has claimed: its claim has read the record, and has found no
+    /// start and no end. Only the other possible remains of it are looked for.
     pub fn look_claimed(&self, task: Task, lock: Hold) -> Result<Found> {
         let id = task.id;
         if self.find_done(id)?.is_some() || self.meta(&layout::parked(id))?.is_some() || self.is_pending(&task)? {
@@ -283,8 +285,8 @@ impl Spool {
         })
     }
 
-    /// Where the record stands, in the order that survives crashes: a queued copy is newer than a running one, and a
-    /// finished one is the end of it.
+    /// The place of the record, in the order that survives crashes: a queued copy is newer than a running one, and a finished
+    /// one is the end of it.
     fn find_for_recovery(&self, id: TaskId) -> Result<Option<(Place, Option<Task>)>> {
         let read = |place: Place, path: String| match self.read_record(place, &path, id) {
             Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&error).map(|()| None),
@@ -311,8 +313,8 @@ impl Spool {
         Ok(Some((Place::Pending, read(Place::Pending, path)?)))
     }
 
-    /// Removes what a crash left of a task whose record stands in the queue or is over: the caller has released its lanes.
-    /// Of one that is over, also the copies in the queue.
+    /// Removes the remains of a crash of a task whose record is in the queue or finished: the caller has released its lanes.
+    /// For a finished task, also removes the copies in the queue.
     pub fn discard_leftovers(&self, id: TaskId, task: Option<&Task>, lock: Hold) -> Result<()> {
         if self.find_done(id)?.is_some() {
             self.leave_parked(id)?;
@@ -337,7 +339,8 @@ impl Spool {
         Ok(ids)
     }
 
-    /// The tasks in flight that nobody supervises. One that ended while we looked is not in flight any more, and is left out.
+    /// The tasks in flight that have no supervisor. A task that ended during the look is no longer in flight, and is left
+    /// out.
     pub fn unsupervised(&self) -> Result<Vec<TaskId>> {
         let mut alone = Vec::new();
         for id in self.in_flight()? {

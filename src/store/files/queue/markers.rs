@@ -6,25 +6,25 @@ use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, 
 use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::{MAX_RECORD_BYTES, Place, Result, Spool, StoreError, file_name, layout};
 
-/// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
+/// Age at which a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;
 
 /// The timers that a pass looks at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Timers {
-    /// Those of tasks that are due.
+    /// Timers of tasks that are due.
     pub due: Vec<(TaskId, Timestamp)>,
-    /// Those of schedules that are due.
+    /// Timers of schedules that are due.
     pub schedules: Vec<(ScheduleKey, Timestamp)>,
     /// The moment of the next one.
     pub next: Option<Timestamp>,
-    /// The tasks whose timers come next, a few.
+    /// Some of the tasks whose timers come next.
     pub later: Vec<TaskId>,
 }
 
-/// How many tasks whose timers come next are told.
+/// Number of tasks whose timers come next that are reported.
 const MOST_LATER: usize = 3;
-/// In how many hours behind that of the next timer they are looked for.
+/// Number of hours behind that of the next timer in which they are looked for.
 const MOST_FURTHER: usize = 4;
 
 impl Spool {
@@ -33,7 +33,7 @@ impl Spool {
         format!("{}/{}", layout::order(lane), file_name::order_name(task.priority, task.id, &queue))
     }
 
-    /// Marks a task's place in its further key lanes. Before its record appears in `pending`.
+    /// Marks a task's place in its further key lanes, before its record appears in `pending`.
     pub(crate) fn mark_order(&self, task: &Task) -> Result<()> {
         for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
             let folder = layout::order(lane);
@@ -51,7 +51,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The first task of a tier in a key lane that tasks of several users may have.
+    /// The first task of a tier in a key lane that tasks of several users may share.
     pub fn first_in(&self, lane: &LaneName, tier: Tier) -> Result<Option<Turn>> {
         let folder = layout::order(lane);
         let entries = self.list(&folder)?;
@@ -73,7 +73,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// How many tasks wait for their turn in such a lane, by their marks.
+    /// Number of tasks that wait for their turn in such a lane, by their marks.
     pub fn waiting_in(&self, lane: &LaneName) -> Result<u64> {
         let marks =
             self.list(&layout::order(lane))?.iter().filter(|entry| file_name::order(&entry.name).is_some()).count();
@@ -94,7 +94,7 @@ impl Spool {
         self.sync_dir(layout::TIMERS)
     }
 
-    /// Removes a timer that fired or is not needed any more.
+    /// Removes a timer that fired or is no longer needed.
     pub fn clear_timer(&self, timer: &Timer) -> Result<()> {
         self.unlink(&layout::timer(timer))?;
         self.remove_dir(&layout::timer_hour(timer.at))?;
@@ -106,7 +106,7 @@ impl Spool {
         Ok(self.meta(&layout::timer(timer))?.is_some())
     }
 
-    /// Whether a timer is due, by one look where none is set.
+    /// Whether a timer is due, by one look if none is set.
     pub fn is_timer_due(&self) -> Result<bool> {
         // The links of a folder are its name, itself, and each folder in it; some file systems do not count, and say 1.
         match self.meta(layout::TIMERS)? {
@@ -168,7 +168,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Every task that others wait for, with those others.
+    /// Every task that other tasks wait for, with those tasks.
     pub fn dependencies(&self) -> Result<Vec<(TaskId, Vec<TaskId>)>> {
         let mut all = Vec::new();
         for name in self.folders_if_any(layout::AFTER)? {
@@ -183,8 +183,8 @@ impl Spool {
         self.enter_slot(format!("{}/{}", layout::KEYS, crate::model::name::encode(key)))
     }
 
-    /// Like `enter_key`, for a group of tasks that have all but the session in common: its file has a name that no key has.
-    /// Its holders are the tasks of the group, the last one first.
+    /// Like `enter_key`, for a group of tasks that differ in the session only: its file has a name that no key has. Its
+    /// holders are the tasks of the group, the last one first.
     pub fn enter_group(&self, task: &Task, group: &Name) -> Result<KeySlot<'_>> {
         let alone = Task { group: None, share: None, ..task.clone() };
         let digest = digest(&format!("{}\n{}\n{group}", task.priority.number(), alone.queue()));
@@ -196,7 +196,7 @@ impl Spool {
         Ok(KeySlot { store: self, path, handle })
     }
 
-    /// Like `enter_slot`, for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
+    /// Like `enter_slot`, for a key file that exists, without waiting; `None` when it is gone or another process is in it.
     pub(crate) fn try_key(&self, path: &str) -> Result<Option<KeySlot<'_>>> {
         let Some(mut handle) = self.open(path, Open::Existing)? else { return Ok(None) };
         let is_mine =
@@ -205,7 +205,7 @@ impl Spool {
     }
 
     /// Takes a task off the holders of its key; a key without holders is forgotten. A key that an enqueuer keeps locked is
-    /// left as it is: that task is over, so it holds nothing, and `cleanup-stale` removes the key.
+    /// left as it is: the task is finished, so it holds nothing, and `cleanup-stale` removes the key.
     pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
         if let Some(group) = &task.group {
             self.drop_group(task, &group.name)?;
@@ -225,7 +225,7 @@ impl Spool {
         }
     }
 
-    /// Forgets a group of which the last task is over.
+    /// Forgets a group whose last task is finished.
     fn drop_group(&self, task: &Task, group: &Name) -> Result<()> {
         let mut slot = match self.enter_group(task, group) {
             Err(StoreError::FileBusy { .. }) => return Ok(()),
@@ -236,20 +236,20 @@ impl Spool {
         if last.is_none_or(|last| last == task.id) { self.unlink(&slot.path).map(drop) } else { Ok(()) }
     }
 
-    /// Marks a pending task as one of which a `wait_warning` was told; false when it is marked already. The mark is made before
-    /// the event is written, so that of many passes one tells it, and a kill in between loses the event rather than doubling
-    /// it. Commit point is the making of the file. It needs no sync: after a power cut a wait is told again.
+    /// Marks a pending task whose `wait_warning` is reported; false when it is already marked. The mark is made before the
+    /// event is written. So only one of many passes reports it, and a kill in between loses the event and never doubles it.
+    /// Commit point is the making of the file. It needs no sync: after a power cut a wait is reported again.
     pub fn mark_warned(&self, id: TaskId) -> Result<bool> {
         self.make_dir(layout::WARNED)?;
         Ok(self.open(&layout::warned(id), Open::CreateNew(0o600))?.is_some())
     }
 
-    /// Forgets that a task was told of, because its wait is over; true when it was.
+    /// Removes the mark of a reported wait, because the wait is over; true when there was one.
     pub fn forget_warned(&self, id: TaskId) -> Result<bool> {
         self.unlink(&layout::warned(id))
     }
 
-    /// The marks of tasks that do not wait for their turn any more, e.g. of cancelled ones.
+    /// The marks of tasks that no longer wait for their turn, e.g. of cancelled ones.
     pub(crate) fn unused_warned(&self) -> Result<Vec<String>> {
         let mut unused = Vec::new();
         for entry in self.list(layout::WARNED)? {
@@ -281,7 +281,7 @@ pub struct KeySlot<'a> {
 }
 
 impl KeySlot<'_> {
-    /// The tasks that were accepted with this key, the last one first; they may be over, or never have been accepted
+    /// The tasks that were accepted with this key, the last one first; they may be finished, or never have been accepted
     /// whole.
     pub fn holders(&mut self) -> Result<Vec<TaskId>> {
         let bytes = self.handle.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", &self.path))?;
@@ -295,10 +295,10 @@ impl KeySlot<'_> {
         self.store.sync_dir(layout::KEYS)
     }
 
-    /// Like `assign`, for what may be lost in a power cut.
+    /// Like `assign`, for an entry that a power cut may lose.
     pub fn note(&mut self, ids: &[TaskId]) -> Result<()> {
         let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
-        // A longer line than before covers what stood there.
+        // A line that is longer than the one before covers the old content.
         let before = self.handle.meta().map_err(StoreError::io("look at", &self.path))?.size;
         let width = usize::try_from(before).unwrap_or(0).saturating_sub(1).max(40);
         let line = format!("{:<width$}\n", names.join(" "));

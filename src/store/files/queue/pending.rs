@@ -1,6 +1,6 @@
-//! Pending tasks: where a record stands in its lane, which lanes have work, and which task of a lane is the first.
-//! A lane's own folder holds its records while they are few, and segments hold what comes beyond, so that a queue of very
-//! many users has no more folders than users, and no listing of a very deep lane is long.
+//! Pending tasks: the place of a record in its lane, the lanes that have work, and the first task of a lane. A lane's own
+//! folder holds its records while they are few, and segments hold the further ones. So a queue of very many users has no more
+//! folders than users, and no listing of a very deep lane is long.
 
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn};
 use crate::os::{Entry, Meta};
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// How many records a lane's own folder holds before further ones go to segments. Wherever a record stands it is found,
-/// so processes need not agree on this.
+/// Number of records that a lane's own folder holds before further ones go to segments. A record is found in either place, so
+/// processes need not agree on this.
 pub(crate) const LANE_HOLDS: usize = 250;
 
-/// How many lanes are looked through at once for a task.
+/// Number of lanes that are looked through at once for a task.
 const LANES_AT_ONCE: usize = 1000;
 
 /// The folder of a lane: its priority, and the stem of the lane.
@@ -25,7 +25,7 @@ pub(crate) type Lane = (Priority, Arc<str>);
 pub struct Head {
     /// The name of its queue.
     pub queue: String,
-    /// The priority of the folder in which it stands.
+    /// The priority of its folder.
     pub priority: Priority,
     /// The task.
     pub id: TaskId,
@@ -35,42 +35,42 @@ pub struct Head {
 pub(crate) struct Spot {
     /// The record.
     pub path: String,
-    /// The folders above it: of a pending one its tier, its lane, and perhaps a segment; of a parked one its segment.
+    /// The folders above it: for a pending record its tier, its lane, and perhaps a segment; for a parked record its segment.
     pub folders: Vec<String>,
 }
 
 impl Spot {
-    /// Outside the scan.
+    /// The spot outside the scan.
     pub fn parked(id: TaskId) -> Self {
         Self { path: layout::parked(id), folders: vec![layout::parked_segment(layout::segment(id))] }
     }
 
-    /// In the lane's own folder.
+    /// The spot in the lane's own folder.
     pub fn in_lane(task: &Task) -> Self {
         let folders = vec![layout::pending_tier(task.priority), layout::pending_lane(task.priority, &task.queue())];
         Self { path: layout::record_in(&folders[1], task.id), folders }
     }
 
-    /// In its segment of the lane.
+    /// The spot in its segment of the lane.
     pub fn in_segment(task: &Task) -> Self {
         let Self { mut folders, .. } = Self::in_lane(task);
         folders.push(layout::segment_of_lane(&folders[1], layout::segment(task.id)));
         Self { path: layout::record_in(&folders[2], task.id), folders }
     }
 
-    /// The two in a lane.
+    /// The two spots in a lane.
     fn of_pending(task: &Task) -> [Self; 2] {
         [Self::in_lane(task), Self::in_segment(task)]
     }
 
-    /// The folder in which the record stands, and those above it.
+    /// The folder of the record, and those above it.
     pub fn folder(&self) -> (&str, &[String]) {
         let last = self.folders.len() - 1;
         (&self.folders[last], &self.folders[..last])
     }
 }
 
-/// What stands in the folder of a lane.
+/// Content of the folder of a lane.
 pub(crate) struct Standing {
     /// The records in it, in no order.
     pub records: Vec<TaskId>,
@@ -105,8 +105,8 @@ impl Spool {
         Ok((spot, publication))
     }
 
-    /// Whether so many further records are to stand in segments of a task's lane: where there are segments, and where its
-    /// folder would hold too many.
+    /// Whether `further` records must go into segments of a task's lane: if there are segments, or its folder would hold too
+    /// many.
     pub(crate) fn is_deep(&self, task: &Task, further: usize) -> Result<bool> {
         let lane = layout::pending_lane(task.priority, &task.queue());
         self.is_deep_by(&lane, self.meta(&lane)?.as_ref(), further)
@@ -114,7 +114,7 @@ impl Spool {
 
     fn is_deep_by(&self, lane: &str, meta: Option<&Meta>, further: usize) -> Result<bool> {
         let Some(meta) = meta else { return Ok(further > self.lane_holds) };
-        // A folder has two names and one more by each folder in it, or always one where the file system does not count.
+        // A folder has two names and one more for each folder in it, or always one if the file system does not count.
         if meta.links > 2 {
             return Ok(true);
         }
@@ -122,8 +122,7 @@ impl Spool {
         Ok(!segments.is_empty() || records.len() + further > self.lane_holds)
     }
 
-    /// Removes the record of a task that is over from its lane, wherever there it stands, and the folders that this leaves
-    /// empty.
+    /// Removes the record of a finished task from its lane, from either place there, and the folders that this leaves empty.
     pub(crate) fn leave_pending(&self, task: &Task) -> Result<()> {
         self.clear(task, false)
     }
@@ -146,8 +145,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Removes the folders that the record of a task left empty when it was moved from a path. One that a power cut brought
-    /// back at its other place stays: the supervisor of the task meets it and leaves the task to it.
+    /// Removes the folders that the record of a task left empty when it was moved from a path. A record that a power cut
+    /// brought back at its other place stays: the supervisor of the task meets it and leaves the task to it.
     pub(crate) fn sweep_moved(&self, task: &Task, path: &str) -> Result<()> {
         self.call_standby(task);
         let spot = Spot::of_pending(task).into_iter().find(|spot| spot.path == path);
@@ -164,7 +163,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Syncs the lowest of nested folders that is there; a process that meets the others empty removes them.
+    /// Syncs the lowest existing one of nested folders; a process that finds the others empty removes them.
     fn sync_lowest(&self, folders: &[String]) -> Result<()> {
         for folder in folders.iter().rev() {
             match self.vfs.sync_dir(folder) {
@@ -175,7 +174,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Where the record of a pending task stands; `None` when it is not in this lane.
+    /// The path of the record of a pending task; `None` when it is not in this lane.
     pub(crate) fn pending_path(&self, priority: Priority, lane_stem: &str, id: TaskId) -> Result<Option<String>> {
         for path in layout::pending_paths(priority, lane_stem, id) {
             if self.meta(&path)?.is_some() {
@@ -190,8 +189,8 @@ impl Spool {
         Ok(self.pending_path(task.priority, &task.queue(), task.id)?.is_some())
     }
 
-    /// Reads the record of a pending task. Gives where it was looked for last, and with the task whether the record names
-    /// its user.
+    /// Reads the record of a pending task. Returns the last path of the look, and with the task whether the record names its
+    /// user.
     pub(crate) fn read_pending(
         &self,
         priority: Priority,
@@ -207,7 +206,7 @@ impl Spool {
             Ok(None) => {}
             read => return (shallow, read),
         }
-        // What is under a foreign name, and so not luzia's, is not there.
+        // A record under a foreign name is not luzia's, and so does not exist here.
         let read = self.meta(&deep).and_then(|meta| match meta {
             Some(_) => read_at(&deep),
             None => Ok(None),
@@ -215,7 +214,8 @@ impl Spool {
         (deep, read)
     }
 
-    /// Gives `sink` what stands in the folder of every queue that is `wanted`, with its priority and name, tier by tier; `sink` says whether to go on.
+    /// Gives `sink` the content of the folder of every queue that is `wanted`, with its priority and name, tier by tier; `sink`
+    /// decides whether to go on.
     pub(crate) fn each_lane(
         &self,
         wanted: &dyn Fn(&str) -> bool,
@@ -231,7 +231,7 @@ impl Spool {
     }
 
     /// Gives `sink` the numbers of the pending tasks in every folder of every queue that is `wanted`, with their priority, in no
-    /// order; it says whether to go on.
+    /// order; `sink` decides whether to go on.
     pub(crate) fn each_pending(
         &self,
         wanted: &dyn Fn(&str) -> bool,
@@ -254,7 +254,7 @@ impl Spool {
         })
     }
 
-    /// Where a pending task stands, in whichever lane.
+    /// The path of a pending task, in any lane.
     pub(crate) fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
         for lanes in self.lanes()?.chunks(LANES_AT_ONCE) {
             let paths = lanes.iter().flat_map(|(priority, stem)| layout::pending_paths(*priority, stem, id));
@@ -278,7 +278,7 @@ impl Spool {
         Ok(lanes)
     }
 
-    /// The priorities that have a folder, in order. Most have none, and one listing tells which have.
+    /// The priorities that have a folder, in order. Most have none, and one listing shows which have.
     fn used_priorities(&self) -> Result<Vec<Priority>> {
         let used = self.numbered_folders(layout::PENDING)?;
         Ok(used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)).collect())
@@ -299,7 +299,7 @@ impl Spool {
         self.first_of(tier.priorities(), queue)
     }
 
-    /// Like `head`, for a lane of which a listing has told that `best` is its best priority in the tier.
+    /// Like `head`, for a lane whose best priority in the tier is known to be `best` from a listing.
     pub fn head_from(&self, best: Priority, queue: &str) -> Result<Option<Head>> {
         self.first_of(best.tier().priorities().filter(|priority| *priority >= best), queue)
     }
@@ -315,7 +315,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// A task of a queue, whichever stands first in any tier; `None` when none of them reads.
+    /// A task of a queue: the first valid one among the first of each tier; `None` when all of them are damaged.
     pub fn any_of_queue(&self, queue: &str) -> Result<Option<Task>> {
         for tier in Tier::ALL {
             if let Some(task) = self.head(tier, queue)?.and_then(|head| self.peek(&head)) {
@@ -325,13 +325,13 @@ impl Spool {
         Ok(None)
     }
 
-    /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
+    /// The record of a head; `None` when it is gone or damaged, which the claim finds out.
     pub fn peek(&self, head: &Head) -> Option<Task> {
         let (_, read) = self.read_pending(head.priority, &head.queue, head.id);
         read.ok().flatten().map(|(task, _)| task)
     }
 
-    /// Why the record of a queue's first task does not read, when a newer version wrote it.
+    /// The error on the record of a queue's first task, when a newer version wrote it.
     pub fn newer_head(&self, head: &Head) -> Option<StoreError> {
         let read = self.read_pending(head.priority, &head.queue, head.id).1;
         read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
@@ -386,12 +386,12 @@ impl Spool {
         Ok(first)
     }
 
-    /// The first tasks of one queue, without order, `most` at least where it has so many.
+    /// The first tasks of one queue, without order, `most` at least if it has so many.
     fn first_of_queue(&self, priority: Priority, queue: &str, most: usize) -> Result<Vec<TaskId>> {
         let folder = layout::pending_lane(priority, queue);
         let Standing { records: mut ids, segments } = Standing::from(&*self.list(&folder)?);
         for segment in segments {
-            // What stands before this segment is known by now.
+            // The tasks before this segment are known by now.
             if ids.iter().filter(|id| layout::segment(**id) < segment).count() >= most {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Overviews: counts of pending tasks by names only, the records of a place, and what `doctor` looks at. Changes nothing.
+//! Overviews: counts of pending tasks by names only, the records of a place, and the checks of `doctor`. Changes nothing.
 
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
@@ -8,14 +8,14 @@ use crate::store::{Place, Result, Spool, StoreError, file_name, layout};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// How many tasks stand where.
+/// Numbers of tasks by place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Pending tasks by tier: high, normal, low.
     pub pending: [u64; 3],
     /// Parked tasks: not due, or after another.
     pub parked: u64,
-    /// Pending tasks by user; users whose name is too long to stand in the name of a folder are left out.
+    /// Pending tasks by user; users whose name is too long for the name of a folder are left out.
     pub users: BTreeMap<String, u64>,
     /// The pending task of the lowest number.
     pub oldest: Option<TaskId>,
@@ -24,16 +24,16 @@ pub struct Counts {
 /// Something in the state directory that should not be there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Where.
+    /// Its path.
     pub path: String,
-    /// What.
+    /// Its description.
     pub what: String,
 }
 
-/// Records that belong together in the order of their numbers: some that are known, and those of some folders.
+/// Records that belong together in the order of their numbers: known ones, and those of some folders.
 #[derive(Default)]
 struct Shelf {
-    /// In the folders of lanes. A queue may have very many, so the paths are made when they are needed.
+    /// Records in the folders of lanes. A queue may have very many, so the paths are made when they are needed.
     known: Vec<(Lane, TaskId)>,
     folders: Vec<(Place, String)>,
 }
@@ -86,7 +86,7 @@ impl Iterator for FileSurvey<'_> {
                 }
             };
             match self.store.read_record(place, &path, id) {
-                // It moved on since the listing; ask for it by its number.
+                // It moved on since the listing; look for it by its number.
                 Ok(None) => match self.store.find(id) {
                     Ok(Some((_, task))) => return Some(Ok(task)),
                     Ok(None) => {}
@@ -139,7 +139,8 @@ impl Spool {
         Ok(counts)
     }
 
-    /// Whether more than `most` tasks are parked, or pending in a queue that `counts`; stops to count when it knows.
+    /// Whether more than `most` tasks are parked, or pending in a queue that `counts`; the count ends when the answer is
+    /// known.
     pub fn has_more_waiting_than(&self, most: u64, counts: &dyn Fn(&str) -> bool) -> Result<bool> {
         let mut total = 0;
         let mut add = |count| {
@@ -151,13 +152,13 @@ impl Spool {
         Ok(total > most)
     }
 
-    /// How many pending tasks one user's lane has, by names only.
+    /// Number of pending tasks in one user's lane, by names only.
     pub fn lane_depth(&self, lane: &LaneName) -> Result<u64> {
         let stem = lane.stem();
         self.depth_where(&|queue| is_queue_of(queue, &stem), &|_| true)
     }
 
-    /// How many pending tasks a queue has in a tier.
+    /// Number of pending tasks of a queue in a tier.
     pub fn tier_depth(&self, tier: Tier, queue: &str) -> Result<u64> {
         self.depth_where(&|name| name == queue, &|priority| priority.tier() == tier)
     }
@@ -222,13 +223,13 @@ impl Spool {
         self.survey([Shelf::of(places.map(|(place, folder)| (place, folder.to_owned())))])
     }
 
-    /// The tasks that are over.
+    /// The finished tasks.
     pub fn done_tasks(&self) -> Result<Survey<'_>> {
         let days = self.folders(layout::DONE)?.into_iter();
         Ok(self.survey([Shelf::of(days.map(|day| (Place::Done, layout::done_day(&day))))]))
     }
 
-    /// How many tasks are over.
+    /// Number of finished tasks.
     pub fn finished_count(&self) -> Result<u64> {
         let days: Vec<String> = self.folders(layout::DONE)?.iter().map(|day| layout::done_day(day)).collect();
         self.count_in(&days)
@@ -254,12 +255,12 @@ impl Spool {
         Ok(!has_work && self.folders(layout::PARKED)?.is_empty())
     }
 
-    /// Tells if the state directory has been used and has not been removed. It may have been moved.
+    /// Whether the state directory has been used and has not been removed. It may have been moved.
     pub fn is_still_there(&self) -> Result<bool> {
         Ok(self.meta(layout::FORMAT)?.is_some())
     }
 
-    /// Whether its path leads to the state directory still, so that another process would find it.
+    /// Whether its path still leads to the state directory, so that another process would find it.
     pub fn is_at_its_path(&self) -> Result<bool> {
         let path = self.state_dir();
         let Some(found) = self.vfs.open_root(path, false).map_err(StoreError::io("open", path))? else {
@@ -278,7 +279,7 @@ impl Spool {
         Ok(names)
     }
 
-    /// Where the damaged record of a task was put, by the name that [`Spool::set_aside`] gives it.
+    /// The path of the damaged record of a task that was set aside, by the name that [`Spool::set_aside`] gives it.
     pub fn set_aside_of(&self, id: TaskId) -> Result<Option<String>> {
         let end = format!("_{}", id.0);
         let is_its = |path: &String| path.rsplit_once(".json").is_some_and(|(record, _)| record.ends_with(&end));

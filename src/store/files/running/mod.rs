@@ -1,4 +1,4 @@
-//! What stands beside a task that runs: its recorded start, where that was, and what is asked of its supervisor.
+//! Files beside a running task: its recorded start, the place of that start, and the requests to its supervisor.
 
 pub(crate) mod origin;
 pub(crate) mod pause;

@@ -1,11 +1,10 @@
-//! Where a task was started, and the command of a `luzia lock`.
+//! The place where a task was started, and the command of a `luzia lock`.
 
 use crate::model::{Grant, LockRecord, Origin, Probe, Task, TaskId};
 use crate::store::{Result, Spool, layout};
 
 impl Spool {
-    /// The place where a task was started last: by its recorded start, or where that says nothing of
-    /// namespaces, by its locks.
+    /// The place of the last start of a task: by its recorded start, or, if that has no namespaces, by its locks.
     pub fn origin_of(&self, id: TaskId, task: Option<&Task>) -> Result<Origin> {
         let started = self.started(id)?.flatten().map(|started| started.origin);
         Ok(match (started, task) {
@@ -30,14 +29,14 @@ impl Spool {
     }
 
     /// Records the command of a `luzia lock` in its sidecar, by its holder: when luzia is killed and its command has closed
-    /// the lock file, the command is still known to live. False when the lock is not that holder's any more.
+    /// the lock file, the command is still known to live. False when the lock is no longer that holder's.
     pub fn record_command(&self, grant: &Grant, pid: u32) -> Result<bool> {
         let Probe::Alive { start } = self.host.procs.probe(pid) else { return Ok(false) };
         self.change_record(grant, &|record| record.command = Some((pid, start)))
     }
 
-    /// Records that the command of a `luzia lock` has ended and left a process behind that keeps the lane, and who had asked for
-    /// the command: its own process tells that no more.
+    /// Records that the command of a `luzia lock` has ended and left a process behind that keeps the lane. Also records the
+    /// requester of the command, since its own process no longer shows it.
     pub fn record_left(&self, grant: &Grant, asked_by: Option<String>) -> Result<bool> {
         let now = self.host.clock.now();
         self.change_record(grant, &|record| {

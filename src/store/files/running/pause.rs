@@ -1,26 +1,26 @@
-//! `run/<id>/pause.json`: the wish that a running task stands still. `pause` writes it durably; the supervisor stops the
-//! task's processes, says so by the permission bits of the file, and removes it when the pause is over. `resume` gives it an
-//! end that has come. It goes with the run.
+//! `run/<id>/pause.json`: a request to pause a running task. `pause` writes it durably. The supervisor stops the task's
+//! processes, confirms that by the permission bits of the file, and removes it when the pause is over. `resume` gives it an
+//! end in the past. It goes with the run.
 
 use crate::model::control::TaskHold;
 use crate::model::{TaskId, Timestamp};
 use crate::store::{Result, Spool, StoreError, json_object, layout};
 
 const PAUSE: &str = "pause.json";
-/// The bits of the file while the task stands still for exactly what it says.
+/// The bits of the file while the task is paused for exactly its content.
 const IN_EFFECT: u32 = 0o700;
 
 /// A pause of a running task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunPause {
-    /// Since when, until when, why, and who asked.
+    /// Its start, end and reason, and its requester.
     pub hold: TaskHold,
-    /// Whether the task's processes stand still for it.
+    /// Whether the task's processes are stopped for it.
     pub is_in_effect: bool,
 }
 
 impl RunPause {
-    /// Whether the task is to stand still at a moment.
+    /// Whether the task must be paused at a moment.
     pub fn stands(&self, now: Timestamp) -> bool {
         self.hold.until.is_none_or(|until| until > now)
     }
@@ -31,22 +31,22 @@ pub(crate) fn encode_pause(asked: &TaskHold) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(asked)
 }
 
-/// Reads `pause.json`. One that does not read is a pause without words: what somebody wanted to stand still does not go on by
-/// itself, and `resume` ends it.
+/// Reads `pause.json`. An invalid file is a pause without details: the task does not go on by itself, and `resume` ends the
+/// pause.
 pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
     let unread = TaskHold { since: Timestamp(0), until: None, reason: None, by: None, start_left_ms: None };
     json_object::read(bytes).unwrap_or(unread)
 }
 
 impl Spool {
-    /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on. Commit point is
-    /// the sync of `run/<id>/`. False when the task has no such folder any more.
+    /// Asks the supervisor of a task to stop its processes, or, with an end in the past, to let them go on. Commit point is
+    /// the sync of `run/<id>/`. False when the task no longer has such a folder.
     pub fn request_pause(&self, id: TaskId, asked: &TaskHold) -> Result<bool> {
         let bytes = encode_pause(asked).map_err(|error| StoreError::corrupt(PAUSE, error.to_string()))?;
         self.put_request(id, PAUSE, &bytes)
     }
 
-    /// What is asked of the supervisor of a task, if anything is.
+    /// The pause that is requested of the supervisor of a task, if any.
     pub fn run_pause(&self, id: TaskId) -> Result<Option<RunPause>> {
         let path = layout::run_file(id, PAUSE);
         let bytes = match self.read(&path) {
@@ -54,12 +54,12 @@ impl Spool {
             read => read?,
         };
         let Some(bytes) = bytes else { return Ok(None) };
-        // The words are read before the bits: bits that are set were set for these words or for later ones.
+        // The content is read before the bits: set bits belong to this content or to a later one.
         let Some(meta) = self.meta(&path)? else { return Ok(None) };
         Ok(Some(RunPause { hold: decode_pause(&bytes), is_in_effect: meta.mode == IN_EFFECT }))
     }
 
-    /// Says that the task stands still as it was asked to. The caller holds the task's `supervisor.lock`.
+    /// Confirms that the task is paused as requested. The caller holds the task's `supervisor.lock`.
     pub fn show_pause(&self, id: TaskId) -> Result<()> {
         let path = layout::run_file(id, PAUSE);
         self.vfs.set_mode(&path, IN_EFFECT).map_err(StoreError::io("set the mode of", &path))

@@ -1,4 +1,4 @@
-//! What is asked of the supervisor of a task that runs, durably: to cancel it, or to let it stand still.
+//! Durable requests to the supervisor of a running task: to cancel it, or to pause it.
 
 use crate::model::TaskId;
 use crate::model::time::MAX_DURATION_MS;
@@ -10,9 +10,9 @@ const CANCEL: &str = "cancel.json";
 /// A durable request to cancel a running task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CancelRequest {
-    /// Who asks.
+    /// The requester.
     pub by: String,
-    /// Why.
+    /// Its reason.
     #[serde(default)]
     pub reason: Option<String>,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the task's own when absent.
@@ -23,7 +23,7 @@ pub struct CancelRequest {
     pub requeue: bool,
 }
 
-/// Reads `cancel.json`. One that does not read still is a request, and no request asks for more grace than any task has.
+/// Reads `cancel.json`. An invalid file is still a request, and no request asks for more grace than any task has.
 pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
     let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None, requeue: false };
     let request: CancelRequest = json_object::read(bytes).unwrap_or(unread);
@@ -31,7 +31,7 @@ pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
 }
 
 impl Spool {
-    /// Writes a request to cancel durably. False when the task has no `run/<id>/` any more.
+    /// Writes a request to cancel durably. False when the task no longer has `run/<id>/`.
     pub fn request_cancel(&self, id: TaskId, request: &CancelRequest) -> Result<bool> {
         let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(CANCEL, error.to_string()))?;
         self.put_request(id, CANCEL, &bytes)
@@ -57,7 +57,7 @@ impl Spool {
         }
     }
 
-    /// The request to cancel a task, if there is one. One that does not read still is a request.
+    /// The request to cancel a task, if there is one. An invalid file is still a request.
     pub fn cancel_request(&self, id: TaskId) -> Result<Option<CancelRequest>> {
         match self.read(&layout::run_file(id, CANCEL)) {
             Ok(bytes) => Ok(bytes.map(|bytes| decode_cancel(&bytes))),

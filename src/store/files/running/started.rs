@@ -1,4 +1,4 @@
-//! The recorded start of a task, in `running`. Only who holds `supervisor.lock` writes it.
+//! The recorded start of a task, in `running`. Only the holder of `supervisor.lock` writes it.
 
 use crate::model::namespace::OTHER_ROOT;
 use crate::model::{Group, Identity, Origin, RootId, Task, TaskId, Timestamp};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Started {
     /// Counts the launches of the task, from 1.
     pub start: u32,
-    /// When.
+    /// Time of the launch.
     pub at: Timestamp,
     /// The supervisor.
     #[serde(flatten)]
@@ -25,14 +25,14 @@ pub struct Started {
     /// The state directory in which the start was made; absent in a record of an earlier luzia.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<RootId>,
-    /// The control group in which the command is born, where there is one.
+    /// The control group in which the command is started, if there is one.
     #[serde(rename = "cgroup", skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
     /// The lock id of the task's user lane.
     pub lock_id: String,
     /// The fence of the task's user lane.
     pub fence: u64,
-    /// What its slots stand for, by the names of their lanes.
+    /// The values of its slots, by the names of their lanes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub slots: BTreeMap<String, String>,
 }
@@ -95,13 +95,14 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
 }
 
 impl Started {
-    /// Whether it was made in another state directory, of which this one is a copy: none of its processes belongs to this one.
+    /// Whether it was made in another state directory, from which this one was copied: none of its processes belongs to this
+    /// one.
     pub fn is_elsewhere(&self) -> bool {
         self.supervisor.boot_id == OTHER_ROOT
     }
 
-    /// Takes from a start that was copied with its state directory whatever lives there. `boot_id` is that of its origin: without
-    /// one nobody can tell whether its processes live.
+    /// Removes the living processes from a start that was copied with its state directory. `boot_id` is that of its origin;
+    /// without it the life of the processes is unknown.
     fn disown(self, boot_id: Option<&str>) -> Self {
         let nobody = Identity { pid: 0, start: 0, boot_id: OTHER_ROOT.to_owned() };
         let boot_id = boot_id.map(str::to_owned);
@@ -111,10 +112,10 @@ impl Started {
 }
 
 impl Spool {
-    /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of
+    /// Records a start durably (P3), and makes the empty file of its result, which is returned. Commit point: the sync of
     /// `running`; the file's existence alone already means "started". That sync also covers the name of the other file, and
-    /// the record's move to there: a file system that journals folders apart could bring the record back to its old place,
-    /// and the task would start again as if it never had.
+    /// the record's move to there. A file system that journals folders apart could otherwise bring the record back to its old
+    /// place, and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<Hold> {
         let path = layout::started(id);
         let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
@@ -128,7 +129,7 @@ impl Spool {
             Ok(()) => Ok(Hold::of(result)),
             Err(error @ StoreError::Io { action: "create", .. }) => Err(error),
             Err(error) => {
-                // Nothing was launched, so it is no start. Where it stays, it counts as one.
+                // Nothing was launched, so it is no start. If the file stays, it counts as one.
                 let _ = self.unlink(&path);
                 Err(error)
             }
@@ -152,7 +153,7 @@ impl Spool {
         };
         let Some(found) = bytes.map(|bytes| decode_started(&bytes)) else { return Ok(None) };
         let Some(started) = found else { return Ok(Some(None)) };
-        // A record of before tells the path alone. Where that leads nowhere the directory may have been moved.
+        // A record of an earlier version has the path only. If that path leads nowhere, the directory may have been moved.
         let told = || started.state_dir.as_deref().filter(|path| *path != self.state_dir());
         let (own, root) = (self.host.root(), started.root.or_else(|| told().map(|path| self.root_at(path))?));
         let is_moved = root.is_none() && told().is_some();
@@ -163,7 +164,7 @@ impl Spool {
         })))
     }
 
-    /// The state directory at a path, where there is one.
+    /// The state directory at a path, if there is one.
     pub(crate) fn root_at(&self, path: &str) -> Option<RootId> {
         let files = self.vfs.open_root(path, false).ok()??;
         files.meta(".").ok()?.map(|meta| meta.ident.into())

@@ -1,10 +1,10 @@
 //! Schedules: one file each in `spool/schedules`, which is replaced under the lock of `spool/schedules.lock`, and a timer among
-//! those of tasks, so that a pass learns of a slot by the look that it makes anyway.
+//! those of tasks, so that a pass notices a slot by the look that it makes anyway.
 //!
-//! How a slot makes exactly one task: its record is staged beside the schedule; then the schedule names that task and its next
-//! slot, durably (commit point); then the staged record is renamed into the queue. A rename happens once. The holder of the lock
-//! next finds what a crash left: a staged record that its schedule names is put into the queue, any other is removed. The timer
-//! of the slot goes last, so somebody looks.
+//! A slot makes exactly one task. Its record is staged beside the schedule. Then the schedule names that task and its next slot,
+//! durably (commit point). Then the staged record is renamed into the queue. A rename happens once. After a crash the next
+//! holder of the lock finds the remains: a staged record that its schedule names is put into the queue, any other is removed.
+//! The timer of the slot goes last, so that a pass looks again.
 
 pub(crate) mod record;
 
@@ -22,7 +22,7 @@ pub struct ScheduleBook<'a> {
 }
 
 impl Spool {
-    /// Every schedule, by name; an error in the place of one that does not read.
+    /// Every schedule, by name; an error in the place of a damaged one.
     pub fn schedules(&self) -> Result<Vec<Result<Schedule>>> {
         let mut stems: Vec<String> = self
             .list(layout::SCHEDULES)?
@@ -51,7 +51,7 @@ impl Spool {
         Ok(ScheduleBook { store: self, lock: self.locked(layout::SCHEDULES_LOCK, false)? })
     }
 
-    /// Like `enter_schedules`, without waiting; `None` while somebody else has it.
+    /// Like `enter_schedules`, without waiting; `None` while another process has it.
     pub fn try_schedules(&self) -> Result<Option<ScheduleBook<'_>>> {
         Ok(self.try_locked(layout::SCHEDULES_LOCK)?.map(|lock| ScheduleBook { store: self, lock }))
     }
@@ -67,7 +67,8 @@ impl ScheduleBook<'_> {
         Ok(self.store.list(layout::SCHEDULES)?.iter().filter_map(|entry| id(&entry.name)).collect())
     }
 
-    /// Puts a staged task into the queue, durably at both ends: what came back to the old one would be put there again.
+    /// Puts a staged task into the queue, durably at both ends: a record that came back to the staging place would be put
+    /// there again.
     fn place(&self, task: &Task, staged: &str) -> Result<()> {
         self.store.place(task, staged, true)?;
         self.store.sync_dir(layout::SCHEDULES)?;
@@ -75,7 +76,7 @@ impl ScheduleBook<'_> {
         Ok(())
     }
 
-    /// Ends what a killed process began to make for a schedule. Gives the task that it puts into the queue.
+    /// Finishes the task that a killed process began to make for a schedule. Returns the task that it puts into the queue.
     pub fn settle(&self, key: &ScheduleKey) -> Result<Option<TaskId>> {
         let mut placed = None;
         for id in self.staged(key)? {
@@ -124,10 +125,11 @@ impl ScheduleBook<'_> {
         let key = ScheduleKey::of(&schedule.name);
         let staged = layout::staged_slot(&key, task.id);
         self.store.stage(&staged, &encode_task(task)?)?;
-        // Told before it is sure, as each accepted task is: once it is sure, nobody knows whether it was told.
+        // The event is written before the task is certain, as for each accepted task: afterwards no process would know
+        // whether the event was written.
         self.store.tell(std::slice::from_ref(task), Some(told));
         if let Err(error) = self.write(schedule) {
-            // What may stand is ended by the next that looks.
+            // The next process that looks finishes a task that may exist.
             if !matches!(error, StoreError::Unsure(_)) && self.store.unlink(&staged).unwrap_or(false) {
                 self.store.note(&withdrawn(task, &error));
             }

@@ -1,5 +1,5 @@
 //! A schedule as JSON: `spool/schedules/<name>.json`. Its member `task` is the record of the task that each slot makes, without
-//! what only a task has that was made.
+//! the members that only an existing task has.
 
 use crate::model::calendar::{Pattern, Schedule, Zone};
 use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt, settled};
@@ -46,7 +46,7 @@ pub(crate) fn decode_schedule(path: &str, bytes: &[u8]) -> Result<Schedule> {
     }
 }
 
-/// A schedule whose task has the members of one that has not started.
+/// A schedule whose task has the members of a task that has not started.
 fn whole(mut members: Map<String, Value>) -> serde_json::Result<Value> {
     let created_at = members.get("created_at").cloned().unwrap_or_default();
     let values = [json!(FORMAT_VERSION), json!("task_1"), json!("pending"), created_at];

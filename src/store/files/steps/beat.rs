@@ -1,5 +1,4 @@
-//! The last sign of progress of a task: `beat.json`. It informs only, so it is not synced, and one that does not read is
-//! none.
+//! The last sign of progress of a task: `beat.json`. It informs only, so it is not synced, and an invalid one counts as none.
 
 use crate::model::{TaskId, Timestamp};
 use crate::store::files::steps::{decode, encode};
@@ -11,9 +10,9 @@ const NAME: &str = "beat.json";
 /// A sign of progress.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Beat {
-    /// When it was given.
+    /// The time at which it was given.
     pub at: Timestamp,
-    /// What the task does, in its own words.
+    /// Present activity of the task, in its own words.
     pub note: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The steps of a task that have ended: `step.<name>.json` of one that is done, published once and never replaced, and
-//! `failed.<name>.json` of the last try of one that is not.
+//! The steps of a task that have ended: `step.<name>.json` for a step that is done, published once and never replaced, and
+//! `failed.<name>.json` for the last try of a step that is not.
 
 use crate::model::TaskId;
 use crate::model::name::{from_hex, hex};
@@ -19,24 +19,24 @@ pub struct StepRecord {
     pub number: u64,
     /// The exit code of its command, 128+N for signal N.
     pub exit_code: u8,
-    /// The beginning of its standard output, in base 16 where it is not UTF-8.
+    /// The beginning of its standard output, in base 16 if that is not UTF-8.
     pub stdout: String,
     /// Whether `stdout` is in base 16.
     pub is_hex: bool,
-    /// How many bytes it wrote.
+    /// Number of bytes that it wrote.
     pub stdout_bytes: u64,
     /// The start of the task in which it ran, from 1.
     pub start: u64,
-    /// How often it was tried.
+    /// Number of its tries.
     pub tries: u32,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended_at: String,
-    /// How long its last try took, in milliseconds.
+    /// Duration of its last try, in milliseconds.
     pub ran_ms: u64,
 }
 
 impl StepRecord {
-    /// What is kept of its standard output.
+    /// The kept part of its standard output.
     pub fn output(&self) -> Vec<u8> {
         if !self.is_hex {
             return self.stdout.clone().into_bytes();
@@ -67,7 +67,7 @@ impl Spool {
         self.read_memory(id, &path_of(id, DONE, name))
     }
 
-    /// The finished steps of a task, in their order. A record that does not read stops its own step, and no other one.
+    /// The finished steps of a task, in their order. A damaged record stops its own step, and no other one.
     pub fn steps_done(&self, id: TaskId) -> Result<Vec<StepRecord>> {
         self.steps_of(id, DONE)
     }
@@ -108,8 +108,8 @@ impl Spool {
         Ok(steps.iter().map(|step| step.number).max().unwrap_or(0) + 1)
     }
 
-    /// Takes the lock under which a step runs; `None` when it runs already. The command inherits it, so that a step whose
-    /// luzia was killed is not run beside itself.
+    /// Takes the lock under which a step runs; `None` when it already runs. The command inherits the lock, so that a step
+    /// whose luzia was killed does not run twice at once.
     pub fn lock_step(&self, id: TaskId, name: &str) -> Result<Option<Hold>> {
         drop(self.lock_steps(id)?);
         Ok(self.try_locked(&layout::step_file(id, &format!("step.{name}.lock")))?.map(Hold::of))
@@ -143,7 +143,7 @@ impl Spool {
         Ok(true)
     }
 
-    /// Records a try that failed. Nothing rests on it: the step is done again.
+    /// Records a try that failed. Nothing depends on the record: the step is done again.
     pub fn record_failed_step(&self, id: TaskId, mut step: StepRecord) -> Result<()> {
         let _locked = self.lock_steps(id)?;
         step.number = self.number_of(id, &step.name)?;

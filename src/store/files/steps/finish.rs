@@ -1,4 +1,4 @@
-//! How a task says that it ends: `finish.json`, of one start of the task.
+//! The end that a task declares for itself: `finish.json`, of one start of the task.
 
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
@@ -26,8 +26,8 @@ impl FinishFile {
 }
 
 impl Spool {
-    /// Records durably how a task ends in one of its starts; what was said before, if anything was, and then nothing
-    /// changes. `check` is called under the lock. Commit point: the rename of the document.
+    /// Records durably the end that a task declares in one of its starts. If an earlier declaration exists, returns that and
+    /// changes nothing. `check` is called under the lock. Commit point: the rename of the document.
     pub fn record_finish<E: From<StoreError>>(
         &self,
         id: TaskId,
@@ -37,7 +37,7 @@ impl Spool {
     ) -> std::result::Result<Option<Finish>, E> {
         let locked = self.lock_steps(id)?;
         check()?;
-        // One that does not read is replaced: nobody was answered by it.
+        // An invalid document is replaced: no caller got an answer from it.
         let before = self.read_document::<FinishFile>(id, NAME).map(|read| read.value).unwrap_or_default();
         if let Some(said) = before.said(start) {
             return Ok(Some(said));
@@ -53,13 +53,13 @@ impl Spool {
         Ok(None)
     }
 
-    /// How a task said in this start that it ends. A task that has said nothing costs one look.
+    /// The end that a task declared in this start. A task that has declared none costs one look.
     pub fn finish_said(&self, id: TaskId, start: u32) -> Result<Option<Finish>> {
         if self.meta(&layout::step_file(id, NAME))?.is_none() {
             return Ok(None);
         }
-        // Damage of the newest must not bring up what was said in an earlier start: `start` decides. Where neither reads, the
-        // exit code of the command does.
+        // When the newest document is damaged, one of an earlier start must not count: `start` decides. If neither is valid,
+        // the exit code of the command decides.
         match self.read_document::<FinishFile>(id, NAME) {
             Ok(read) => Ok(read.value.said(start)),
             Err(StoreError::Corrupt { .. }) => Ok(None),

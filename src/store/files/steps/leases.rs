@@ -1,14 +1,14 @@
-//! The mark of a task that has taken leases under its own name, by which its end finds them.
+//! The mark of a task that has taken leases under its own name, by which the end of the task finds them.
 
 use crate::model::{LockKind, Sidecar, TaskId};
 use crate::os::Open;
 use crate::store::{Break, FreedBy, Result, Spool, layout};
 
-/// The file that is the mark.
+/// The name of the mark's file.
 const MARK: &str = "leases";
 
 impl Spool {
-    /// Marks that a task takes leases. The mark stands before the first of them.
+    /// Marks that a task takes leases. The mark is made before the first of them.
     pub fn mark_leases(&self, id: TaskId) -> Result<()> {
         let _locked = self.lock_steps(id)?;
         self.open(&layout::step_file(id, MARK), Open::CreateNew(0o600)).map(drop)

@@ -7,26 +7,26 @@ use crate::store::{Result, Spool, layout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// An event that somebody sent to a task.
+/// An event that was sent to a task.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Debug)]
 #[serde(default)]
 pub struct Mail {
     /// Its number in the mailbox.
     pub number: u64,
-    /// What happened, such as `MESSAGE_RECEIVED`.
+    /// Name of the event, such as `MESSAGE_RECEIVED`.
     pub event: String,
-    /// The thread that it is about.
+    /// The thread that it concerns.
     pub thread: Option<String>,
-    /// The user that it is about.
+    /// The user that it concerns.
     pub user: Option<String>,
-    /// What the sender adds.
+    /// Data of the sender.
     pub data: Value,
-    /// When it came.
+    /// The time at which it came.
     pub at: String,
 }
 
 impl Spool {
-    /// Puts an event into the mailbox of a task, durably; gives its number. `check` is called under the lock.
+    /// Puts an event into the mailbox of a task, durably; returns its number. `check` is called under the lock.
     pub fn deliver<E: From<crate::store::StoreError>>(
         &self,
         id: TaskId,
@@ -40,7 +40,7 @@ impl Spool {
         Ok(self.publish_mail(id, &mail)?)
     }
 
-    /// Like `deliver`, unless the mailbox has an event already that `is_same` knows; gives the number of a new one.
+    /// Like `deliver`, unless `is_same` accepts an event of the mailbox; returns the number of a new one.
     pub fn deliver_once(&self, id: TaskId, mut mail: Mail, is_same: &dyn Fn(&Mail) -> bool) -> Result<Option<u64>> {
         let _locked = self.lock_steps(id)?;
         let numbers = self.mail_numbers(id)?;
@@ -78,7 +78,7 @@ impl Spool {
         Ok(numbers)
     }
 
-    /// One event of a task's mail. One that does not read is set aside, and left out.
+    /// One event of a task's mail. A damaged one is set aside, and left out.
     pub fn mail(&self, id: TaskId, number: u64) -> Result<Option<Mail>> {
         match self.read_memory(id, &layout::mail_file(id, number)) {
             Err(wrong @ crate::store::StoreError::Corrupt { .. }) => self.set_aside(&wrong).map(|()| None),

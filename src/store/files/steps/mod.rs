@@ -1,8 +1,8 @@
-//! What a task remembers between its starts: variables, finished steps, mail. One folder a task, `spool/steps/<id>`, which
-//! only exists where a task uses any of it.
+//! The memory of a task between its starts: variables, finished steps, mail. One folder a task, `spool/steps/<id>`, which
+//! exists only if the task uses any of it.
 //!
-//! A document is replaced as a whole under the lock of the folder. The one before it stays beside it, so a document that
-//! does not read is replaced by the last that did, never by an empty one (S1.50, S1.52).
+//! A document is replaced as a whole under the lock of the folder. The one before it stays beside it, so a damaged document
+//! is replaced by the last valid one, never by an empty one (S1.50, S1.52).
 
 pub(crate) mod beat;
 pub(crate) mod done;
@@ -30,9 +30,9 @@ pub(crate) struct Locked {
 /// A document as it was read.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Document<T> {
-    /// What it says; empty where nothing was ever written.
+    /// Its content; empty if nothing was ever written.
     pub(crate) value: T,
-    /// Why the newest one does not read, so that this is the one before it.
+    /// The fault of the newest document, if that is damaged and this is the one before it.
     pub(crate) damage: Option<String>,
 }
 
@@ -44,7 +44,7 @@ struct Versioned<T> {
     v: Version,
 }
 
-/// Reads the bytes of a document, for its file's name.
+/// Parses the bytes of a document; errors name `path`.
 pub(crate) fn decode<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
     let corrupt = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
     let members: Map<String, Value> = json_object::read(bytes).map_err(corrupt)?;
@@ -55,7 +55,7 @@ pub(crate) fn decode<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T>
     }
 }
 
-/// Writes a document.
+/// Encodes a document.
 pub(crate) fn encode<T: Serialize>(path: &str, document: &T) -> Result<Vec<u8>> {
     encode_line(path, &Versioned { document, v: Version })
 }
@@ -65,7 +65,8 @@ fn before(path: &str) -> String {
 }
 
 impl Spool {
-    /// Takes the lock of a task's folder, which is made where it is missing. As long as it lasts nobody begins or closes a wait.
+    /// Takes the lock of a task's folder, which is made if it is missing. While the lock is held no process begins or closes a
+    /// wait.
     pub(crate) fn lock_steps(&self, id: TaskId) -> Result<Locked> {
         let path = layout::step_file(id, "lock");
         self.make_dir(layout::STEPS)?;
@@ -78,13 +79,13 @@ impl Spool {
         Ok(self.meta(&layout::steps(id))?.is_some())
     }
 
-    /// Reads a file of what a task remembers; `None` where the file is absent.
+    /// Reads a file of a task's memory; `None` if the file is absent.
     pub(crate) fn read_memory<T: DeserializeOwned>(&self, id: TaskId, path: &str) -> Result<Option<T>> {
         let read = self.read(path).and_then(|bytes| bytes.map(|bytes| decode(path, &bytes)).transpose());
         read.map_err(|error| error.in_memory_of(id))
     }
 
-    /// Reads a document, or the one before it where that does not read. Looks at the open document where neither is there.
+    /// Reads a document, or the one before it if that is damaged. If neither exists, looks at the open document.
     pub(crate) fn read_document<T: DeserializeOwned + Default>(&self, id: TaskId, name: &str) -> Result<Document<T>> {
         let path = layout::step_file(id, name);
         let wrong = match self.read_memory(id, &path) {
@@ -99,8 +100,8 @@ impl Spool {
         }
     }
 
-    /// Replaces a document durably. Commit point: the rename. The one before it is kept, unless the newest does not read:
-    /// then that is copied to the damaged records, and the last that read stays.
+    /// Replaces a document durably. Commit point: the rename. The one before it is kept, unless the newest is damaged: then
+    /// the newest is copied to the damaged records, and the last valid one stays.
     pub(crate) fn write_document<T: Serialize + DeserializeOwned>(
         &self,
         locked: &Locked,
@@ -124,14 +125,14 @@ impl Spool {
         self.sync_steps(locked.id)
     }
 
-    /// Makes the names in a task's folder durable, and that of the folder. What it is called for stands already.
+    /// Makes the names in a task's folder durable, and that of the folder. The change itself is already made.
     fn sync_steps(&self, id: TaskId) -> Result<()> {
         let folders = [layout::steps(id), layout::STEPS.to_owned(), layout::SPOOL.to_owned()];
         let synced = folders.iter().try_for_each(|folder| self.sync_dir(folder));
         synced.map_err(StoreError::unsure)
     }
 
-    /// Copies a damaged document to the damaged records. It must not be moved: a start that meets no document takes it that
+    /// Copies a damaged document to the damaged records. It must not be moved: a start that finds no document assumes that
     /// the task has none.
     fn keep_damaged(&self, path: &str, bytes: &[u8], wrong: &StoreError) -> Result<()> {
         let name = path.replace('/', "_");
@@ -146,7 +147,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Removes the folder of a task that is kept no longer.
+    /// Removes the folder of a task that is no longer kept.
     pub(crate) fn remove_steps(&self, id: TaskId) -> Result<()> {
         if self.has_steps(id)? {
             crate::store::files::prune::remove_tree(self.vfs.as_ref(), layout::steps(id))?;
@@ -154,15 +155,15 @@ impl Spool {
         Ok(())
     }
 
-    /// Forgets what a task remembers but for its mail, so that its next start begins from nothing. A crash on the way
-    /// leaves some of it, and the next call goes on.
+    /// Removes the memory of a task except its mail, so that its next start begins from nothing. A crash on the way leaves
+    /// some of it, and the next call goes on.
     pub fn forget_steps(&self, id: TaskId) -> Result<()> {
         if !self.has_steps(id)? {
             return Ok(());
         }
         let _locked = self.lock_steps(id)?;
         let folder = layout::steps(id);
-        // The waits go before the steps: a step that is done again may bring the event of a wait.
+        // The waits go before the steps: a step that is done again may deliver the event of a wait.
         let mut names: Vec<String> = self.list(&folder)?.into_iter().map(|entry| entry.name.to_string()).collect();
         names.sort_unstable_by_key(|name| !name.starts_with("waits.json"));
         for name in names.iter().filter(|name| *name != "lock" && *name != "mail") {

@@ -30,7 +30,7 @@ pub fn var_text(value: &Value) -> String {
 pub struct VarsRead {
     /// The variables.
     pub vars: Vars,
-    /// Why they are those before the last change.
+    /// The fault of the newest document, if these are the variables before the last change.
     pub damage: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Spool {
     }
 
     /// Changes the variables of a task durably, one change after the other. `check` and `change` are called under the lock;
-    /// an error of theirs changes nothing.
+    /// an error of either changes nothing.
     pub fn change_vars<E: From<crate::store::StoreError>>(
         &self,
         id: TaskId,
@@ -50,7 +50,7 @@ impl Spool {
     ) -> std::result::Result<VarsRead, E> {
         let locked = self.lock_steps(id)?;
         let read = match self.vars(id) {
-            // Neither the newest nor the one before it reads: both are kept, and a new one begins.
+            // Both the newest document and the one before it are damaged: both are kept, and a new one begins.
             Err(crate::store::StoreError::Corrupt { why, .. }) => {
                 VarsRead { vars: Vars::new(), damage: Some(format!("{why}; nothing before it reads")) }
             }

@@ -1,4 +1,4 @@
-//! The waits of a task, `waits.json`: those that are over by their position in a run, and the one that is open.
+//! The waits of a task, `waits.json`: the finished ones by their position in a run, and the open one.
 
 use crate::model::TaskId;
 use crate::os::Open;
@@ -10,43 +10,43 @@ use std::collections::BTreeMap;
 const NAME: &str = "waits.json";
 const LOCK: &str = "wait.lock";
 
-/// A wait that is open.
+/// An open wait.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct OpenWait {
     /// Its place among the waits of a run, from 0.
     pub position: usize,
-    /// By what it is known in a later start; empty in records of versions that went by the position.
+    /// Its identity in a later start; empty in records of versions that went by the position.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// How many of the same key came before it in its start.
+    /// Number of waits with its key that came before it in its start.
     #[serde(skip_serializing_if = "is_zero")]
     pub turn: u32,
-    /// What it waits for.
+    /// Kind of the wait.
     pub kind: String,
     /// The event that ends it.
     pub event: String,
-    /// When it began.
+    /// The time at which it began.
     pub since: String,
-    /// When its time runs out.
+    /// The time at which it times out.
     pub until: String,
-    /// What an event must say, by name.
+    /// Required values of an event, by name.
     pub filter: Vec<(String, String)>,
-    /// How many events it expects.
+    /// Number of events that it expects.
     pub expect: u32,
-    /// How often its time has run out.
+    /// Number of times that it has timed out.
     pub timeouts: u32,
-    /// How long it waits each time, in milliseconds.
+    /// Time that it waits each time, in milliseconds.
     pub time_ms: u64,
-    /// What the end of its time means: `continue`, `fail`, or `retry` and how often.
+    /// Effect of a timeout: `continue`, `fail`, or `retry` with a number.
     pub on_timeout: String,
-    /// A shell command that is run once when the time has run out.
+    /// A shell command that runs once after the timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_command: Option<String>,
-    /// Whether its run is to end, and to begin again when it is over (`--park`).
+    /// Whether its run ends, and begins again when the wait is over (`--park`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ends_run: bool,
-    /// The lanes that the task keeps when it waits without a process; absent: as their kinds say.
+    /// The lanes that the task keeps when it waits without a process; absent: the kinds of the lanes decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Vec<String>>,
     /// The output that it waits for.
@@ -60,28 +60,28 @@ pub struct OpenWait {
 pub struct OutputWatch {
     /// The number of the task.
     pub task: u64,
-    /// What a line of it must match.
+    /// Pattern that a line of it must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// For how long it must write nothing, in milliseconds.
+    /// Time for which it must write nothing, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
-    /// Up to where its two logs were read, each to the beginning of a line.
+    /// The offsets up to which its two logs were read, each at the beginning of a line.
     pub from: [u64; 2],
 }
 
-/// How a wait for output ended.
+/// Result of a wait for output.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct OutputEnd {
     /// The number of the task.
     pub task: u64,
-    /// `matched`, `silent`, or `ended` where the task was over first.
+    /// `matched`, `silent`, or `ended` if the task finished first.
     pub outcome: String,
     /// The line that matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// Up to where its two logs were read: the next wait for it goes on there.
+    /// The offsets up to which its two logs were read: the next wait for it continues there.
     pub to: [u64; 2],
 }
 
@@ -90,46 +90,46 @@ fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
-/// A wait that is over.
+/// A finished wait.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct DoneWait {
-    /// What it waited for.
+    /// Kind of the wait.
     pub kind: String,
     /// The event that could end it.
     pub event: String,
     /// The numbers of the events that ended it.
     pub mail: Vec<u64>,
-    /// Whether its time ran out.
+    /// Whether it timed out.
     pub is_timed_out: bool,
-    /// When it ended.
+    /// The time at which it ended.
     pub at: String,
-    /// Whether what it waited for could come no more.
+    /// Whether its event could no longer come.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_missed: bool,
-    /// How a wait for output ended.
+    /// Result of a wait for output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputEnd>,
-    /// By what it is known in a later start; empty in records of versions that went by the position.
+    /// Its identity in a later start; empty in records of versions that went by the position.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// How many of the same key came before it in its start.
+    /// Number of waits with its key that came before it in its start.
     #[serde(skip_serializing_if = "is_zero")]
     pub turn: u32,
 }
 
-/// A command for the end of the time of a wait that was begun.
+/// A timeout command that was begun.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct LateCommand {
     /// The position of its wait.
     pub position: usize,
-    /// When it was begun.
+    /// The time at which it was begun.
     pub begun_at: String,
-    /// How it ended; absent until then, and where nobody knows.
+    /// Its end in words; absent until then, and when the end is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// Whether it was told that nobody knows how it ended.
+    /// Whether its unknown end was reported.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_lost: bool,
 }
@@ -142,51 +142,51 @@ pub struct Waits {
     pub start: u64,
     /// The position of the next wait of that start.
     pub next: usize,
-    /// The step of a stepwise task in which the newest were made.
+    /// The step of a stepwise task in which the newest waits were made.
     pub step: u32,
     /// The position of the first wait of that step.
     pub base: usize,
-    /// Those that are over, by position.
+    /// The finished waits, by position.
     pub done: Vec<DoneWait>,
-    /// The one that is open.
+    /// The open wait.
     pub open: Option<OpenWait>,
-    /// How often each key was asked for in that start.
+    /// Number of requests for each key in that start.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, u32>,
     /// The start in which a wait ended the task.
     pub failed_in: Option<u64>,
-    /// The commands for the end of a time that were begun.
+    /// The timeout commands that were begun.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<LateCommand>,
 }
 
 impl Waits {
-    /// Whether the time of the last wait ran out in the start that it belongs to, and is to end the task.
+    /// Whether the last wait timed out in its own start, and the timeout ends the task.
     pub fn is_failed(&self) -> bool {
         self.open.is_none() && self.failed_in == Some(self.start)
     }
 }
 
-/// The waits of a task in the hands of the one process that waits.
+/// The waits of a task under the lock of the one process that waits.
 pub struct Waiter {
     id: TaskId,
     _lock: Hold,
 }
 
 impl Waiter {
-    /// The right to write the waits of a task, as long as this lasts.
+    /// The right to write the waits of a task, as long as this value lives.
     pub fn new(id: TaskId, lock: Hold) -> Self {
         Self { id, _lock: lock }
     }
 }
 
 impl Spool {
-    /// Takes the lock of the process that waits for a task; an error where another one of its processes waits.
+    /// Takes the lock of the process that waits for a task; an error if another one of its processes waits.
     pub fn begin_wait(&self, id: TaskId) -> Result<Waiter> {
         self.begin_wait_within(id, u64::MAX)
     }
 
-    /// Like `begin_wait`, for a process that waits no longer than so many milliseconds for another one.
+    /// Like `begin_wait`, with a limit in milliseconds for the wait for the lock.
     pub fn begin_wait_within(&self, id: TaskId, ms: u64) -> Result<Waiter> {
         drop(self.lock_steps(id)?);
         self.make_dir(&layout::mail(id))?;
@@ -201,13 +201,13 @@ impl Spool {
         Ok(self.read_document(id, NAME)?.value)
     }
 
-    /// Replaces them durably.
+    /// Replaces the waits durably.
     pub fn write_waits(&self, waiter: &Waiter, waits: &Waits) -> Result<()> {
         let locked: Locked = self.lock_steps(waiter.id)?;
         self.write_document(&locked, NAME, waits)
     }
 
-    /// The wait in which a process of a task stands now. A task that never waited costs one open.
+    /// The wait of a process of a task at this moment. A task that never waited costs one open.
     pub fn open_wait(&self, id: TaskId) -> Result<Option<OpenWait>> {
         if !self.has_waiter(id)? {
             return Ok(None);
@@ -222,12 +222,12 @@ impl Spool {
         lock.try_lock(true).map(|is_free| !is_free).map_err(StoreError::io("lock", &path))
     }
 
-    /// Device and inode of the file that a process which waits has locked, where there is one.
+    /// Device and inode of the file that a waiting process has locked, if there is one.
     pub fn waiter_file(&self, id: TaskId) -> Result<Option<(u64, u64)>> {
         Ok(self.meta(&layout::step_file(id, LOCK))?.map(|meta| meta.ident))
     }
 
-    /// Ends the right of a process that waits no more. From then on nobody gives up lanes for its wait.
+    /// Ends the right of a process that no longer waits. From then on the supervisor gives up no lanes for its wait.
     pub fn leave_wait(&self, waiter: Waiter) -> Result<()> {
         let id = waiter.id;
         drop(waiter);
@@ -239,7 +239,7 @@ impl Spool {
         self.waits(id).ok().filter(|waits| waits.start == u64::from(start))?.open
     }
 
-    /// Whether the time of a wait ran out in a start of a task, and was to end it.
+    /// Whether a wait timed out in a start of a task, and the timeout ended it.
     pub fn has_wait_failed(&self, id: TaskId, start: u32) -> bool {
         self.waits(id).is_ok_and(|waits| waits.failed_in == Some(u64::from(start)))
     }

@@ -1,14 +1,14 @@
-//! The claim of a task whose wait is over: the lanes that it kept become locks of a task again, the others are taken, all or
-//! none, and its record moves from `waiting` to `running`. Commit point: that rename. Before it, the task waits still, and
-//! recovery gives back what a dead claim has taken.
+//! The claim of a task whose wait is over. The lanes that it kept become locks of a task again, the others are taken, all or
+//! none, and its record moves from `waiting` to `running`. Commit point: that rename. Before it, the task still waits, and
+//! recovery gives back the lanes that a dead claim has taken.
 
 use crate::model::{Grant, Judge, Task, TaskId, Timer};
 use crate::store::files::queue::claim::Taken;
 use crate::store::{Claim, Claimed, Hold, Place, Request, Result, Spool, StoreError, layout};
 
 impl Spool {
-    /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,
-    /// moves its record. It stands in no line: it goes ahead of new work, and never over a limit.
+    /// Claims a task in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep, moves its
+    /// record. It waits in no line: it goes ahead of new work, and never over a limit.
     pub fn claim_waiting(
         &self,
         id: TaskId,
@@ -39,14 +39,14 @@ impl Spool {
         let moved = self.end_keeping(id, &kept).and_then(|is_whole| {
             let moved = is_whole && self.rename(&layout::waiting(id), &layout::running(id))?;
             if moved {
-                // A copy that a power cut brings back in `waiting` would count once the other one is gone.
+                // If a power cut brought a copy back in `waiting`, that copy would count once the other one is gone.
                 self.sync_dir(layout::RUNNING)?;
                 self.sync_dir(layout::WAITING)?;
             }
             Ok(moved)
         });
         if !matches!(moved, Ok(true)) {
-            // Where its record has moved already, recovery takes the claim back.
+            // If its record has already moved, recovery takes the claim back.
             if self.meta(&layout::waiting(id))?.is_some() {
                 self.take_back(&task, &taken)?;
                 self.let_go(id, lock)?;
@@ -63,7 +63,7 @@ impl Spool {
         Ok(Claim::Claimed(Box::new(Claimed { task, lock, grants: all, broken })))
     }
 
-    /// Takes the lanes that a task did not keep; gives the refusal as a claim.
+    /// Takes the lanes that a task did not keep; returns a refusal as a claim.
     fn take_missing(
         &self,
         task: &Task,

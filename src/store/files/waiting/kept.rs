@@ -1,5 +1,6 @@
 //! The lanes of a task that waits without a process. A kept lock changes its kind from `task` to `wait` and back; its file,
-//! its id and its fence stay. What the record of the task in `waiting` names is live, whatever else is seen (judge, row j2).
+//! its id and its fence stay. A lock that the task's record in `waiting` names is live, against all other evidence (judge,
+//! row j2).
 
 use crate::model::task::TaskWait;
 use crate::model::{Fence, Grant, LaneName, LockKind, LockRecord, Sidecar, Task, TaskId};
@@ -20,8 +21,8 @@ impl Spool {
         Ok(grants)
     }
 
-    /// Makes locks durable that a task is about to keep, before anything says that it keeps them: a power cut takes the text
-    /// of files that nobody has synced.
+    /// Makes locks durable that a task is about to keep, before any record says that it keeps them: a power cut takes the
+    /// text of files that were not synced.
     pub fn secure_locks(&self, grants: &[Grant]) -> Result<()> {
         for grant in grants {
             let stem = grant.lane.stem();
@@ -36,7 +37,7 @@ impl Spool {
 
     /// Gives back the lanes of a task that it does not keep while it waits, the user's last. A kept lock becomes one of kind
     /// `wait`, durably with its file, so that it outlives a power cut. The caller holds `supervisor.lock`, and the tree of the
-    /// task is dead. Idempotent; gives what was released.
+    /// task is dead. Idempotent; returns the released locks.
     pub fn keep_for_wait(&self, task: &Task, wait: &TaskWait) -> Result<Vec<Break>> {
         let (mut released, mut locks, mut has_kept) = (Vec::new(), None, false);
         for lane in task.all_lanes().iter().rev() {
@@ -81,7 +82,7 @@ impl Spool {
         file.sync_data().map_err(StoreError::io("sync", &path))
     }
 
-    /// What a sidecar that does not read said, as the lock file tells it.
+    /// Rebuilds the record of a damaged sidecar from the lock file.
     fn told_by_file(&self, task: TaskId, lane: &LaneName, held: &Held) -> Result<LockRecord> {
         let grant = self.granted_by_file(&lane.stem(), held.slot)?.unwrap_or_else(|| grant_of(lane, held));
         Ok(self.lost_record(LockKind::Wait, &task.to_string(), &grant))
@@ -95,7 +96,7 @@ impl Spool {
         Ok(grants)
     }
 
-    /// Makes kept locks locks of a task that is claimed, by this process. False when one of them is not the task's any more.
+    /// Makes kept locks locks of a claimed task, by this process. False when one of them is no longer the task's.
     pub(crate) fn end_keeping(&self, task: TaskId, kept: &[Grant]) -> Result<bool> {
         for grant in kept {
             let _guards = self.enter_guards(&[&grant.lane])?;

@@ -1,5 +1,6 @@
-//! A task that waits for its children lends them its lanes, also while it has no process: then no kernel lock on
-//! `spool/loans/<child>` proves the wait, and the file names the parent, and the record of the parent in `waiting` proves it.
+//! Loans of a parent without a process. A task that waits for its children lends them its lanes, also while it has no
+//! process. Then no kernel lock on `spool/loans/<child>` proves the wait: the file names the parent, and the record of the
+//! parent in `waiting` proves it.
 
 use crate::model::task::TaskWait;
 use crate::model::{Task, TaskId};
@@ -7,7 +8,7 @@ use crate::os::Open;
 use crate::store::{Place, Result, Spool, StoreError, layout};
 
 impl Spool {
-    /// Names a parent that is about to stand in `waiting` in the files of the loans of its children that are queued.
+    /// Names a parent that is about to move to `waiting` in the loan files of its queued children.
     pub(crate) fn mark_lent(&self, parent: &Task, wait: &TaskWait) -> Result<()> {
         if !wait.lends {
             return Ok(());
@@ -21,7 +22,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The parent that the file of a loan names, if it stands in `waiting` and lends, or is about to.
+    /// The parent that the file of a loan names, if it is in `waiting` and lends, or is about to.
     pub(crate) fn waiting_lender(&self, child: TaskId) -> Result<Option<TaskId>> {
         let path = layout::loan(child);
         let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! What to do in each lane of a request, decided under the guards before anything is taken: take free slots, break stale ones,
-//! borrow, refresh one's own, or give up. Of a lane that is wanted several times all slots are chosen at one look, or none.
+//! Decisions in each lane of a request, made under the guards before anything is taken: take free slots, break stale ones,
+//! borrow, refresh one's own, or give up. If a lane is wanted several times, one look chooses all of its slots, or none.
 
 use crate::model::lock::loan::Lent;
 use crate::model::lock::standing::{Claimant, Met, Standing};
@@ -15,9 +15,9 @@ pub(crate) struct Choice {
     pub(crate) slot: u32,
     /// The slot from which the lane is borrowed.
     pub(crate) lender: Option<u32>,
-    /// What the slot stands for, where it has a name.
+    /// The value of the slot, if it has a name.
     pub(crate) value: Option<String>,
-    /// What is broken in the lane before the slot is taken: the first slot of a lane has all of it.
+    /// Locks of the lane that are broken before the slot is taken: the first slot of a lane has all of them.
     pub(crate) breaks: Vec<Break>,
     /// Whether it is the first slot of its lane in the request, which has the share of processors.
     pub(crate) is_first: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Choice {
 }
 
 pub(crate) enum Chosen {
-    /// As many slots as are wanted, in their order.
+    /// The wanted number of slots, in their order.
     Take(Vec<Choice>),
     Refresh(u32, Box<LockRecord>),
     Held(Box<LockView>),
@@ -118,7 +118,7 @@ impl Spool {
         }
     }
 
-    /// So many slots that nobody has, or why there are not as many.
+    /// The wanted number of free slots, or the reason why there are fewer.
     fn choose_free(&self, need: &LaneNeed, seen: &mut Seen, wanted: u32) -> std::result::Result<Vec<Choice>, Chosen> {
         if wanted == 0 {
             return Ok(Vec::new());
@@ -154,8 +154,8 @@ impl Spool {
         Ok(chosen)
     }
 
-    /// Whether all slots are held by other tasks than a holder, as their lock files say: then nothing is left there of a dead
-    /// claim of its own, and whichever of the tasks is dead, a pass meets it without its lock.
+    /// Whether all slots are held by tasks other than a holder, as their lock files say. Then nothing of a dead claim of the
+    /// holder is left there, and a pass meets each dead one of the tasks without its lock.
     fn holds_other_tasks_only(&self, stem: &str, slots: &[u32], holder: &str) -> bool {
         slots.iter().all(|slot| {
             let named = self.task_in_lock_file(&layout::lock_file(stem, *slot));
@@ -163,7 +163,7 @@ impl Spool {
         })
     }
 
-    /// How an existing lock stands towards a request, by the rule that the request brings along.
+    /// Status of an existing lock for a request, by the rule that the request brings along.
     fn standing(&self, stem: &str, view: &LockView, request: &Request) -> Result<Standing> {
         let is_unread = matches!(view.sidecar, Sidecar::Missing | Sidecar::Corrupt);
         let named = if is_unread && request.kind == LockKind::Task {
@@ -190,7 +190,7 @@ impl Spool {
             None => None,
         };
         let Some(task) = named else { return Ok(None) };
-        // A power cut may leave the result alone: `run` is not synced, and the record goes before the result has its place.
+        // A power cut may leave only the result: `run` is not synced, and the record goes before the result has its place.
         for path in [layout::running(task), layout::result(task), layout::run_dir(task)] {
             if self.meta(&path)?.is_some() {
                 return Ok(Some(task));
@@ -200,7 +200,7 @@ impl Spool {
     }
 }
 
-/// A slot that no family has; then one has it.
+/// A slot without a family; from now on it has one.
 fn free_slot(roots: &mut BTreeSet<u32>) -> u32 {
     let slot = loan::free_slot(roots);
     roots.insert(slot);
@@ -221,7 +221,7 @@ fn count(of: usize) -> u32 {
     u32::try_from(of).unwrap_or(u32::MAX)
 }
 
-/// What the lenders of a request lend beside some loans.
+/// The next loan that the lenders of a request can give beside some loans.
 fn next_loan(request: &Request, seen: &Seen, loans: &[Choice]) -> Lent {
     if request.lenders.is_empty() {
         return Lent::No;

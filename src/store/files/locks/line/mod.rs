@@ -1,12 +1,12 @@
-//! The line of a lane: who waits for it with `lock` or `acquire`, in the order of arrival. A place is a named pipe
-//! `locks/.<lane>.line/<number>.<sandbox>.<process>.<note>` that its waiter holds open, so the kernel tells the next one when that
-//! waiter is gone, killed or not, in every pid namespace. Who frees the lane calls the first. A waiter hears its call and the
-//! end of the one before it, and nothing else.
+//! The line of a lane: the processes that wait for it with `lock` or `acquire`, in the order of arrival. A place is a named pipe
+//! `locks/.<lane>.line/<number>.<sandbox>.<process>.<note>` that its waiter holds open. So the kernel wakes the next one when
+//! that waiter is gone, killed or not, in every pid namespace. The process that frees the lane calls the first. A waiter hears
+//! its call and the end of the one before it, and nothing else.
 //!
-//! The line only orders: what excludes is the lock itself. A lost call costs time, because everybody asks again by itself.
-//! Places are taken and given up without the guard of the lane, into which only the first of the line comes then. It finds
-//! the lane held in the guard, where the lane is freed as well, so it misses no call. Names are never used again, so a process that
-//! has seen that a place is of the dead may remove it at any time. The folder goes with its last place.
+//! The line only orders: the lock itself excludes. A lost call costs time, because every waiter asks again by itself. Places are
+//! taken and given up without the guard of the lane; only the first of the line enters the guard. It finds the lane held in the
+//! guard, where the lane is freed as well, so it misses no call. Names are never used again, so a process that has seen that a
+//! place belongs to a dead one may remove it at any time. The folder goes with its last place.
 
 mod in_line;
 pub(crate) mod turns;
@@ -22,9 +22,9 @@ use crate::store::files::locks::line::turns::{TASKS_NEXT, TASKS_TURN, TASKS_WAIT
 use crate::store::{FreedBy, LockView, Result, Spool, StoreError, layout};
 use std::time::Duration;
 
-/// How long a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.
+/// Time for which a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.
 const IN_PASSING_MS: u64 = 2;
-/// How often a place is tried to be taken in a folder that others remove.
+/// Number of tries to take a place in a folder that other processes remove.
 const JOINS: u32 = 100;
 
 /// The first pause between two looks at the life of a holder; it doubles.
@@ -37,20 +37,20 @@ pub(in crate::store) struct Place {
     number: u64,
     name: String,
     path: String,
-    /// How many stand before it.
+    /// Number of waiters before it.
     ahead: usize,
-    /// Who holds the lane, for the first of the line.
+    /// The life of the holder of the lane, for the first of the line.
     holder: Option<Life>,
 }
 
-/// What tells whether a holder lives, without the guard: the kernel lock that lasts as long as the holder.
+/// Evidence that a holder lives, without the guard: the kernel lock that lasts as long as the holder.
 struct Life {
     kernel_lock: Box<dyn Handle>,
     lock_path: String,
     lock_ident: (u64, u64),
 }
 
-/// What stands in the folder of a line.
+/// Content of the folder of a line.
 pub(crate) struct Line {
     pub folder: String,
     /// In the order of arrival; of those that came at once, by name.
@@ -66,7 +66,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// By which places are in order.
+    /// The sort key of places.
     fn key(&self) -> (u64, &str) {
         (self.number, &self.name)
     }
@@ -99,15 +99,15 @@ impl Line {
     }
 }
 
-/// How long somebody tries to enter the guard of the lane. One that may wait in the line instead does not join the crowd there.
+/// Time for which an asker tries to enter the guard of the lane. One that may wait in the line does not join the crowd there.
 pub(crate) fn patience_ms(in_line: &InLine<'_>) -> u64 {
     let may_join = in_line.asker == Asker::Newcomer && in_line.place.is_none() && !in_line.cannot_stand;
     if may_join { IN_PASSING_MS } else { FILE_WAIT_MS }
 }
 
 impl Spool {
-    /// Whether it is the asker's turn in a lane that is free; for a task that must give way this is noted in the line. The
-    /// caller is in the guard. `locks` is a listing of all locks, by which most lanes are known to have no line.
+    /// Whether it is the asker's turn in a free lane; for a task that must give way this is noted in the line. The caller is
+    /// in the guard. `locks` is a listing of all locks, which shows that most lanes have no line.
     pub(crate) fn has_turn(&self, stem: &str, locks: &[Entry], in_line: &InLine<'_>) -> Result<bool> {
         let folder = layout::line(stem);
         let name = layout::line_name(stem);
@@ -151,8 +151,8 @@ impl Spool {
         Ok(has_turn)
     }
 
-    /// Takes their places from those who were passed, as they are stopped: each grant would wait for them again. When they go
-    /// on they take new places.
+    /// Removes the places of waiters that were passed because they are stopped: each grant would wait for them again. When
+    /// they go on they take new places.
     fn remove_passed(&self, line: &Line, own: Option<&str>) -> Result<()> {
         for passed in line.tickets.iter().take_while(|ticket| own.is_some_and(|own| ticket.name != own)) {
             self.unlink(&line.path(&passed.name))?;
@@ -160,8 +160,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Whether somebody makes a pass for a task of this sandbox after the next one of the line: that process does so
-    /// itself where it may start the task, and a dispatcher does anyway.
+    /// Whether a process makes a pass for a task of this sandbox after the next one of the line: that process does so itself
+    /// if it may start the task, and a dispatcher does anyway.
     fn comes_again(&self, first: Option<&Ticket>, sandbox: Option<SandboxId>) -> Result<bool> {
         let is_same = sandbox.is_some() && first.and_then(Ticket::sandbox) == sandbox;
         Ok(is_same || self.has_dispatcher(sandbox.as_ref())?)
@@ -171,7 +171,7 @@ impl Spool {
         Ok(Line::of(folder, &self.list(folder)?))
     }
 
-    /// The first of a line that lives; the places of the dead before it are removed. `own` lives.
+    /// The first living waiter of a line; removes the places of the dead before it. `own` lives.
     fn first_living<'l>(&self, line: &'l Line, own: Option<&str>) -> Result<Option<&'l Ticket>> {
         for ticket in &line.tickets {
             if Some(ticket.name.as_str()) == own || self.is_waiter_alive(&line.path(&ticket.name))? {
@@ -186,13 +186,14 @@ impl Spool {
         self.vfs.is_pipe_alive(path).map_err(StoreError::io("look at", path))
     }
 
-    /// Takes a place in the line of a lane, or keeps the one there, and watches the process before it. Needs no guard. Where no
-    /// place can be had, as on a full disk, the asker goes without.
+    /// Takes a place in the line of a lane, or keeps the present one, and watches the process before it. Needs no guard. If no
+    /// place can be made, as on a full disk, the asker goes on without one.
     pub fn join_line(&self, lane: &LaneName, in_line: &mut InLine<'_>) {
         self.stand(&lane.stem(), in_line, None);
     }
 
-    /// Like `join_line`, for a process that has found the lane held, or another one's turn, in the guard in which it still is.
+    /// Like `join_line`, for a process that has found the lane held, or the turn not its own, in the guard in which it still
+    /// is.
     pub(crate) fn stand(&self, stem: &str, in_line: &mut InLine<'_>, holder: Option<&LockView>) {
         if in_line.asker != Asker::Newcomer {
             return;
@@ -207,9 +208,9 @@ impl Spool {
         let Some(place) = in_line.place.as_mut() else { return };
         match self.watch_before(place) {
             Ok(true) => {}
-            // Others have passed it.
+            // Other processes have passed it.
             Ok(false) => return self.take_place(&folder, in_line),
-            // What is before it is then found by its own looks.
+            // The waiter then finds the one before it by its own looks.
             Err(_) => place.pipe.watch_none(),
         }
         place.holder = holder.filter(|_| place.ahead == 0).and_then(|view| self.life_of(view).ok().flatten());
@@ -258,8 +259,8 @@ impl Spool {
         Err(StoreError::io("make", folder)(crate::os::absent()))
     }
 
-    /// Watches the last one of `paths` whose maker lives, and removes the pipes of dead makers behind it. Gives its place, from
-    /// 1; 0 when no maker lives.
+    /// Watches the last one of `paths` whose maker lives, and removes the pipes of dead makers behind it. Returns its place,
+    /// from 1; 0 when no maker lives.
     pub(crate) fn watch_last(&self, pipe: &mut dyn Pipe, mut paths: Vec<String>) -> Result<usize> {
         while let Some(path) = paths.last() {
             if pipe.watch(path).map_err(StoreError::io("watch", path))? {
@@ -280,7 +281,7 @@ impl Spool {
         woken.unwrap_or(true)
     }
 
-    /// Watches the nearest one before a place that lives; the places of the dead between them are removed. False when the place
+    /// Watches the nearest living waiter before a place; removes the places of the dead between them. False when the place
     /// itself was taken away.
     fn watch_before(&self, place: &mut Place) -> Result<bool> {
         let line = self.read_line(&place.folder)?;
@@ -295,12 +296,12 @@ impl Spool {
         Ok(true)
     }
 
-    /// What tells of a holder's life; `None` where no kernel lock does, or where it is free and so tells nothing.
+    /// Evidence of a holder's life; `None` if no kernel lock gives any, or the lock is free and so proves nothing.
     fn life_of(&self, view: &LockView) -> Result<Option<Life>> {
         let lock_path = format!("{}/{}.lock", layout::LOCKS, view.stem);
         let Some(record) = view.record() else { return Ok(None) };
         let path = match record.kind {
-            // A keeper shares the lock; only an exclusive try tells that nobody has it.
+            // A keeper shares the lock; only an exclusive try shows that it is free.
             LockKind::Process | LockKind::Session => lock_path.clone(),
             LockKind::Task => match record.task_id.as_deref().and_then(TaskId::parse) {
                 Some(task) => layout::run_file(task, crate::store::run_dir::SUPERVISOR_LOCK),
@@ -316,8 +317,8 @@ impl Spool {
         Ok(Some(Life { kernel_lock, lock_path, lock_ident: lock.ident }))
     }
 
-    /// Waits for the turn in the line, `longest` at most; false when that has passed. The first of the line looks at the life
-    /// of the holder, with pauses that grow to `life_look`. `None`, at once, without a place.
+    /// Waits for the turn in the line, `longest` at most; false when that time has passed. The first of the line looks at the
+    /// life of the holder, with pauses that grow to `life_look`. Returns `None` at once without a place.
     pub fn wait_in_line(&self, in_line: &mut InLine<'_>, longest: Duration, life_look: Duration) -> Option<bool> {
         let place = in_line.place.as_mut()?;
         let Some(holder) = &mut place.holder else {
@@ -342,7 +343,7 @@ impl Spool {
         Some(false)
     }
 
-    /// Gives a place in a line up, if there is one. The next process in the line hears of it.
+    /// Gives a place in a line up, if there is one. The next process in the line notices it.
     pub fn leave_line(&self, in_line: &mut InLine<'_>) {
         if let Some(place) = in_line.place.as_ref() {
             let _ = self.vfs.unlink(&place.path);
@@ -351,7 +352,7 @@ impl Spool {
         }
     }
 
-    /// After a grant: gives the place up, and calls the next one where the lane may have further room.
+    /// After a grant: gives the place up, and calls the next one if the lane may have further room.
     pub(crate) fn leave_with_lane(&self, in_line: &mut InLine<'_>, limit: u32) {
         let folder = in_line.place.as_ref().map(|place| place.folder.clone());
         self.leave_line(in_line);
@@ -360,7 +361,8 @@ impl Spool {
         }
     }
 
-    /// Removes a line in which nobody lives; with `dry_run`, only tells. True when it is one. The caller is in the guard.
+    /// Removes a line without living waiters; with `dry_run`, only reports it. True when it is one. The caller is in the
+    /// guard.
     pub(crate) fn clean_line(&self, stem: &str, dry_run: bool) -> Result<bool> {
         let line = self.read_line(&layout::line(stem))?;
         for ticket in &line.tickets {
@@ -381,7 +383,7 @@ impl Spool {
     }
 }
 
-/// Whether nobody holds a kernel lock; it is shared for an instant, so that several lookers do not disturb each other.
+/// Whether a kernel lock is free; it is shared for an instant, so that several lookers do not disturb each other.
 fn is_free(lock: &mut dyn Handle) -> bool {
     let is_free = lock.try_lock(true).unwrap_or(true);
     if is_free {

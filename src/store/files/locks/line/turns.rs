@@ -1,5 +1,5 @@
-//! Calls and turns in the line of a lane: what happens when a lane is freed. Between the line and the tasks of the queue the
-//! turn alternates; files in the folder of the line say who is next.
+//! Calls and turns in the line of a lane: the actions when a lane is freed. The turn alternates between the line and the
+//! tasks of the queue; files in the folder of the line record the next one.
 
 use crate::model::LaneName;
 use crate::model::lock::loan::is_loan;
@@ -9,11 +9,11 @@ use crate::store::{Guards, Result, Spool, StoreError, layout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Says in a line that a task of the queue wants the lane after the next one of the line.
+/// Marks in a line that a task of the queue wants the lane after the next one of the line.
 pub(crate) const TASKS_WAIT: &str = "tasks-wait";
-/// Says that a task has given the lane to the line: its supervisor looks for a next task meanwhile, in vain.
+/// Marks that a task has given the lane to the line: its supervisor looks for a next task meanwhile, in vain.
 pub(crate) const TASKS_NEXT: &str = "tasks-next";
-/// Says that it is the turn of the tasks, since its last change.
+/// Marks that it is the turn of the tasks, since the file's last change.
 pub(crate) const TASKS_TURN: &str = "tasks-turn";
 
 /// The two kinds of debt.
@@ -28,25 +28,25 @@ pub(crate) type Debt = Arc<AtomicU8>;
 pub enum Owed {
     /// A task waits for certain.
     ForSure,
-    /// One may wait.
+    /// A task may wait.
     Perhaps,
 }
 
-/// Who has freed a lane.
+/// The process that has freed a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FreedBy {
     /// A task of the queue: the line is next, and then a task if one waits.
     Task,
     /// One of the line, which leaves room: the line goes on.
     Line,
-    /// Anybody else: a task is next, when one waits.
+    /// Any other process: a task is next, if one waits.
     Other,
 }
 
 impl Spool {
     pub(crate) fn mark(&self, path: &str) -> Result<()> {
         let mut file = self.vfs.open(path, Open::Truncate(0o600)).map_err(StoreError::io("create", path))?;
-        // The write sets the time of the last change also where the file was there and empty.
+        // The write sets the time of the last change also if the file existed and was empty.
         file.as_mut().map_or(Ok(()), |file| file.write_all(b"1\n")).map_err(StoreError::io("write", path))
     }
 
@@ -69,8 +69,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Tells the line of a lane, if it has one, that the lane is free. The caller is in the guard. An error is no reason to fail:
-    /// the lane is free, and the first of the line looks by itself.
+    /// Calls the line of a lane, if it has one: the lane is free. The caller is in the guard. An error is no reason to fail: the
+    /// lane is free, and the first of the line looks by itself.
     pub(crate) fn call_line(&self, stem: &str, by: FreedBy) {
         self.call_first(&layout::line(stem), by);
     }
@@ -114,7 +114,7 @@ impl Spool {
         line.tickets.iter().any(|ticket| matches!(self.vfs.call_pipe(&line.path(&ticket.name)), Ok(true)));
     }
 
-    /// The pass that this process owes since it has given a lane back; asked once.
+    /// The pass that this process owes since it has given a lane back; a second call gives `None`.
     pub fn owes_pass(&self) -> Option<Owed> {
         match self.owes_pass.swap(0, Ordering::Relaxed) {
             SURE => Some(Owed::ForSure),
@@ -123,7 +123,7 @@ impl Spool {
         }
     }
 
-    /// Ends the turn of the tasks in a lane, where none of them has taken it, and calls the line.
+    /// Ends the turn of the tasks in a lane that none of them has taken, and calls the line.
     pub fn end_tasks_turn(&self, lane: &LaneName) -> Result<()> {
         let _guards = self.enter_guards(&[lane])?;
         let folder = layout::line(&lane.stem());

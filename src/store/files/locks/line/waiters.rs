@@ -1,5 +1,5 @@
-//! Who waits in the line of a lane, for those who look. A place has its waiter in its name: the process, since when, and the
-//! note of its agent and its label. Changes nothing.
+//! The waiters in the line of a lane, for commands that show them. The name of a place describes its waiter: the process, the
+//! start of the wait, and the note of its agent and its label. Changes nothing.
 
 use crate::model::name::{from_hex, hex};
 use crate::model::who::clean;
@@ -7,18 +7,18 @@ use crate::model::{LaneName, Timestamp};
 use crate::os::FileKind;
 use crate::store::{Result, Spool, layout};
 
-/// How much of an agent's name and of a label is shown, in bytes: a file's name has 255.
+/// Number of bytes of an agent's name and of a label that are shown: a file's name has 255.
 const MOST_AGENT_BYTES: usize = 16;
 const MOST_LABEL_BYTES: usize = 40;
 
-/// Somebody who waits in the line of a lane.
+/// A waiter in the line of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineWaiter {
     /// Its place, from 1.
     pub position: usize,
     /// Its process.
     pub pid: u32,
-    /// Since when it waits.
+    /// The start of its wait.
     pub since: Timestamp,
     /// Its agent.
     pub agent: Option<String>,
@@ -36,7 +36,7 @@ fn unhex(digits: &str) -> Option<String> {
     clean(&String::from_utf8(from_hex(digits)?).ok()?, MOST_LABEL_BYTES)
 }
 
-/// What the name of a place says of its waiter: `<number>.<sandbox>.<pid>-<start>-<boot ms>-<again>.<agent>-<label>`.
+/// The waiter that the name of a place describes: `<number>.<sandbox>.<pid>-<start>-<boot ms>-<again>.<agent>-<label>`.
 fn waiter_of(name: &str, boot_ms: u64, now: Timestamp) -> Option<LineWaiter> {
     let mut parts = name.split('.').skip(2);
     let mut process = parts.next()?.split('-');
@@ -48,12 +48,12 @@ fn waiter_of(name: &str, boot_ms: u64, now: Timestamp) -> Option<LineWaiter> {
 }
 
 impl Spool {
-    /// Those who wait in the line of a lane and live, in their order.
+    /// The living waiters in the line of a lane, in their order.
     pub fn waiters(&self, lane: &LaneName) -> Result<Vec<LineWaiter>> {
         let line = self.read_line(&layout::line(&lane.stem()))?;
         let mut waiters = Vec::new();
         for ticket in &line.tickets {
-            // One that cannot be looked at is shown: to leave it out would say that nobody waits.
+            // A place that cannot be looked at is shown: to leave it out would say that there is no waiter.
             let lives = self.vfs.is_pipe_alive(&line.path(&ticket.name)).unwrap_or(true);
             let found = waiter_of(&ticket.name, self.host.clock.boot_ms(), self.host.clock.now()).filter(|_| lives);
             waiters.extend(found.map(|waiter| LineWaiter { position: waiters.len() + 1, ..waiter }));

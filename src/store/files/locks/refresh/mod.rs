@@ -1,6 +1,6 @@
-//! How a living holder keeps the sidecars of its locks: it refreshes their times, and writes a sidecar anew that was lost
-//! or damaged. A clean-up does the latter for a holder that the kernel proves alive. Commit point: the rename of
-//! `.json`. Nothing here breaks a lock, and nothing takes one.
+//! Upkeep of the sidecars of a living holder's locks. The holder refreshes their times, and rewrites a sidecar that was lost
+//! or damaged. A clean-up does the latter for a holder that the kernel proves alive. Commit point: the rename of `.json`.
+//! Nothing here breaks a lock, and nothing takes one.
 
 use crate::model::{
     Fence, Grant, Identity, LaneName, LockId, LockKind, LockRecord, Origin, Reason, Sidecar, TaskId, Timestamp, Verdict,
@@ -8,22 +8,22 @@ use crate::model::{
 use crate::os::Open;
 use crate::store::{LockView, Result, Spool, layout};
 
-/// What came of a refresh.
+/// Result of a refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kept {
-    /// The sidecar says that the holder was here just now.
+    /// The sidecar records that the holder was alive just now.
     Refreshed,
     /// The sidecar was lost or damaged, and is whole again.
     Rebuilt,
-    /// Somebody is in the lane's guard: another try may succeed.
+    /// Another process is in the lane's guard: another try may succeed.
     Busy,
-    /// The lock is not the holder's any more, or a newer luzia wrote its sidecar. Nothing was changed.
+    /// The lock is no longer the holder's, or a newer luzia wrote its sidecar. Nothing was changed.
     NotOurs,
 }
 
 impl Spool {
-    /// Refreshes one lock of a living holder, which is this process. It never waits for the guard: a holder that is late
-    /// is overdue for a moment, and one that waits would not watch its command.
+    /// Refreshes one lock of a living holder, which is this process. It never waits for the guard: a late holder is overdue
+    /// for a moment, and a waiting one would not watch its command.
     pub fn keep_lock(&self, kind: LockKind, holder: &str, grant: &Grant, timeout_ms: u64) -> Result<Kept> {
         let stem = grant.lane.stem();
         let Some(_guards) = self.try_guards(&[&grant.lane])? else { return Ok(Kept::Busy) };
@@ -45,14 +45,14 @@ impl Spool {
         Ok(kept)
     }
 
-    /// Whether the sidecar of a lock is lost or damaged. Looked at without the guard, so that it is no proof.
+    /// Whether the sidecar of a lock is lost or damaged. The look takes no guard, so it is no proof.
     pub fn has_lost_sidecar(&self, grant: &Grant) -> bool {
         let sidecar = self.read_sidecar(&layout::sidecar(&grant.lane.stem(), grant.slot));
         matches!(sidecar, Ok(Sidecar::Missing | Sidecar::Corrupt))
     }
 
-    /// Writes the sidecar of a lock anew whose holder lives, when the kernel and the lock file tell all that it says. Gives
-    /// whether they do. The caller is in the lane's guard and has judged the lock. With `dry_run`, only tells.
+    /// Rewrites the sidecar of a lock whose holder lives, if the kernel and the lock file give its whole content. Returns
+    /// whether they do. The caller is in the lane's guard and has judged the lock. With `dry_run`, writes nothing.
     pub(crate) fn rebuild(&self, lane: &LaneName, view: &LockView, timeout_ms: u64, dry_run: bool) -> Result<bool> {
         let (Sidecar::Missing | Sidecar::Corrupt, Verdict::Live { why, .. }) = (&view.sidecar, &view.verdict) else {
             return Ok(false);
@@ -80,7 +80,7 @@ impl Spool {
         Ok(self.started(task)?.flatten().map(|started| (started.supervisor, started.origin)))
     }
 
-    /// The process that took a lock of kind `process`, when it still has the lock file open.
+    /// The process that took a lock of kind `process`, if it still has the lock file open.
     fn process_of_lock(&self, slot_stem: &str, holder: &str) -> Result<Option<(Identity, Origin)>> {
         let pid: Option<u32> = holder.strip_prefix("pid-").and_then(|pid| pid.parse().ok());
         let Some(pid) = pid else { return Ok(None) };
@@ -91,7 +91,7 @@ impl Spool {
         Ok(found.map(|process| (process, self.host.own_origin())))
     }
 
-    /// The grant that the content of a lock file, `<lock_id> <fence>`, tells of; `None` when that is not whole.
+    /// The grant in the content of a lock file, `<lock_id> <fence>`; `None` when the content is not whole.
     pub(crate) fn granted_by_file(&self, stem: &str, slot: u32) -> Result<Option<Grant>> {
         let Some(mut file) = self.open_lock(&layout::lock_file(stem, slot), Open::ReadOnly)? else { return Ok(None) };
         let bytes = file.read_part(0, 4096).unwrap_or_default();
@@ -103,12 +103,12 @@ impl Spool {
         Ok(Some(Grant { lane, slot, lock_id, fence: Fence(fence), value: None, has_share: false }))
     }
 
-    /// Makes the record of a lost sidecar again, for a lock of this process, from the grant.
+    /// Rebuilds the record of a lost sidecar from the grant, for a lock of this process.
     pub(crate) fn lost_record(&self, kind: LockKind, holder: &str, grant: &Grant) -> LockRecord {
         self.lost_record_of(kind, holder, grant, &self.host.me, self.host.own_origin())
     }
 
-    /// Like `lost_record`, of a lock of another process.
+    /// Like `lost_record`, for a lock of another process.
     fn lost_record_of(
         &self,
         kind: LockKind,
@@ -138,6 +138,6 @@ pub(crate) fn is_of(record: &LockRecord, kind: LockKind, holder: &str, grant: &G
     record.kind == kind
         && record.task_id.as_deref() == Some(holder)
         && record.is_of(&grant.lock_id)
-        // A loan that was given back has left a greater one.
+        // A loan that was given back has left a greater fence.
         && record.fence >= Some(grant.fence)
 }

@@ -11,8 +11,8 @@ use crate::os::Entry;
 use crate::store::{Acquired, LaneNeed, LockIndex, Result, Spool, layout, slots_in};
 
 impl Spool {
-    /// What keeps a lane from a request that would get a slot of it by the lane's limit. `used` holders stay beside it, and it
-    /// takes `wanted` slots. The caller is in the guard.
+    /// The rule that keeps a lane from a request that would get a slot of it by the lane's limit. `used` holders stay beside
+    /// it, and it takes `wanted` slots. The caller is in the guard.
     pub(crate) fn beyond_limit(
         &self,
         need: &LaneNeed,
@@ -30,8 +30,8 @@ impl Spool {
         Ok(until.map(|until| Acquired::Limited { lane: need.lane.clone(), until }))
     }
 
-    /// How many slots of `global` are kept: of each lane, what its tasks do not hold of its reserve. Only tasks count, because
-    /// a `luzia lock` of such a lane takes no slot of `global`.
+    /// Number of slots of `global` that are kept: of each lane, the part of its reserve that its tasks do not hold. Only tasks
+    /// count, because a `luzia lock` of such a lane takes no slot of `global`.
     fn kept_slots(&self, kept: &[(LaneName, u32)], slots: &dyn Fn(&str) -> Vec<u32>) -> Result<u32> {
         let mut all: u32 = 0;
         for (lane, reserve) in kept {

@@ -1,7 +1,7 @@
-//! `spool/rates/<stem of a lane>`: when a lane with a rate was granted lately (S1.13). The first line says what the file is, and
-//! each further one is a moment in milliseconds since 1970. It is replaced whole, in the guard of the lane and durably, before
-//! the lane is granted: neither `kill -9` nor a power cut lets more grants through than the rate. A grant that is taken back
-//! stays counted.
+//! `spool/rates/<stem of a lane>`: the recent grants of a lane with a rate (S1.13). The first line names the kind of the file,
+//! and each further one is a moment in milliseconds since 1970. The file is replaced whole, in the guard of the lane and
+//! durably, before the lane is granted: neither `kill -9` nor a power cut lets more grants through than the rate. A grant that
+//! is taken back stays counted.
 
 use crate::model::config::Rate;
 use crate::model::{Grant, LaneName, Timestamp};
@@ -12,16 +12,16 @@ use std::fmt::Write as _;
 
 const HEADER: &str = "luzia-rate 1";
 
-/// Reads the moments of grants. A line that does not read, as after damage, counts as a grant at `written`; of a file without
-/// its first line nothing is known, and it counts as `None`.
+/// Parses the moments of grants. An invalid line, as after damage, counts as a grant at `written`. A file without its first
+/// line gives `None`, because nothing in it can be trusted.
 pub(crate) fn parse(text: &str, written: Timestamp) -> Option<Vec<Timestamp>> {
     let moments = text.strip_prefix(HEADER)?.strip_prefix('\n')?;
     Some(moments.lines().map(|line| line.parse().map_or(written, Timestamp)).collect())
 }
 
 impl Spool {
-    /// The moments at which a lane was granted lately, oldest first. A file that is damaged throughout counts as so many grants
-    /// at the time of its last change as the rate allows, so that the lane goes on after one window.
+    /// The moments at which a lane was granted lately, oldest first. A file that is damaged throughout counts as the full
+    /// number of grants at the time of its last change, so that the lane goes on after one window.
     pub fn granted_lately(&self, lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>> {
         let path = layout::rate(&lane.stem());
         let Some(bytes) = self.read(&path)? else { return Ok(Vec::new()) };
@@ -56,7 +56,7 @@ impl Spool {
         for at in grants.iter().skip(grants.len().saturating_sub(most)) {
             let _ = writeln!(text, "{}", at.0);
         }
-        // The guard of the lane is that of its bucket, so nobody else uses this name.
+        // The guard of the lane is that of its bucket, so no other process uses this name.
         let tmp = layout::rate_tmp(bucket(lane));
         if self.make_dir(layout::RATES)? {
             self.sync_dir(layout::SPOOL)?;
@@ -64,13 +64,13 @@ impl Spool {
         self.put_durably(&tmp, &layout::rate(&stem), text.as_bytes())
     }
 
-    /// Removes what is remembered of lanes whose last grant is out of every window, or whose rate `window_ms` no longer says,
-    /// at most `most` of them. A lane that nobody uses leaves nothing.
+    /// Removes the records of lanes whose last grant is out of every window, or that have no rate by `window_ms` any more, at
+    /// most `most` of them. An unused lane leaves nothing behind.
     pub fn prune_rates(&self, most: usize, window_ms: &dyn Fn(&LaneName) -> Option<u64>) -> Result<()> {
         let longest = crate::model::config::LONGEST_WINDOW_MS;
         let mut gone = 0;
         for entry in self.list(layout::RATES)?.iter().filter(|entry| entry.kind != FileKind::Dir) {
-            // The name of a lane that is hashed is not known here.
+            // The lane of a hashed name is not known here.
             let lane = LaneName::from_stem(&entry.name);
             let window = lane.as_ref().map_or(Some(longest), window_ms).unwrap_or(0);
             let path = layout::rate(&entry.name);
@@ -89,7 +89,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Removes a file of grants that is still as it was seen. A guard that is busy is left for another time.
+    /// Removes a file of grants that has not changed since the look. A file under a busy guard is left for another time.
     fn forget_grants(&self, stem: &str, path: &str, modified: Timestamp) -> Result<bool> {
         let Some(_guard) = self.try_buckets(&[bucket_of_stem(stem)])? else { return Ok(false) };
         let is_same = self.meta(path)?.is_some_and(|meta| meta.modified == modified);

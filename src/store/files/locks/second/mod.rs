@@ -1,8 +1,8 @@
 //! The second name of a lock file, `.<slot>.held`. A person or an age-based cleaner may remove a `.lock` while its holder lives.
 //! luzia gives each lock file its second name right after its first, under the guard, and removes the second name before the
-//! first. So a second name without the lock file proves that another program removed it, and it gets its name again: the very
-//! file, with its kernel locks, its lock id and its fence. That is safe at any moment and without the guard, because link(2)
-//! replaces nothing. Where every name of a lock is gone, its living holder makes it anew.
+//! first. So a second name without the lock file proves that another program removed the lock file. luzia then links the very
+//! file to its name again, with its kernel locks, its lock id and its fence. That is safe at any moment and without the guard,
+//! because link(2) replaces nothing. If every name of a lock is gone, its living holder makes the lock anew.
 
 use crate::model::lane::split_slot_stem;
 use crate::model::{Grant, LaneName, LockKind, LockRecord, Sidecar};
@@ -10,18 +10,18 @@ use crate::os::{Handle, Meta, Open};
 use crate::store::files::locks::refresh::is_of;
 use crate::store::{Event, Hold, Result, Spool, StoreError, layout};
 
-/// How old a lock file gets before a refresh makes it young again, in milliseconds: cleaners go by age.
+/// Age at which a refresh makes a lock file young again, in milliseconds: cleaners go by age.
 const OLD_MS: i64 = 3_600_000;
 
-/// The slot of which a name in the folder of locks says that it is occupied: that of a lock file, or its second one.
+/// The occupied slot that a name in the folder of locks means: the name of a lock file, or its second one.
 pub(crate) fn slot_of_name(name: &str) -> Option<(&str, u32)> {
     let second = || name.strip_prefix('.')?.strip_suffix(".held");
     split_slot_stem(name.strip_suffix(".lock").or_else(second)?)
 }
 
 impl Spool {
-    /// Gives a new lock file its second name. Where the file system has no room or no second names, the lock goes without. The
-    /// caller is in the guard; an error says that the lock file was removed meanwhile.
+    /// Gives a new lock file its second name. If the file system has no room or no second names, the lock goes without. The
+    /// caller is in the guard; an error means that the lock file was removed meanwhile.
     pub(crate) fn name_twice(&self, lock_path: &str) -> Result<()> {
         let Some(second) = layout::second_name(lock_path) else { return Ok(()) };
         match self.vfs.link(lock_path, &second) {
@@ -30,8 +30,8 @@ impl Spool {
         }
     }
 
-    /// Looks at a lock file, which gets its name again where another program removed it. The second name speaks for it from then
-    /// on, since the other program may be at work still.
+    /// Looks at a lock file, and gives it its name again if another program removed it. The second name proves the lock from
+    /// then on, since the other program may still be at work.
     pub(crate) fn lock_meta(&self, lock_path: &str) -> Result<Option<Meta>> {
         match self.meta(lock_path)? {
             None => self.put_back(lock_path)?.map_or(Ok(None), |second| self.meta(&second)),
@@ -39,7 +39,7 @@ impl Spool {
         }
     }
 
-    /// Opens a lock file, as [`Spool::lock_meta`] looks at it.
+    /// Opens a lock file, after the look of [`Spool::lock_meta`].
     pub(crate) fn open_lock(&self, lock_path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
         match self.open(lock_path, how)? {
             None => self.put_back(lock_path)?.map_or(Ok(None), |second| self.open(&second, how)),
@@ -47,7 +47,7 @@ impl Spool {
         }
     }
 
-    /// Whether an open lock file has a name beside its own two: what is written into it would stand there as well.
+    /// Whether an open lock file has a name beside its own two: a write would appear under it as well.
     pub(crate) fn has_foreign_name(&self, file: &dyn Handle, lock_path: &str) -> Result<bool> {
         let mine = file.meta().map_err(StoreError::io("look at", lock_path))?;
         let second = layout::second_name(lock_path).map(|path| self.meta(&path)).transpose()?.flatten();
@@ -55,7 +55,7 @@ impl Spool {
         Ok(mine.links > own)
     }
 
-    /// Gives a lock file its name again by its second one, which is given where it exists.
+    /// Gives a lock file its name again by its second name. Returns the second name, if it exists.
     fn put_back(&self, lock_path: &str) -> Result<Option<String>> {
         let Some(second) = layout::second_name(lock_path) else { return Ok(None) };
         if !self.vfs.link(&second, lock_path).map_err(StoreError::io("put back", lock_path))? {
@@ -72,7 +72,7 @@ impl Spool {
         self.note(&lane.map_or(event.clone(), |lane| event.in_lane(&lane)));
     }
 
-    /// The lock files that other programs removed and that have a second name still, by their paths.
+    /// The lock files that other programs removed and that still have a second name, by their paths.
     pub fn removed_lock_files(&self) -> Result<Vec<String>> {
         let names = self.list(layout::LOCKS)?;
         let is_there = |stem: &str| names.iter().any(|entry| entry.name.strip_suffix(".lock") == Some(stem));
@@ -96,16 +96,16 @@ impl Spool {
         let _ = write();
     }
 
-    /// Whether the lock file of a living holder or its sidecar is gone. Looked at without the guard, so that it is no proof.
+    /// Whether the lock file of a living holder or its sidecar is gone. The look takes no guard, so it is no proof.
     pub fn has_lost_file(&self, grant: &Grant) -> bool {
         let stem = grant.lane.stem();
         let paths = [layout::lock_file(&stem, grant.slot), layout::sidecar(&stem, grant.slot)];
         paths.iter().any(|path| matches!(self.meta(path), Ok(None)))
     }
 
-    /// Makes the lock of a living holder anew of which every name was removed, with its lock id and its fence; `None` where
-    /// there is nothing to do, or where the slot is somebody else's now. The caller is the holder: a task's supervisor, or
-    /// `luzia lock`, whose locks nobody else removes while it lives.
+    /// Makes the lock of a living holder anew after every name of it was removed, with its lock id and its fence. `None` if
+    /// there is nothing to do, or the slot has another holder now. The caller is the holder: a task's supervisor, or `luzia
+    /// lock`, whose locks no other process removes while it lives.
     pub fn make_lock_again(
         &self,
         kind: LockKind,

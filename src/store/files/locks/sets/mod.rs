@@ -1,14 +1,14 @@
-//! Leases of several lanes that one `acquire` takes: all, or none, also when it is killed. A mark in `locks/.sets` stands from
-//! before the first of their locks until all are there, and each sidecar names it. The acquirer is in the guards of all lanes
-//! meanwhile. A process in the guard of one of these lanes that finds the mark knows that the acquirer is dead. Commit point: the unlink
-//! of the mark.
+//! Leases of several lanes that one `acquire` takes: all, or none, also when it is killed. A mark in `locks/.sets` exists from
+//! before the first of their locks until all are made, and each sidecar names it. The acquirer is in the guards of all lanes
+//! meanwhile. So a process in the guard of one of these lanes that finds the mark knows that the acquirer is dead. Commit point:
+//! the unlink of the mark.
 
 use crate::model::LockKind;
 use crate::model::name::encode;
 use crate::store::{Request, Result, Spool, layout};
 
 const SETS: &str = "locks/.sets";
-/// How old the mark of a dead acquirer must be to be removed, in milliseconds.
+/// Age at which the mark of a dead acquirer is removed, in milliseconds.
 const YOUNG_MS: i64 = 600_000;
 
 fn mark(set: &str) -> String {
@@ -24,7 +24,7 @@ impl Spool {
         self.make_dir(SETS)?;
         let first = format!("{lock_id}.{}.{}", request.process.pid, self.host.clock.boot_ms());
         let (mut set, mut further) = (first.clone(), 0_u32);
-        // A mark that is there already is of a dead acquirer, whose locks may still stand.
+        // An existing mark belongs to a dead acquirer, whose locks may still exist.
         while self.create(&mark(&set), 0o600)?.is_none() {
             further = further.saturating_add(1);
             set = format!("{first}.{further}");
@@ -33,7 +33,7 @@ impl Spool {
         Ok(Some(set))
     }
 
-    /// All leases of a set are there, or none is.
+    /// Ends a set: all of its leases are made, or none.
     pub(crate) fn end_set(&self, request: &Request, set: &str) -> Result<()> {
         self.unlink(&mark(set))?;
         self.sync_sets(request)

@@ -1,4 +1,4 @@
-//! The claim: how a dispatcher takes a pending task and its lanes. The commit point is the rename `pending` -> `running`.
+//! The claim: a dispatcher takes a pending task and its lanes. The commit point is the rename `pending` -> `running`.
 
 use crate::model::lock::line::LineJudge;
 use crate::model::{Grant, Judge, LaneName, Task, TaskId, Timestamp};
@@ -18,12 +18,12 @@ pub struct Claimed {
     pub broken: Vec<Break>,
 }
 
-/// What decides for a claim.
+/// The judges of a claim.
 #[derive(Clone, Copy)]
 pub struct Judges {
-    /// Who holds a lane still.
+    /// Decides whether a holder still holds a lane.
     pub lock: Judge,
-    /// Whose turn it is in a lane that has a line.
+    /// Decides the turn in a lane that has a line.
     pub turn: LineJudge,
 }
 
@@ -31,9 +31,9 @@ pub struct Judges {
 pub enum Claim {
     /// The task is this process's to start.
     Claimed(Box<Claimed>),
-    /// Somebody else has it, or had it.
+    /// Another process has it, or had it.
     Lost,
-    /// It may not start now, as the check of the caller said.
+    /// It may not start now, by the check of the caller.
     Refused(Box<Task>),
     /// A lane is held.
     Held(Box<Task>, Box<LockView>),
@@ -41,18 +41,18 @@ pub enum Claim {
     Limited {
         /// The lane.
         lane: LaneName,
-        /// When it may be granted again.
+        /// The moment from which it may be granted again.
         until: Timestamp,
     },
-    /// What is left of `global` is kept for other lanes.
+    /// The free slots of `global` are kept for other lanes.
     Kept,
-    /// A gate is shut, or strangers use what the slots of a lane stand for.
+    /// A gate is shut, or strangers use the values of a lane's slots.
     NotNow(NotNow),
     /// A dead task must be recovered first; perhaps this very one.
     NeedsRecovery(TaskId),
     /// Its record is damaged; it was set aside.
     SetAside(StoreError),
-    /// A newer luzia wrote its record; it stays as it is, and what stands behind it in its lane waits for that luzia.
+    /// A newer luzia wrote its record; it stays as it is, and the tasks behind it in its lane wait for that luzia.
     Newer(StoreError),
 }
 
@@ -77,9 +77,9 @@ impl Claim {
 }
 
 impl Spool {
-    /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
-    /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
-    /// old place and every holder is dead.
+    /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit point:
+    /// the rename `pending` -> `running`, which needs no sync, because after a power cut the record is in its old place and
+    /// every holder is dead.
     pub fn claim(
         &self,
         head: &Head,
@@ -153,7 +153,7 @@ impl Spool {
         self.put(&layout::tmp(task.id, self.host.me.pid), path, &encode_task(task)?)
     }
 
-    /// The lock itself when the run folder may be removed: nothing of the task is there that recovery would need.
+    /// The lock itself when the run folder may be removed: it has nothing of the task that recovery would need.
     pub(super) fn if_unused(&self, id: TaskId, lock: Hold) -> Result<Option<Hold>> {
         let in_use = self.meta(&layout::running(id))?.is_some()
             || self.meta(&layout::result(id))?.is_some()

@@ -37,7 +37,7 @@ pub(super) enum Kind {
     Text,
     /// One of a few words.
     Word(&'static [&'static str]),
-    /// A name; the text says of which thing.
+    /// A name; the text describes it.
     Name(&'static str),
     /// A list of names.
     Names,

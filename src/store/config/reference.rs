@@ -55,8 +55,8 @@ fn page<T>(key: &Key<T>, below: &[&str], defaults: &T) -> KeyPage {
     KeyPage { path: path.join("."), form: key.kind.expected().into_owned(), default, meaning, effect, example }
 }
 
-/// The JSON Schema (draft 2020-12) of the configuration file. It admits what [`super::parse`] reads without a warning; it
-/// checks less of names, paths and patterns.
+/// The JSON Schema (draft 2020-12) of the configuration file. It admits every file that [`super::parse`] reads without a
+/// warning; it checks less of names, paths and patterns.
 pub fn schema() -> Value {
     let mut schema = object(FILE, &Config::default());
     for (name, inner) in

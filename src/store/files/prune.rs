@@ -1,5 +1,6 @@
 //! Removes finished tasks that are no longer kept, with all that belongs to them: the record, the directory in the default
-//! conductor directory with the logs, and the events of a day of which nothing is left. The caller decides which tasks go.
+//! conductor directory with the logs, and the events of a day once no record of it is left. The caller decides which tasks
+//! go.
 
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The segment to which this process wrote last, kept open.
 pub(crate) type Journal = Arc<Mutex<Option<(Segment, Box<dyn Handle>)>>>;
 
-/// One event, with what is known of it.
+/// One event, with its known details.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Event {
     /// The kind of the event, one word.

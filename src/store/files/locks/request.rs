@@ -123,7 +123,7 @@ pub enum Acquired {
     Granted {
         /// The grants, in the order of the request.
         grants: Vec<Grant>,
-        /// The lanes among them of which the holder had a live lease, which was refreshed.
+        /// The lanes among them in which the holder had a live lease, which was refreshed.
         refreshed: Vec<LaneName>,
         /// Stale locks that were broken on the way.
         broken: Vec<Break>,

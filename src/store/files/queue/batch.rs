@@ -161,8 +161,8 @@ impl<'a> QueueNames<'a> {
 }
 
 /// The portions of a batch in the order of their first tasks. All tasks for a lane go into its folder if that holds so many,
-/// and else into segments. A folder goes as a whole only when no task in it needs a hint beside its record, because a later
-/// task of a lane must not appear before an earlier one. Parked tasks are in no lane.
+/// and else into segments. A folder goes as a whole only when no task in it needs a hint beside its record: a later task of a
+/// lane must not appear before an earlier one. Parked tasks are in no lane.
 fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) -> bool) -> Vec<Portion<'a>> {
     let queues = QueueNames::of(tasks);
     let lane_of = |task: &Task| (task.priority, queues.name(task));

@@ -1,5 +1,5 @@
-//! Schedules: one file each in `spool/schedules`, which is replaced under the lock of `spool/schedules.lock`, and a timer among
-//! those of tasks, so that a pass notices a slot by the look that it makes anyway.
+//! Schedules: one file each in `spool/schedules`, which is replaced under the lock of `spool/schedules.lock`. Each schedule has
+//! a timer among those of tasks, so that a pass notices a slot by the look that it makes anyway.
 //!
 //! A slot makes exactly one task. Its record is staged beside the schedule. Then the schedule names that task and its next slot,
 //! durably (commit point). Then the staged record is renamed into the queue. A rename happens once. After a crash the next

@@ -1,5 +1,5 @@
-//! A command for the end of the time of a wait (`await --timeout-do`), while its task has no process: it runs in the context
-//! of the task, with its environment, account, directory and logs, and is a part of its tree.
+//! The timeout command of a wait (`await --timeout-do`), while its task has no process. It runs in the context of the task,
+//! with its environment, account, directory and logs, and is a part of its tree.
 
 use super::HEARTBEAT;
 use super::environment::{Files, Place, fitted};
@@ -10,16 +10,17 @@ use crate::store::{Event, STDERR_LOG, STDOUT_LOG, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long it may take, in milliseconds.
+/// Longest duration of the command, in milliseconds.
 const LONGEST_MS: u64 = 3_600_000;
-/// How long its processes may take to end, in milliseconds.
+/// Time in which its processes must end, in milliseconds.
 const GRACE_MS: u64 = 2000;
 
 /// Makes durable that the command begins, just before it starts.
 type Begin<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
 
-/// Runs a shell command of a task that waits, and ends what it leaves running. Records an event with how the command ended, and
-/// gives the same words. The end changes nothing for the task. The caller holds the task's `supervisor.lock`.
+/// Runs a shell command of a waiting task, and ends the processes that it leaves running. Records the end of the command as an
+/// event, and returns it in the same words. The end changes nothing for the task. The caller holds the task's
+/// `supervisor.lock`.
 pub fn run_beside(
     site: &Site,
     config: Option<&str>,
@@ -39,7 +40,7 @@ pub fn run_beside(
     Ok(told)
 }
 
-/// How a command ended, in words.
+/// The end of a command, in words.
 pub fn told_end(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("it ended with {code}"),

@@ -1,4 +1,4 @@
-//! The share of processors of one holder of a lane with a CPU budget: its job server, and what it has in its environment. An
+//! The share of processors of one holder of a lane with a CPU budget: its job server, and its numbers in the environment. An
 //! error here costs the command its job server and nothing else.
 
 use crate::model::lock::Grant;
@@ -9,17 +9,17 @@ use crate::policy::capacity::jobs::{Server, knows_fifos, variables};
 use crate::store::{Event, Shares, Site, StoreError};
 use std::time::Duration;
 
-/// How often a holder looks whether others came or went, in milliseconds.
+/// Pause between two looks of a holder for others that came or went, in milliseconds.
 const LOOK_MS: u64 = 200;
-/// How often one that is to give tokens back looks, in milliseconds; the pipe tells it besides.
+/// Pause between two looks of a holder that must give tokens back, in milliseconds; the pipe wakes it as well.
 const TAKE_MS: u64 = 50;
 
-/// How the processors of a lane are shared.
+/// The plan by which holders share the processors of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CpuPlan {
-    /// How many there are for all holders.
+    /// Number of processors for all holders.
     pub budget: u32,
-    /// The processors among which its holders are bound to as many as the budget; `None` where they are not.
+    /// The processors to which its holders are bound, each to as many as the budget; `None` if they are not bound.
     pub allowed: Option<Vec<u32>>,
 }
 
@@ -34,7 +34,7 @@ impl CpuPlan {
     }
 }
 
-/// What a launch does with the processors of a lane.
+/// Settings of a launch for the processors of a lane.
 pub(super) struct Cpus<'a> {
     pub share: Option<&'a CpuShare>,
     pub plan: Option<(&'a LaneName, &'a CpuPlan)>,
@@ -53,7 +53,7 @@ impl Cpus<'_> {
         env.extend(given.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())));
     }
 
-    /// The limits to set for a command, where they are not those of this process.
+    /// The limits to set for a command, if they differ from those of this process.
     pub(super) fn limits(&self, site: &Site, task: &Task) -> Option<Limits> {
         let own = || site.host.context().limits;
         let wanted = task.limits.as_ref();
@@ -74,18 +74,18 @@ pub struct CpuShare {
     grant: Grant,
     budget: u32,
     server: Option<(Box<dyn Pipe>, String)>,
-    /// What it has: the first processor, and the tokens that are out.
+    /// Number of processors that it has: the first processor, and the tokens that are out.
     has: u32,
-    /// What its sidecar says.
+    /// Its share by its sidecar.
     recorded: u32,
-    /// When it looks next, by the boot clock.
+    /// The time of its next look, by the boot clock.
     due_ms: u64,
     is_taking: bool,
 }
 
 impl CpuShare {
-    /// Takes the first share of a holder. Without `with_server` the command gets numbers only, as one of another account does,
-    /// which could not open the pipe.
+    /// Takes the first share of a holder. Without `with_server` the command gets numbers only. That is so for a command of
+    /// another account, which could not open the pipe.
     pub fn begin(site: &Site, grant: &Grant, budget: u32, with_server: bool) -> Self {
         let made = with_server.then(|| site.store.make_job_server(grant)).transpose().unwrap_or_else(|error| {
             note(site, grant, &error);
@@ -105,7 +105,7 @@ impl CpuShare {
         share
     }
 
-    /// What the environment of the command has of it. `had` gives what it had before.
+    /// Variables of the share for the environment of the command. `had` gives their earlier values.
     pub fn variables(&self, had: &dyn Fn(&str) -> Option<String>) -> Vec<(String, String)> {
         let make = || self.site.host.version_of("make", had("PATH").as_deref().map(str::as_bytes));
         let server = self
@@ -115,19 +115,19 @@ impl CpuShare {
         variables(self.has, self.budget, server, had)
     }
 
-    /// For how long the holder may wait for something else.
+    /// Time that the holder may wait for something else.
     pub fn time_left(&self) -> Duration {
         Duration::from_millis(self.due_ms.saturating_sub(self.site.host.boot_ms()))
     }
 
-    /// A token is in the pipe.
+    /// Notes that a token is in the pipe.
     pub fn has_token(&mut self, child: &mut dyn Child) {
         self.due_ms = 0;
         self.keep(child);
     }
 
-    /// Does what is due, and lets the child heed the pipe while tokens are to be taken out. A command that got numbers only
-    /// cannot be told of others, so its share stays.
+    /// Does the work that is due, and lets the child watch the pipe while tokens must be taken out. A command that got only
+    /// numbers cannot learn of other holders, so its share stays.
     pub fn keep(&mut self, child: &mut dyn Child) {
         if self.server.is_none() {
             self.due_ms = u64::MAX;
@@ -153,7 +153,7 @@ impl CpuShare {
 
     fn try_look(&mut self) -> Result<(), StoreError> {
         let Some(mut shares) = self.site.store.shares(&self.grant)? else { return Ok(()) };
-        // The guard may have been busy, or a sidecar that was lost was written anew.
+        // The guard may have been busy, or a lost sidecar was rewritten.
         self.recorded = shares.sharing.get(shares.own).copied().unwrap_or(0);
         if self.recorded != self.has {
             let has = self.has;
@@ -169,7 +169,7 @@ impl CpuShare {
         Ok(())
     }
 
-    /// The sidecar first: there are never more tokens than it says.
+    /// Raises the share. The sidecar changes first: there are never more tokens than it says.
     fn grow(&mut self) -> Result<(), StoreError> {
         let budget = self.budget;
         let more = |shares: &Shares| match next(budget, shares) {
@@ -185,7 +185,7 @@ impl CpuShare {
         Ok(())
     }
 
-    /// The tokens first.
+    /// Lowers the share. The tokens go first.
     fn shrink(&mut self, most: u32) -> Result<(), StoreError> {
         let taken = match &mut self.server {
             Some((pipe, path)) => pipe.take(most).map_err(StoreError::io("read from", path))?,
@@ -209,7 +209,7 @@ impl Drop for CpuShare {
     }
 }
 
-/// What a holder does next: other holders of the lane count as one processor each.
+/// Next step of a holder: other holders of the lane count as one processor each.
 fn next(budget: u32, shares: &Shares) -> Step {
     step(budget.saturating_sub(shares.others).max(1), &shares.sharing, shares.own)
 }

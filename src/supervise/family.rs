@@ -1,4 +1,4 @@
-//! What the end of a child means for its parent: one event in the parent's mailbox for each end (AGENT_COMPLETED, S1.22–S1.24).
+//! Report of a child's end to its parent: one event in the parent's mailbox for each end (AGENT_COMPLETED, S1.22–S1.24).
 
 use crate::model::{Status, Task, TaskId};
 use crate::store::{Event, Mail, Place, Site, StoreError, Vars};
@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 /// The event of the end of a child.
 pub const CHILD_ENDED: &str = "AGENT_COMPLETED";
 
-/// The most bytes of a child's variables that its parent is told of, as JSON.
+/// The most bytes of a child's variables that its parent gets, as JSON.
 const MOST_VARS_BYTES: usize = 64 * 1024;
 
-/// Puts the end of a child into the mailbox of its parent, unless that is over. Done again after a crash, it adds nothing.
+/// Puts the end of a child into the mailbox of its parent, unless the parent is finished. Done again after a crash, it adds
+/// nothing.
 pub fn tell_parent(site: &Site, child: &Task) -> Result<(), StoreError> {
     let (Some(parent), Some(outcome)) = (child.parent, child.outcome()) else { return Ok(()) };
     let is_open = |id: TaskId| matches!(site.store.find(id), Ok(Some((place, _))) if place != Place::Done);
@@ -28,7 +29,7 @@ pub fn tell_parent(site: &Site, child: &Task) -> Result<(), StoreError> {
         "result_data": outcome.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()),
         "ended_at": outcome.completed_at.to_string(),
     });
-    // What a child noted is its parent's to use (S1.24); what is too much for one event stays with the child.
+    // The parent may use the variables that a child set (S1.24); those that are too large for one event stay with the child.
     let vars = if site.store.has_steps(child.id)? {
         site.store.vars(child.id).map(|read| read.vars).unwrap_or_default()
     } else {

@@ -12,7 +12,7 @@ use crate::policy::outcome::Happened;
 use crate::store::{Conductor, Ending, Event, Hold, Site, StoreError};
 use serde_json::{Value, json};
 
-/// What a finished end leaves to do.
+/// Data of a finished end, for the work that follows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
     /// The task.
@@ -23,13 +23,13 @@ pub struct Finished {
     pub dependents: Vec<TaskId>,
 }
 
-/// The outward record of a task that ended, and where it stands, if that went well.
+/// The outward record of a task that ended, and its place, if that is known.
 pub struct Closed {
     conductor: Conductor,
     place: Option<&'static str>,
 }
 
-/// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
+/// Carries a recorded end out: outward record, lanes, place. The lock goes last.
 pub fn finish(site: &Site, ending: &Ending, lock: Hold) -> Result<Finished, StoreError> {
     if let Some(told) = completed_event(ending.task()) {
         site.store.note(&told);
@@ -38,8 +38,7 @@ pub fn finish(site: &Site, ending: &Ending, lock: Hold) -> Result<Finished, Stor
     give_back(site, ending, closed.as_ref(), &[], lock)
 }
 
-/// Closes the outward record. Its directory belongs to people and other programs: whatever is wrong there never holds a
-/// lane.
+/// Closes the outward record. Its directory belongs to people and other programs: a fault there never holds a lane.
 pub fn close_outside(site: &Site, task: &Task) -> Option<Closed> {
     let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
     let place = conductor.close_task(task).unwrap_or_else(|error| {
@@ -49,7 +48,7 @@ pub fn close_outside(site: &Site, task: &Task) -> Option<Closed> {
     Some(Closed { conductor, place })
 }
 
-/// Gives the lanes back and puts the record where it belongs. `known` are the grants of the claim, as far as they are.
+/// Gives the lanes back and puts the record in its place. `known` are the grants of the claim, as far as they are known.
 pub fn give_back(
     site: &Site,
     ending: &Ending,
@@ -90,7 +89,7 @@ pub fn give_back(
     Ok(Finished { id: task.id, task: task.clone(), dependents })
 }
 
-/// What is told when the command of a task has ended, and nothing of it lives: in the words and the order of S1.48.
+/// Events after the command of a task has ended, and nothing of it lives: in the words and the order of S1.48.
 pub fn ended_events(happened: &Happened, task: &Task, ran_ms: Option<u64>) -> Vec<Event> {
     let (exit_code, signal) = match happened {
         Happened::Exited(code) => (Some(*code), None),
@@ -110,14 +109,14 @@ pub fn ended_events(happened: &Happened, task: &Task, ran_ms: Option<u64>) -> Ve
     std::iter::once(ended).chain(completed_event(task)).collect()
 }
 
-/// The end of a task that another one asked for.
+/// The event of the end of a task that another task asked for.
 fn completed_event(task: &Task) -> Option<Event> {
     let (outcome, parent) = (task.outcome()?, task.parent?);
     let data = json!({ "parent": parent.to_string(), "result": outcome.result_type() });
     Some(Event::of("agent_completed", task).saying("Emitting AGENT_COMPLETED event").with(data))
 }
 
-/// What is told when the lanes of a task are free and its record has its place.
+/// Events after the lanes of a task are free and its record has its place.
 fn over_events(task: &Task) -> Vec<Event> {
     let status = task.status().word();
     let of = |name, data| Event::of(name, task).in_lane_of(task).with(data);
@@ -164,7 +163,7 @@ fn variable<'a>(task: &'a Task, name: &[u8]) -> Option<&'a str> {
     std::str::from_utf8(value).ok().filter(|value| !value.is_empty())
 }
 
-/// From this many failed attempts on, each one alerts (S2.18).
+/// From this number of failed attempts on, each one alerts (S2.18).
 const ALERT_FROM: u32 = 3;
 
 fn alert(task: &Task) -> Option<Event> {

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::time::Duration;
 
-/// How long the processes of a hook that failed may take to end, in milliseconds.
+/// Time in which the processes of a failed hook must end, in milliseconds.
 const GRACE_MS: u64 = 2000;
 
-/// What the hooks of a task need of its start.
+/// Data of a task's start that its hooks need.
 pub(super) struct Place {
     command: Command,
     stdout: File,
@@ -27,20 +27,20 @@ pub(super) struct Place {
     after: Vec<Hook>,
 }
 
-/// How often the hooks are read again after an error, and the pause between two tries.
+/// Number of times that the hooks are read again after an error, and the pause between two tries.
 const MOST_TRIES: u32 = 300;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How a hook ended.
+/// End of a hook.
 enum End {
     Well,
     Failed(String),
-    /// Somebody wants the task to end.
+    /// A request asks the task to end.
     Happened(Happened),
 }
 
-/// Runs the hooks for the beginning of a task. `Err`: its command is not to be started. `Ok` is what those for its end need,
-/// where there are some.
+/// Runs the hooks for the beginning of a task. `Err`: its command must not start. `Ok` is the data for the hooks at its end,
+/// if there are any.
 pub(super) fn before(
     around: &mut Surroundings,
     task: &Task,
@@ -52,7 +52,7 @@ pub(super) fn before(
     let hooks = match read(site, keeper) {
         Ok(hooks) => hooks,
         Err(error) => {
-            // A file that does not read may hold a hook on which the task depends.
+            // A damaged file may hold a hook on which the task depends.
             return Ok(Err(Happened::NotStarted(125, format!("the hooks cannot be read: {error}"))));
         }
     };
@@ -86,13 +86,13 @@ pub(super) fn before(
         }
     }
     if is_pass_wanted {
-        // The watcher of the command makes it.
+        // The watcher of the command makes the pass.
         site.host.signal(&site.host.identity(), Signal::Wake);
     }
     Ok(Ok(Some(place).filter(|place| !place.after.is_empty())))
 }
 
-/// Reads the hooks. What the operating system refuses is tried again: a host in trouble costs no task.
+/// Reads the hooks. An error of the operating system is tried again: a host in trouble costs no task.
 fn read(site: &Site, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
     let mut tries = 0;
     loop {
@@ -107,7 +107,7 @@ fn read(site: &Site, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
     }
 }
 
-/// Runs the hooks for the end of a task, which is recorded. None of them changes it.
+/// Runs the hooks for the end of a task, which is already recorded. None of them changes it.
 pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper) -> Result<(), StoreError> {
     let code = task.outcome().and_then(|outcome| outcome.exit_code);
     let env = [
@@ -126,7 +126,8 @@ pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper
     Ok(())
 }
 
-/// Ends what hooks have left running. This process has let go of `tree.lock`, which tells of it.
+/// Ends the processes that hooks have left running. This process has let go of `tree.lock`, so the lock shows whether any
+/// lives.
 pub(super) fn end_rest(site: &Site, task: &Task, keeper: &mut Keeper) -> Result<(), StoreError> {
     let me = site.host.identity();
     let root = Root::here(site, &me);

@@ -1,5 +1,5 @@
-//! Keeps the locks of a holder that lives: refreshes them in time, so that only one whose holder is stopped, hung or dead
-//! becomes overdue (X1), and notices a sidecar or a lock file that was lost (X22). Whatever fails is tried again; the locks stay held.
+//! Keeps the locks of a living holder. It refreshes them in time, so that only a lock whose holder is stopped, hung or dead
+//! becomes overdue (X1), and notices a sidecar or a lock file that was lost (X22). A failure is tried again; the locks stay held.
 
 use super::HEARTBEAT;
 use crate::model::lock::Grant;
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 /// The shortest time between two refreshes, in milliseconds.
 const SHORTEST_MS: u64 = 50;
-/// The longest time until a refresh that did not succeed is tried again, in milliseconds.
+/// The longest time until a failed refresh is tried again, in milliseconds.
 const LATE_MS: u64 = 1000;
 
-/// The longest time until a lock file that was removed is noticed, in milliseconds.
+/// The longest time until a removed lock file is noticed, in milliseconds.
 const LOOK_MS: u64 = 1000;
 
-/// The locks of one holder, and when they are due.
+/// The locks of one holder, and the times at which they are due.
 pub struct Keeper<'a> {
     site: &'a Site,
     kind: LockKind,
@@ -24,11 +24,11 @@ pub struct Keeper<'a> {
     timeout_ms: &'a dyn Fn(&LaneName) -> u64,
     /// The time between two refreshes, in milliseconds: a third of the shortest timeout.
     every_ms: u64,
-    /// When the next refresh is due, by the boot clock.
+    /// The time of the next refresh, by the boot clock.
     due_ms: u64,
-    /// When the sidecars are looked at next, by the boot clock.
+    /// The time of the next look at the sidecars, by the boot clock.
     look_ms: u64,
-    /// When the lock files are looked at next, by the boot clock.
+    /// The time of the next look at the lock files, by the boot clock.
     files_ms: u64,
     /// The locks of a `luzia lock` that were made anew.
     again: Vec<Hold>,
@@ -50,7 +50,7 @@ impl<'a> Keeper<'a> {
         Self { site, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms, files_ms, again }
     }
 
-    /// For how long the holder may wait for something else.
+    /// Time that the holder may wait for something else.
     pub fn time_left(&self) -> Duration {
         let next = self.due_ms.min(self.look_ms).min(self.files_ms);
         Duration::from_millis(next.saturating_sub(self.site.host.boot_ms()))
@@ -61,7 +61,7 @@ impl<'a> Keeper<'a> {
         &self.grants
     }
 
-    /// Refreshes the locks of some lanes no more: they are given up.
+    /// Stops refreshing the locks of some lanes: they are given up.
     pub fn let_go(&mut self, lanes: &[LaneName]) {
         self.grants.retain(|grant| !lanes.contains(&grant.lane));
     }
@@ -71,7 +71,7 @@ impl<'a> Keeper<'a> {
         self.grants.extend(grants);
     }
 
-    /// Does what is due. Asks for nothing but the time when nothing is.
+    /// Does the work that is due. If none is, only asks for the time.
     pub fn keep(&mut self) {
         let now = self.site.host.boot_ms();
         if now >= self.files_ms {
@@ -98,20 +98,20 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Makes locks anew that somebody removed. A lease may have been released by its holder, so it does not come back.
+    /// Makes locks anew that another program removed. A lease may have been released by its holder, so it does not come back.
     fn make_again(&mut self) {
         if !matches!(self.kind, LockKind::Task | LockKind::Process) {
             return;
         }
         let store = &self.site.store;
         for grant in &self.grants {
-            // What fails is tried again at the next look.
+            // A failure is tried again at the next look.
             let made = store.make_lock_again(self.kind, &self.holder, grant, (self.timeout_ms)(&grant.lane));
             self.again.extend(made.ok().flatten().filter(|_| self.kind == LockKind::Process));
         }
     }
 
-    /// False when one of them is to be tried again soon.
+    /// Refreshes the locks. False when one of them must be tried again soon.
     fn refresh(&self) -> bool {
         let mut is_done = true;
         for grant in &self.grants {

@@ -1,4 +1,4 @@
-//! Ends every process of a task's tree: those a subreaper inherited, those that hold `tree.lock`, and those that carry
+//! Ends every process of a task's tree: those that a subreaper inherited, those that hold `tree.lock`, and those that carry
 //! the task in their environment. Never gives up: a lane is not released while one of them lives (P1).
 
 use crate::model::{Group, GroupSight, Identity, TaskId};
@@ -9,13 +9,13 @@ use std::time::Duration;
 const FIRST_PAUSE_MS: u64 = 2;
 const LONGEST_PAUSE_MS: u64 = 500;
 
-/// Where a task's tree began.
+/// Origin of a task's tree.
 pub struct Root<'a> {
-    /// The supervisor that launched it, as far as that is known.
+    /// The supervisor that launched it, if it is known.
     pub began_by: Option<&'a Identity>,
     /// The state directory by the path that its processes have in their environment: a bind mount gives it several.
     pub state_dir: &'a str,
-    /// The control group in which it began, where there is one. This process is not in it.
+    /// The control group in which it began, if there is one. This process is not in it.
     pub group: Option<&'a Group>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// What marks the processes of a task. A process that has `tree.lock` open holds its kernel lock, so the descriptors of all
+/// The mark of a task's processes. A process that has `tree.lock` open holds its kernel lock, so the descriptors of all
 /// processes are looked through only while it is held.
 pub(super) fn mark_of(site: &Site, id: TaskId, root: &Root) -> Result<TreeMark, StoreError> {
     let me = site.host.identity();
@@ -46,8 +46,8 @@ pub(super) fn tree_of(site: &Site, mark: &TreeMark, spared: &[u32]) -> Result<Ve
 }
 
 /// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left. `spared` are
-/// supervisors of other tasks that this process started. Calls `meanwhile` between two looks. Gives how many processes were
-/// alive at the first look.
+/// supervisors of other tasks that this process started. Calls `meanwhile` between two looks. Returns the number of processes
+/// that were alive at the first look.
 pub fn end_tree(
     site: &Site,
     id: TaskId,
@@ -68,8 +68,8 @@ pub fn end_tree(
             let more = site.host.group_members(group);
             tree.extend(more.into_iter().filter(|process| !tree.contains(process)).collect::<Vec<_>>());
         }
-        // Where /proc shows strangers, a subreaper still knows whether it has a child: all that is left of its own tree is
-        // below one. Those it cannot signal; the lane stays held until they end.
+        // When /proc hides the processes of other accounts, a subreaper still knows whether it has a child. The rest of its
+        // own tree is below that child. The subreaper cannot signal such processes; the lane stays held until they end.
         let hides_some = mark.is_own && !site.host.is_proc_own() && site.host.has_child();
         if tree.is_empty() && group.is_none() && mark.tree_lock.is_none() && !hides_some {
             return Ok(asked.unwrap_or(0));
@@ -77,10 +77,10 @@ pub fn end_tree(
         let grace_ms = shorter_grace(site, id, grace_ms)?;
         let signal = if site.host.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };
         for process in &tree {
-            // A process that cannot be signalled (EPERM) is alive all the same: it is waited for.
+            // A process that cannot be signalled (EPERM) is still alive: it is waited for.
             match signal {
                 Some(signal) => drop(site.host.signal(process, signal)),
-                // One that is stopped takes a signal only when it goes on.
+                // A stopped process takes a signal only when it goes on.
                 None if asked.is_none() => {
                     site.host.signal(process, Signal::Term);
                     site.host.signal(process, Signal::Continue);
@@ -89,7 +89,7 @@ pub fn end_tree(
             }
         }
         match group {
-            // All at once, and whatever they start meanwhile.
+            // All at once, and any process that they start meanwhile.
             Some(group) if signal.is_some() => site.host.kill_group(group),
             Some(group) if asked.is_none() => drop(site.host.freeze_group(group, false)),
             Some(_) | None => {}
@@ -101,13 +101,13 @@ pub fn end_tree(
     }
 }
 
-/// The grace that is left of `grace_ms` when somebody has asked for a shorter one, as a second Ctrl-C does.
+/// The rest of the grace `grace_ms` when a request asks for a shorter one, as a second Ctrl-C does.
 pub fn shorter_grace(site: &Site, id: TaskId, grace_ms: u64) -> Result<u64, StoreError> {
     let asked = site.store.cancel_request(id)?.and_then(|request| request.grace_ms);
     Ok(asked.map_or(grace_ms, |asked| asked.min(grace_ms)))
 }
 
-/// Whether a process is in a control group. One that cannot be seen tells nothing, and the other marks decide.
+/// Whether a process is in a control group. A group that cannot be seen gives false, and the other marks decide.
 fn is_populated(site: &Site, group: &Group) -> bool {
     match site.host.look_at_group(group) {
         GroupSight::Lives | GroupSight::OutOfReach => true,

@@ -1,5 +1,6 @@
-//! The start of a task: makes the outward directory, records the start durably, launches the command. A host that is short of
-//! something (space, processes, memory) is waited for: that is no fault of the task, and must not cost it an attempt.
+//! The start of a task: makes the outward directory, records the start durably, launches the command. If a host is short of a
+//! resource (space, processes, memory), the launch waits for it: that is no fault of the task, and must not cost it an
+//! attempt.
 
 use super::Surroundings;
 use super::cpus::{CpuShare, Cpus};
@@ -20,14 +21,14 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// For how long is waited, in milliseconds, for what only this task may be short of: a process, since a limit that is lower
-/// than what runs already never ends, and space for logs elsewhere than in the state directory. All others wait meanwhile
-/// for its slot.
+/// Time of a wait, in milliseconds, for a shortage that may concern only this task. It may lack a process, since a limit
+/// below the number of running processes never ends, or space for logs outside the state directory. Meanwhile other tasks
+/// wait for its slot.
 const PATIENCE_MS: u64 = 60_000;
 /// The pauses between two tries: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
-/// Why a task with --stdin cannot start any more.
+/// Reason why a task with --stdin can no longer start.
 const INPUT_GONE: &str = "the `luzia run` whose standard input it was to read is gone";
 
 /// A command that was launched.
@@ -37,34 +38,34 @@ pub(super) struct Launched {
     pub share: Option<CpuShare>,
     /// The file for its result.
     pub result: Hold,
-    /// What the hooks for its end need.
+    /// Data for the hooks at its end.
     pub hooks: Option<hooks::Place>,
-    /// Its control group, where it has one.
+    /// Its control group, if it has one.
     pub group: Option<Group>,
 }
 
-/// A start that is recorded.
+/// A recorded start.
 struct Ready {
     command: Command,
     streams: Streams,
     tree: Hold,
     result: Hold,
-    /// The control group that this process has entered, so that the command is born in it.
+    /// The control group that this process has entered, so that the command starts in it.
     group: Option<Group>,
 }
 
-/// How far all that comes before a launch has come.
+/// Result of the preparations for a launch.
 enum Made {
     Ready(Box<Ready>),
     /// It cannot be launched.
     Ended(Happened),
-    /// The host is short of something that all need.
+    /// The host is short of a resource that all tasks need.
     Short(StoreError),
-    /// There is no space for its logs, which lie elsewhere than the state directory.
+    /// There is no space for its logs, which are outside the state directory.
     NoSpaceForLogs(StoreError),
 }
 
-/// Waits between two tries of what a host is short of.
+/// Waits between two tries while a host is short of a resource.
 #[derive(Default)]
 struct Patience {
     begin_ms: Option<u64>,
@@ -76,7 +77,7 @@ impl Patience {
         self.begin_ms.is_some_and(|begin| site.host.boot_ms().saturating_sub(begin) >= PATIENCE_MS)
     }
 
-    /// Shows that the start waits no more, if it has.
+    /// Shows that the start no longer waits, if it has waited.
     fn end(&self, site: &Site, task: &Task, other: &Self) {
         if self.begin_ms.or(other.begin_ms).is_some() {
             site.run_dir.show_shortage(task.id, None);
@@ -137,7 +138,7 @@ pub(super) fn launch<'a>(
     }
 }
 
-/// All that comes before the launch itself. After a shortage it can be tried again.
+/// All preparations for the launch itself. After a shortage they can be tried again.
 fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &Cpus) -> Result<Made, StoreError> {
     let (site, state_dir) = (around.site, around.site.host.state_dir());
     // The user's lane, or the first of the named ones.
@@ -179,7 +180,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     };
     cpus.add_to(&mut env);
     let (origin, known_as) = (site.host.own_origin(), Some(state_dir.to_owned()));
-    // Before its start is recorded, so that a group on record has had a process in it since.
+    // Before its start is recorded, so that a recorded group has had a process in it since.
     let group = site.run_dir.enter_cgroup(task.id, start, around.cgroups);
     let supervisor = site.host.identity();
     let (root, of_start) = (site.host.root(), group.clone());
@@ -208,7 +209,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     Ok(Made::Ready(Box::new(Ready { command, streams: Streams { stdin, stdout, stderr }, tree, result, group })))
 }
 
-/// What an error in the directory of a task means, which may lie elsewhere than the state directory.
+/// Meaning of an error in the directory of a task, which may be outside the state directory.
 fn not_made(error: StoreError, is_elsewhere: bool) -> Made {
     match error {
         error if error.is_full() && is_elsewhere => Made::NoSpaceForLogs(error),
@@ -217,7 +218,7 @@ fn not_made(error: StoreError, is_elsewhere: bool) -> Made {
     }
 }
 
-/// The standard input of its `luzia run`, where the task reads that.
+/// The standard input of its `luzia run`, if the task reads that.
 fn given_stdin(site: &Site, task: &Task) -> Result<Option<File>, String> {
     match task.stdin_of.as_ref().map(|who| site.host.stdin_of(who)) {
         None => Ok(None),
@@ -227,7 +228,7 @@ fn given_stdin(site: &Site, task: &Task) -> Result<Option<File>, String> {
     }
 }
 
-/// The variables of a task. Those before the last change where the newest do not read; without either it cannot start.
+/// The variables of a task. If the newest are damaged, those before the last change; if both are, the task cannot start.
 fn vars_of(site: &Site, task: &Task) -> Result<Vars, Made> {
     match site.store.vars(task.id) {
         Ok(read) => {
@@ -241,7 +242,7 @@ fn vars_of(site: &Site, task: &Task) -> Result<Vars, Made> {
     }
 }
 
-/// Makes the outward directory of a task, and gives its path and the logs in it.
+/// Makes the outward directory of a task, and returns its path and the logs in it.
 fn make_logs(site: &Site, task: &Task) -> Result<(String, File, File), StoreError> {
     let conductor = site
         .run_dir
@@ -264,7 +265,7 @@ fn file(log: Box<dyn Handle>, name: &str) -> Result<File, StoreError> {
 /// Its input, the lock of its tree, and the file for its result.
 type Recorded = (Option<File>, Hold, Hold);
 
-/// Makes what stands in the state directory before a command is launched, its start last.
+/// Makes the files in the state directory that a launch needs, the start last.
 fn record(site: &Site, task: &Task, started: &Started) -> Result<Recorded, StoreError> {
     let stdin =
         task.stdin.as_deref().map(|text| site.run_dir.input_file(task.id, "stdin", text)).transpose()?.flatten();
@@ -280,7 +281,7 @@ fn leave(site: &Site, group: Option<&Group>) {
     }
 }
 
-/// The launch, after which this process is in the control group of its task no more.
+/// Launches the command. Afterwards this process is no longer in the control group of its task.
 fn begin_in_group<'a>(
     around: &mut Surroundings<'a>,
     task: &Task,
@@ -299,7 +300,7 @@ fn begin_in_group<'a>(
     }
 }
 
-/// The launch. No attempt of a command is made before its start is recorded, and none is recorded twice.
+/// Launches the command. No attempt of a command is made before its start is recorded, and none is recorded twice.
 fn begin<'a>(
     around: &mut Surroundings<'a>,
     task: &Task,
@@ -335,7 +336,7 @@ fn begin<'a>(
         patience.wait(site, task, &error.to_string(), keeper);
     };
     patience.end(site, task, &Patience::default());
-    // Only the command and its children keep the tree's lock from here on.
+    // Only the command and its children hold the tree's lock from here on.
     drop(tree);
     Ok(match begun {
         Ok(mut child) => {

@@ -1,5 +1,5 @@
-//! The usage limit of a provider: a task that ends with 75 says in `$LUZIA_RESULT_FILE` from when on it can be tried again,
-//! and which of its lanes is to pause until then. A success in the lane lifts that.
+//! The usage limit of a provider. A task that ends with 75 names in `$LUZIA_RESULT_FILE` the time from which it can be tried
+//! again, and the one of its lanes that pauses until then. A success in the lane lifts the pause.
 
 use crate::model::control::{Held, Hold};
 use crate::model::{LaneName, Task, Timestamp};
@@ -8,17 +8,17 @@ use crate::policy::steps::limits::{Limit, read_limit};
 use crate::store::{Event, Site, StoreError};
 use serde_json::json;
 
-/// The name of the file in the directory of a task. Each start has its own, so none says what an earlier one said.
+/// The name of the file in the directory of a task. Each start has its own, so no start reads the file of an earlier one.
 pub(super) fn result_file(task: &Task) -> String {
     format!("result.{}.json", task.starts)
 }
 
 /// The most bytes that are read of it.
 const MOST_BYTES: usize = 64 * 1024;
-/// How the hold of a lane begins that a task asked for.
+/// Beginning of the author of a lane's hold that a task asked for.
 const BY: &str = "the usage limit of ";
 
-/// What came of a run that ended with 75.
+/// Result of a run that ended with 75.
 pub(super) fn judge_limit(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
     if happened != Happened::Exited(75) {
         return Ok(happened);
@@ -47,7 +47,7 @@ fn result_of(site: &Site, task: &Task) -> Option<String> {
     String::from_utf8(file.read_part(0, MOST_BYTES).ok()?).ok()
 }
 
-/// A task pauses lanes that it takes itself, and no others.
+/// Pauses a lane for a task. A task pauses lanes that it takes itself, and no others.
 fn pause(site: &Site, task: &Task, lane: &LaneName, limit: &Limit) -> Result<(), StoreError> {
     if lane.is_global() || !task.all_lanes().contains(lane) {
         let why = format!("{} does not take lane \"{lane}\", which it asked to pause", task.id);
@@ -84,8 +84,8 @@ fn is_lifted_by(task: &Task, hold: &Hold, now: Timestamp) -> bool {
     is_limit(hold) && hold.stands(now) && of_task(&hold.held)
 }
 
-/// Lifts the holds of usage limits in the lanes of a task that has completed. What cannot be read or written now stays: the
-/// hold ends by its time.
+/// Lifts the holds of usage limits in the lanes of a task that has completed. After a read or write error a hold stays: it
+/// ends by its time.
 pub(super) fn lift(site: &Site, task: &Task) {
     let now = site.host.now();
     let is_lifted = |hold: &Hold| is_lifted_by(task, hold, now);

@@ -1,5 +1,5 @@
-//! Keeps the logs of a running task within their limit, and notes in which order its two streams grow. The command writes
-//! to the files itself, so its output survives the death of its supervisor; a look costs two system calls.
+//! Keeps the logs of a running task within their limit, and notes in which order its two streams grow. The command writes to
+//! the files itself, so its output survives the death of its supervisor; a look costs two system calls.
 
 use crate::model::{Task, TaskId};
 use crate::os::{Child, Handle, Woken};
@@ -17,15 +17,15 @@ pub(super) struct LogKeeper<'a> {
     open: Option<Open>,
 }
 
-/// What is open once the command has written something.
+/// Files that are open once the command has written any output.
 struct Open {
     conductor: Conductor,
     logs: [Box<dyn Handle>; 2],
     cut: [u64; 2],
-    /// The file system cannot free a part of a file.
+    /// Whether the file system cannot free a part of a file.
     is_uncuttable: bool,
     notes: Option<Box<dyn Handle>>,
-    /// How many notes were made, the last of them when and for which lengths.
+    /// Number of notes that were made, and the time and the lengths of the last one.
     noted: (u32, u64, [u64; 2]),
 }
 
@@ -46,7 +46,8 @@ impl<'a> LogKeeper<'a> {
         }
     }
 
-    /// A look. What fails is tried again at the next one, and never ends the task: its output is in its logs all the same.
+    /// Looks at the logs. A failure is tried again at the next look, and never ends the task: its output is in its logs all
+    /// the same.
     fn look(&mut self) {
         if self.open.is_none() {
             self.open = open(self.site, self.task);
@@ -56,7 +57,7 @@ impl<'a> LogKeeper<'a> {
         }
     }
 
-    /// The last look, when nothing writes any more.
+    /// The last look, when no process writes any more.
     pub(super) fn finish(mut self) {
         if let Some(open) = &mut self.open {
             open.look(self.site, self.task, self.limit, true);
@@ -68,7 +69,7 @@ fn open(site: &Site, task: &Task) -> Option<Open> {
     let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok()??;
     let logs = conductor.logs_of_running(task.id).ok()??;
     let cut = [logs[0].first_data().ok()?, logs[1].first_data().ok()?];
-    // Of an empty file, or of one that another attempt has filled, nothing is new.
+    // An empty file, or one that another attempt has filled, has nothing new.
     let ends = [logs[0].meta().ok()?.size, logs[1].meta().ok()?.size];
     let cut = [cut[0].min(ends[0]), cut[1].min(ends[1])];
     Some(Open { conductor, logs, cut, is_uncuttable: false, notes: None, noted: (0, 0, [0, 0]) })

@@ -1,5 +1,5 @@
-//! CHILD: the supervisor of one task. Starts its command, watches it, kills what must die, records how it ended, and
-//! gives its lanes back. Never chooses what runs next: it tells its caller that a pass is due.
+//! CHILD: the supervisor of one task. Starts its command, watches it, kills the processes that must die, records its end, and
+//! gives its lanes back. Never chooses the next task: it reports to its caller that a pass is due.
 
 mod beside;
 mod course;
@@ -31,38 +31,39 @@ use crate::store::Site;
 use std::fs::File;
 use std::time::Duration;
 
-/// How long stragglers may live after the command itself has exited, in milliseconds (`supervision.md`).
+/// Time that stragglers may live after the command itself has exited, in milliseconds (`supervision.md`).
 pub const STRAGGLER_GRACE_MS: u64 = 5000;
-/// How often a supervisor looks for a request to cancel that no signal announced.
+/// Pause between two looks of a supervisor for a request to cancel that no signal announced.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// What a supervisor needs of its surroundings.
+/// Surroundings that a supervisor needs.
 pub struct Surroundings<'a> {
     /// The state directory.
     pub site: &'a Site,
-    /// The configuration file, where it has been named.
+    /// The configuration file, if it has been named.
     pub config: Option<&'a str>,
     /// The lock timeout of a lane, in milliseconds.
     pub timeout_ms: &'a dyn Fn(&LaneName) -> u64,
-    /// How the processors of a lane are shared, where it has a budget.
+    /// The plan by which the processors of a lane are shared, if it has a budget.
     pub cpu_plan: &'a dyn Fn(&LaneName) -> Option<CpuPlan>,
-    /// The digest of the work tree around a directory, or why it has no digest.
+    /// The digest of the work tree around a directory, or the reason why it has no digest.
     pub subject: &'a dyn Fn(&str) -> Result<String, String>,
-    /// How many bytes the logs of a task may take, both streams together; 0 for no limit.
+    /// Number of bytes that the logs of a task may take, both streams together; 0 for no limit.
     pub logs_max_bytes: u64,
     /// Whether tasks get control groups.
     pub cgroups: Cgroups,
     /// The request for lanes of a task that it has given up.
     pub wants: Wants<'a>,
-    /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
-    /// which are this process's children and none of the task's.
+    /// Called when a process inside the task asked for a scheduling pass. Returns the pids of the supervisors that it
+    /// started, which are children of this process and not of the task.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,
-    /// Ends the children that run in the lanes of a task and for which nobody waits any more, and gives what becomes readable when
-    /// one of those who wait for the others, or for an event, ends. Looks in any case where that is asked for, else only where somebody waits.
+    /// Ends the children that run in the lanes of a task and no longer have a waiter. Returns descriptors that become readable
+    /// when a waiter for the other children, or for an event, ends. With `true` it looks in any case, else only if there is a
+    /// waiter.
     pub loans: &'a dyn Fn(TaskId, bool) -> Vec<File>,
-    /// Asks whether this process was told to end (SIGTERM), where no child is waited for; a yes is given once.
+    /// Asks whether this process got a request to end (SIGTERM), when no child is waited for; a yes is given once.
     pub told_to_end: &'a mut dyn FnMut() -> bool,
-    /// Set when this process was told to end, which interrupted its task.
+    /// Set when this process got a request to end, which interrupted its task.
     pub is_told_to_end: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The pause of a task that runs: its supervisor stops every process of its tree, by its control group where it has one and by
-//! SIGSTOP else, and lets them go on. The task keeps its lanes; the time limit does not count meanwhile. A tree whose `await` was
-//! killed stands still in the same way until the task has the slots again that it gave up for that.
+//! The pause of a running task. Its supervisor stops every process of its tree, by its control group if it has one and by SIGSTOP
+//! else, and lets them go on. The task keeps its lanes; the time limit does not count meanwhile. If the `await` of a tree was
+//! killed, the tree is stopped in the same way until the task has the slots again that it gave up for the wait.
 
 use super::kill::{Root, mark_of, tree_of};
 use crate::model::control::TaskHold;
@@ -10,16 +10,16 @@ use crate::store::{Event, RunPause, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
-/// How often the tree is looked at until it stands still, and the time between two looks.
+/// Number of looks at the tree until it is stopped, and the time between two looks.
 const LOOKS: u32 = 200;
 const BETWEEN: Duration = Duration::from_millis(2);
 
-/// What stands still, and since when.
+/// The stopped processes, and the time since when they are stopped.
 struct Still {
     since_ms: u64,
-    /// The pause that was asked for; `None` where only slots are missing.
+    /// The requested pause; `None` if only slots are missing.
     hold: Option<TaskHold>,
-    /// The processes that were stopped here. One that was stopped before is left so.
+    /// The processes that this supervisor stopped. A process that was stopped before is left so.
     stopped: Vec<Identity>,
     /// Whether the control group of the task was stopped.
     is_frozen: bool,
@@ -29,12 +29,12 @@ struct Still {
 
 /// The pauses of one run of a command.
 pub(super) struct Pausing {
-    /// The control group of the task, where it has one.
+    /// The control group of the task, if it has one.
     group: Option<Group>,
     still: Option<Still>,
     /// Whether the task must have slots before it goes on.
     lacks_slots: bool,
-    /// For how long earlier pauses lasted, in milliseconds.
+    /// Duration of earlier pauses, in milliseconds.
     earlier_ms: u64,
 }
 
@@ -47,13 +47,13 @@ impl Pausing {
         self.still.is_some()
     }
 
-    /// For how long the command has stood still, in milliseconds.
+    /// Time for which the command has been stopped, in milliseconds.
     pub(super) fn paused_ms(&self, site: &Site) -> u64 {
         let now = self.still.as_ref().map_or(0, |still| site.host.boot_ms().saturating_sub(still.since_ms));
         self.earlier_ms.saturating_add(now)
     }
 
-    /// For how long the supervisor may wait before it looks again.
+    /// Time that the supervisor may wait before it looks again.
     pub(super) fn time_left(&self, site: &Site) -> Duration {
         let until = self.still.as_ref().and_then(|still| still.hold.as_ref()?.until);
         until.map_or(Duration::MAX, |until| {
@@ -62,7 +62,7 @@ impl Pausing {
         })
     }
 
-    /// Does what was asked for. What cannot be read or shown now is tried again at the next look: a pause never ends a task.
+    /// Carries a request out. A read or write error is tried again at the next look: a pause never ends a task.
     pub(super) fn heed(&mut self, site: &Site, task: &Task, spared: &[u32]) {
         let Ok(asked) = site.store.run_pause(task.id) else { return };
         let now = site.host.now();
@@ -89,7 +89,7 @@ impl Pausing {
         }
     }
 
-    /// Takes another end or another reason of a pause that stands.
+    /// Takes another end or another reason of a pause in force.
     fn take_words(&mut self, site: &Site, task: &Task, asked: RunPause) {
         let Some(still) = &mut self.still else { return };
         let is_new = still.hold.as_ref() != Some(&asked.hold);
@@ -107,7 +107,7 @@ impl Pausing {
         let _ = site.store.show_pause(task.id);
     }
 
-    /// Stops the tree. Gives how many processes could not be stopped, too.
+    /// Stops the tree. Also returns the number of processes that could not be stopped.
     fn still_tree(&self, site: &Site, task: &Task, hold: Option<TaskHold>, spared: &[u32]) -> (Still, usize) {
         let frozen = self.group.as_ref().map(|group| freeze(site, group)).unwrap_or_default();
         let mut still = Still {
@@ -121,7 +121,7 @@ impl Pausing {
         (still, running)
     }
 
-    /// Lets the command go on as soon as it has its slots, and removes what asked for the pause.
+    /// Lets the command go on as soon as it has its slots, and removes the request for the pause.
     fn go_on(&mut self, site: &Site, task: &Task) {
         if let Some(still) = self.still.as_mut().filter(|_| self.lacks_slots) {
             still.hold = None;
@@ -132,7 +132,7 @@ impl Pausing {
         let _ = site.store.end_pause(task.id);
     }
 
-    /// Lets what was stopped go on.
+    /// Lets the stopped processes go on.
     pub(super) fn wake(&mut self, site: &Site) {
         let Some(mut still) = self.still.take() else { return };
         self.earlier_ms = self.earlier_ms.saturating_add(site.host.boot_ms().saturating_sub(still.since_ms));
@@ -143,7 +143,7 @@ impl Pausing {
     }
 }
 
-/// Continues what SIGSTOP stopped: children first, so that no shell finds a child stopped when it goes on.
+/// Continues the processes that SIGSTOP stopped: children first, so that no shell finds a child stopped when it goes on.
 fn continue_all(site: &Site, stopped: &mut Vec<Identity>) {
     for process in stopped.drain(..).rev() {
         site.host.signal(&process, Signal::Continue);
@@ -166,8 +166,8 @@ fn note(site: &Site, task: &Task, still: &Still, running: usize) {
     site.store.note(&Event::of("paused", task).in_lane_of(task).with(data));
 }
 
-/// Stops a control group, and gives the pids in it. `None` where it did not stop in time, or where a process of luzia is in
-/// it, which has to go on.
+/// Stops a control group, and returns the pids in it. `None` if it did not stop in time, or a process of luzia is in it,
+/// which has to go on.
 fn freeze(site: &Site, group: &Group) -> Option<Vec<u32>> {
     let is_frozen = site.host.freeze_group(group, true);
     let members: Vec<u32> = site.host.group_members(group).iter().map(|process| process.pid).collect();
@@ -178,11 +178,11 @@ fn freeze(site: &Site, group: &Group) -> Option<Vec<u32>> {
     None
 }
 
-/// Stops a tree until a look finds nothing that runs. A process that was made meanwhile is met by the next look: no fork ends
-/// after the signal has come. Gives how many processes could not be stopped.
+/// Stops a tree until a look finds no running process. The next look meets a process that was made meanwhile: no fork ends
+/// after the signal has come. Returns the number of processes that could not be stopped.
 ///
-/// A process of luzia itself is left alone. It may hold the guard of a lane, for which all others wait, and it does nothing
-/// for the task but wait.
+/// A process of luzia itself is left alone. It may hold the guard of a lane, for which all other processes wait, and it only
+/// waits for the task.
 fn stop_tree(site: &Site, task: &Task, spared: &[u32], stopped: &mut Vec<Identity>) -> Result<usize, StoreError> {
     let me = site.host.identity();
     let root = Root::here(site, &me);

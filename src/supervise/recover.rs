@@ -1,4 +1,4 @@
-//! Recovery: does with an unsupervised task what the recovery table says. The caller has taken its `supervisor.lock`.
+//! Recovery: treats an unsupervised task as the recovery table says. The caller has taken its `supervisor.lock`.
 
 use super::course::wait::or_wait;
 use super::finish::{Finished, finish};
@@ -11,7 +11,7 @@ use crate::policy::steps::course::verdict;
 use crate::store::{Ending, Event, Found, Place, Site, Started, StoreError};
 use serde_json::json;
 
-/// What was seen of an unsupervised task, as the recovery table asks for it.
+/// The state of an unsupervised task, in the terms of the recovery table.
 pub fn seen(found: &Found) -> Seen {
     let standing = match found.place {
         None => Standing::Nowhere,
@@ -29,8 +29,8 @@ pub fn seen(found: &Found) -> Seen {
     }
 }
 
-/// Ends what lives of a task, by the marks that its start recorded. Of a start in another boot, or in another state directory
-/// of which this one is a copy, nothing that belongs to this directory lives (P13).
+/// Ends the living processes of a task, by the marks that its start recorded. After a start in another boot, or in another
+/// state directory from which this one was copied, no living process belongs to this directory (P13).
 fn end_leftovers(
     site: &Site,
     id: TaskId,
@@ -47,7 +47,7 @@ fn end_leftovers(
     let began_by = started.as_ref().map(|started| &started.supervisor);
     let group = started.as_ref().and_then(|started| started.group.as_ref());
     let root = Root { began_by, state_dir: path.unwrap_or(site.host.state_dir()), group };
-    // A tree whose slots others may have must not run for an instant: it gets no signal that continues it.
+    // A tree whose slots other tasks may have must not run for an instant: it gets no signal that continues it.
     let grace_ms = if site.run_dir.has_yielded(id)? { 0 } else { grace_ms };
     end_tree(site, id, &root, grace_ms, spared, &mut || {})?;
     if let Some(group) = group {
@@ -74,7 +74,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
         site.store.note(&Event::of("recovered", task).with(what));
     }
-    // A retry that died after its commit point and before it could say so.
+    // A retry that died after its commit point and before it could report it.
     if let (Some(ending), Some(Place::Done)) = (&found.ending, found.place)
         && ending.task().outcome().is_none()
     {
@@ -118,7 +118,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
         (_, _, task) => {
             match &task {
                 Some(task) => drop(site.store.release_task(id, &task.all_lanes(), &[])?),
-                // No record tells its lanes: the lock files do.
+                // No record names its lanes: the lock files do.
                 None => site.store.release_all_of(id)?,
             }
             site.store.discard_leftovers(id, task.as_ref(), found.lock)?;

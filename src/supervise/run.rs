@@ -23,35 +23,35 @@ use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Hold, Short, Si
 use serde_json::json;
 use std::time::Duration;
 
-/// Why a run was interrupted by SIGTERM to its supervisor.
+/// Reason of a run's end by SIGTERM to its supervisor.
 pub(super) const TOLD_TO_END: &str = "its supervisor was told to end";
 
-/// Why a run ends whose command asked to be started again.
+/// Reason of the end of a run whose command asked to be started again.
 const WAITS: &str = "it waits for an event";
 
-/// The exit code of an `await` whose time ran out.
+/// The exit code of an `await` that timed out.
 const WAIT_TIMED_OUT: i32 = 124;
 
-/// Why a watched run stopped.
+/// Reason why a watched run stopped.
 enum Stop {
     Exited(Exit),
     TimedOut,
     Cancelled(CancelRequest),
     Interrupted,
-    /// The command waits for an event, and is to be started again when it has come.
+    /// The command waits for an event, and must be started again when it has come.
     Waits,
 }
 
-/// What came of an attempt.
+/// Results of an attempt.
 struct Attempted {
     happened: Happened,
-    /// For how long the command ran.
+    /// Duration of the command.
     ran_ms: Option<u64>,
     /// The file for the result, of a command that was launched.
     result: Option<Hold>,
-    /// What the hooks for its end need.
+    /// Data for the hooks at its end.
     hooks: Option<hooks::Place>,
-    /// Whether it ended without slots that it had given up, so that nothing more may start for it.
+    /// Whether it ended without slots that it had given up, so that no further process may start for it.
     is_away: bool,
 }
 
@@ -62,7 +62,7 @@ impl Attempted {
 }
 
 /// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`, handed over by the
-/// dispatcher. `None`: the task was recovered into the queue, was over already, or belongs to somebody else.
+/// dispatcher. `None`: the task was recovered into the queue, was already finished, or belongs to another process.
 pub fn run(around: &mut Surroundings, id: TaskId, lock: Hold) -> Result<Option<Finished>, StoreError> {
     let found = around.site.store.look_abandoned(id, lock)?;
     run_found(around, id, found, None)
@@ -83,7 +83,7 @@ fn run_found(
     grants: Option<Vec<Grant>>,
 ) -> Result<Option<Finished>, StoreError> {
     let site = around.site;
-    // Also of its own claim: a queued copy of a task that is over may have been claimed.
+    // The recovery table is asked about its own claim, too: a queued copy of a finished task may have been claimed.
     let claim = seen(&found);
     if claim.standing != Standing::Running || action(claim) != Action::Unclaim {
         return recover(site, id, found, &[]);
@@ -105,7 +105,7 @@ fn run_found(
     end(&task, attempted, found.lock, (site, &mut keeper)).map(Some)
 }
 
-/// Runs the command of a task, and of a stepwise one as many steps as one claim may take (`--steps-per-run`).
+/// Runs the command of a task, and for a stepwise task as many steps as one claim may take (`--steps-per-run`).
 fn attempts(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> Result<Attempted, StoreError> {
     let per_run = task.stepwise.as_ref().map_or(1, |stepwise| stepwise.per_run);
     let mut taken = 1;
@@ -117,7 +117,7 @@ fn attempts(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> 
             return Ok(attempted);
         }
         match super::course::go_on(around.site, task) {
-            // The end of the run waits for a host that is short of something; the next step would not.
+            // The end of the run waits for a host that is short of a resource; the next step would not.
             Err(error) if error.is_shortage() => return Ok(attempted),
             went => went?,
         }
@@ -146,11 +146,11 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
         true
     });
     if has_lent {
-        // Those who wait for its children end with it, and leave the children alone.
+        // The waiters for its children end with it, and leave the children alone.
         site.run_dir.show_ending(task.id);
     }
     let now = site.host.now();
-    // What stood still did not run.
+    // Stopped processes did not run.
     let paused_ms = pausing.paused_ms(site);
     let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now).saturating_sub(paused_ms));
     if pausing.is_paused() {
@@ -175,7 +175,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     Ok(Attempted { happened, ran_ms, result: Some(result), hooks, is_away })
 }
 
-/// What comes of a request to end: a task that makes room for another one is queued again.
+/// Result of a request to end: a task that makes room for another one is queued again.
 pub(super) fn cancelled(request: CancelRequest) -> Happened {
     if request.requeue {
         return Happened::Preempted;
@@ -183,8 +183,8 @@ pub(super) fn cancelled(request: CancelRequest) -> Happened {
     Happened::Cancelled { by: request.by, reason: request.reason }
 }
 
-/// Records what happened and brings it to its end. A full disk does not lose a result: it is tried until it succeeds,
-/// and the lanes stay held meanwhile. Only a state directory that is gone ends it.
+/// Records the result of a run and carries its end out. A full disk does not lose a result: the write is tried until it
+/// succeeds, and the lanes stay held meanwhile. Only a removed state directory ends the tries.
 fn end(
     task: &Task,
     attempted: Attempted,
@@ -198,8 +198,8 @@ fn end(
     let mut pause = Duration::from_millis(50);
     while let Err(error) = site.store.record_ending(&ending, result.take()) {
         if !site.store.is_still_there().unwrap_or(true) || happened == Happened::GivenBack {
-            // The state directory was removed, and there is nothing left in which the result could be written; or there is
-            // none, and the next pass takes the claim back.
+            // The state directory was removed, and no place is left for the result; or there is no result, and the next pass
+            // takes the claim back.
             return Err(error);
         }
         site.run_dir.show_shortage(task.id, Some(Short::Result));
@@ -216,12 +216,12 @@ fn end(
         lift(site, ending.task());
     }
     let closed = close_outside(site, ending.task());
-    // The pass that our caller makes then gives it up.
+    // The caller's pass then gives the turn up.
     site.store.take_turn();
     give_back(site, &ending, closed.as_ref(), keeper.grants(), lock)
 }
 
-/// Watches the command until it ends, its time is over, or somebody wants it to end.
+/// Watches the command until it ends, its time is over, or a request asks it to end.
 fn watch(
     around: &mut Surroundings,
     task: &Task,
@@ -284,8 +284,8 @@ fn is_beat_due(site: &Site, last_ms: u64) -> bool {
     u128::from(site.host.boot_ms().saturating_sub(last_ms)) >= HEARTBEAT.as_millis()
 }
 
-/// Ends the tree in the order of `supervision.md` and says what happened. The command is let go of when its group will not
-/// be signalled any more: then a supervisor without a child knows that the tree is dead.
+/// Ends the tree in the order of `supervision.md` and returns the result. The command is let go of when no further signal
+/// goes to its group: then a supervisor without a child knows that the tree is dead.
 fn stop_tree(
     (site, keeper, pausing): (&Site, &mut Keeper, &mut Pausing),
     task: &Task,
@@ -306,7 +306,7 @@ fn stop_tree(
                 site.store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
             }
             return Ok(match exit {
-                // Its script has passed on that the time of a wait ran out (S1.32).
+                // Its script has passed on that a wait timed out (S1.32).
                 Exit::Code(WAIT_TIMED_OUT) if site.store.has_wait_failed(task.id, task.starts) => Happened::TimedOut,
                 Exit::Code(code) => Happened::Exited(code),
                 Exit::Signal(signal) => Happened::Killed(signal),
@@ -322,7 +322,7 @@ fn stop_tree(
     };
     let (happened, mut grace_ms) = happened;
     let _ = child.signal(Signal::Term);
-    // What stands still takes the signal when it goes on.
+    // Stopped processes take the signal when they go on.
     pausing.wake(site);
     let begin = site.host.boot_ms();
     loop {

@@ -1,7 +1,7 @@
-//! The slots that others may have while a process of the task blocks in `await` (X3): those of capacity lanes set to `release` that
-//! are only a number. The order is what keeps a command from working without its slot: `run/<id>/away` says that they go, they
-//! go; and back: they are there, the mark goes, the process that waits returns. A process that waits and is killed leaves a tree
-//! that the supervisor stops until the slots are back.
+//! The slots that other holders may have while a process of the task blocks in `await` (X3): those of capacity lanes set to
+//! `release` that are only a number. The order keeps a command from working without its slot. First `run/<id>/away` records that
+//! the slots go, then they go. On the way back the slots are taken, then the mark goes, then the waiting process returns. If the
+//! waiting process is killed, the supervisor stops the rest of the tree until the slots are back.
 
 use super::wait::is_kept;
 use crate::model::lock::Grant;
@@ -14,10 +14,11 @@ use crate::supervise::keep::Keeper;
 use serde_json::json;
 use std::time::Duration;
 
-/// How often a supervisor looks whether it is called to slots that it waits for, and how often it asks for them without a call.
+/// Pause between two looks of a supervisor for a call to slots that it waits for, and between two requests for them without a
+/// call.
 pub(in crate::supervise) const LOOK: Duration = Duration::from_millis(50);
 const ASK_MS: u64 = 1000;
-/// How long it listens for a call: nobody watches the command meanwhile.
+/// Time for which it listens for a call: the supervisor does not watch the command meanwhile.
 const LISTEN: Duration = Duration::from_millis(1);
 
 /// The request for some lanes of a task.
@@ -31,7 +32,7 @@ pub(in crate::supervise) struct Away {
     asked_ms: u64,
 }
 
-/// What came of a try to take slots back.
+/// Result of a try to take slots back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::supervise) enum Back {
     /// The task has them.
@@ -41,7 +42,7 @@ pub(in crate::supervise) enum Back {
     NeedsPass,
 }
 
-/// Whether a task that waits lends its lanes to a child meanwhile.
+/// Whether a waiting task lends its lanes to a child meanwhile.
 fn lends(site: &Site, id: TaskId, open: &OpenWait) -> bool {
     let is_child = |task: u64| matches!(site.store.find(TaskId(task)), Ok(Some((_, task))) if task.parent == Some(id));
     match WaitKind::parse(&open.kind) {
@@ -50,7 +51,8 @@ fn lends(site: &Site, id: TaskId, open: &OpenWait) -> bool {
     }
 }
 
-/// The lanes that a task gives up for a wait. A value stands in the environment of the command, a share of processors in its affinity.
+/// The lanes that a task gives up for a wait. A lane whose slots have values is kept, because the value is in the environment of
+/// the command. So is a lane with shares of processors, because the share is in the command's affinity.
 fn goes(task: &Task, open: &OpenWait, grants: &[Grant]) -> Vec<LaneName> {
     let is_number = |lane: &LaneName| {
         let mut own = grants.iter().filter(|grant| grant.lane == *lane).peekable();
@@ -61,13 +63,13 @@ fn goes(task: &Task, open: &OpenWait, grants: &[Grant]) -> Vec<LaneName> {
 }
 
 impl Away {
-    /// Gives up what a task does without while one of its processes waits; `None` where that is nothing.
+    /// Gives up the lanes that a task does without while one of its processes waits; `None` if there are none.
     pub(in crate::supervise) fn begin(
         site: &Site,
         task: &Task,
         keeper: &mut Keeper,
     ) -> Result<Option<Self>, StoreError> {
-        // The process that waits closes its wait under this lock before it looks for the mark.
+        // The waiting process closes its wait under this lock before it looks for the mark.
         let locked = site.store.lock_steps(task.id)?;
         let open = site.store.open_in(task.id, task.starts).filter(|open| !open.ends_run);
         let Some(open) = open.filter(|open| !lends(site, task.id, open)) else { return Ok(None) };
@@ -90,7 +92,7 @@ impl Away {
             site.run_dir.end_away(task.id)?;
             return Ok(None);
         }
-        // Where this fails the mark names a lane too many.
+        // If this fails the mark names a lane too many.
         let _ = site.run_dir.note_away(task.id, task.starts, &lanes);
         drop(locked);
         Ok(Some(Self { lanes, in_line: None, asked_ms: 0 }))
@@ -100,14 +102,14 @@ impl Away {
         self.in_line.is_some()
     }
 
-    /// The task waits again, in another process: its place in the line is given up.
+    /// Gives up the place in the line, because the task waits again, in another process.
     pub(in crate::supervise) fn stay(&mut self, site: &Site) {
         if let Some(mut in_line) = self.in_line.take() {
             site.store.leave_line(&mut in_line);
         }
     }
 
-    /// The task is to go on: it wants its slots.
+    /// Asks for the slots again, because the task goes on.
     pub(in crate::supervise) fn want_back(&mut self, task: &Task) {
         if self.in_line.is_none() {
             // Tasks of this sandbox give way to it: its supervisor makes a pass for them.
@@ -116,7 +118,7 @@ impl Away {
         }
     }
 
-    /// Tries to take all of them, or none, when it is called or has not asked for long.
+    /// Tries to take all of them, or none, when it is called or its last request is long ago.
     pub(in crate::supervise) fn take_back(
         &mut self,
         site: &Site,
@@ -136,7 +138,7 @@ impl Away {
             Ok(Acquired::NeedsRecovery(_)) => return Back::NeedsPass,
             Ok(_) | Err(_) => return Back::Waits,
         }
-        // What cannot be read or removed now is tried again: the process that waits does not return before.
+        // An adoption or a removal that fails now is tried again: the waiting process does not return before.
         let Ok(grants) = site.store.adopt(task.id, &self.lanes) else { return Back::Waits };
         if site.run_dir.end_away(task.id).is_err() {
             return Back::Waits;

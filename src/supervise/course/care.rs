@@ -1,4 +1,4 @@
-//! What is kept while a command runs: its locks, its share of processors, its pause, and the slots that it gives up while it waits.
+//! Care for a running command: its locks, its share of processors, its pause, and the slots that it gives up while it waits.
 
 use super::away::{Away, Back, LOOK};
 use crate::model::Task;
@@ -10,14 +10,14 @@ use crate::supervise::pause::Pausing;
 use crate::supervise::{HEARTBEAT, Surroundings};
 use std::time::Duration;
 
-/// What is kept while a command runs: its locks, and its share of processors.
+/// The parts that a supervisor keeps while a command runs: its locks, and its share of processors.
 pub(in crate::supervise) struct Care<'a, 'k> {
     pub(in crate::supervise) keeper: &'a mut Keeper<'k>,
     pub(in crate::supervise) share: Option<&'a mut CpuShare>,
     pub(in crate::supervise) pausing: &'a mut Pausing,
-    /// Whether somebody has waited for a child of the task, or for an event.
+    /// Whether any process has waited for a child of the task, or for an event.
     pub(in crate::supervise) has_lent: bool,
-    /// What the task has given up while it waits.
+    /// The slots that the task has given up while it waits.
     pub(in crate::supervise) away: Option<Away>,
 }
 
@@ -29,8 +29,7 @@ impl Care<'_, '_> {
         }
     }
 
-    /// Heeds the ends of those who wait for children of the task or for an event, and ends the children for which nobody waits any
-    /// more.
+    /// Notices the ends of waiters for children of the task or for an event, and ends the children that no longer have a waiter.
     pub(in crate::supervise) fn see_to_waiters(
         &mut self,
         around: &Surroundings,
@@ -42,7 +41,7 @@ impl Care<'_, '_> {
         self.has_lent |= !waiters.is_empty();
         child.heed_ends(waiters);
         if self.away.is_some() {
-            // One that ended before it was heeded.
+            // A waiter that ended before it was watched.
             self.see_to_slots(around.site, task, spared);
         }
     }
@@ -51,12 +50,12 @@ impl Care<'_, '_> {
         self.away.as_ref().is_some_and(Away::is_wanted)
     }
 
-    /// Gives slots up when a process of the task waits for an event, and wants them back when none does any more.
+    /// Gives slots up when a process of the task waits for an event, and asks for them again when none waits any more.
     pub(in crate::supervise) fn see_to_slots(&mut self, site: &Site, task: &Task, spared: &[u32]) {
         let Ok(has_waiter) = site.store.has_waiter(task.id) else { return };
         let is_open = has_waiter && site.store.open_in(task.id, task.starts).is_some();
         match &mut self.away {
-            // What cannot be read or written now keeps its slots.
+            // After a read or write error the task keeps its slots.
             None if is_open => self.away = Away::begin(site, task, self.keeper).unwrap_or_default(),
             None => {}
             Some(away) if is_open => {
@@ -66,14 +65,14 @@ impl Care<'_, '_> {
             Some(away) => {
                 away.want_back(task);
                 if !has_waiter {
-                    // It was killed, and its script may go on.
+                    // The waiting process was killed, and its script may go on.
                     self.pausing.lacks_slots(site, task, spared);
                 }
             }
         }
     }
 
-    /// Takes slots back that are wanted. True when a pass is to be made.
+    /// Takes back the slots that are asked for. True when a pass is due.
     pub(in crate::supervise) fn take_back(&mut self, around: &Surroundings, task: &Task) -> bool {
         let Some(away) = self.away.as_mut().filter(|away| away.is_wanted()) else { return false };
         let back = away.take_back(around.site, around.wants, task, self.keeper);
@@ -81,12 +80,12 @@ impl Care<'_, '_> {
             self.away = None;
             self.pausing.has_slots(around.site);
         }
-        // Others gave way to it, and there may be room for them.
+        // Other tasks gave way to it, and there may be room for them.
         back != Back::Waits
     }
 
-    /// For how long the supervisor may wait before it looks again; `None` where the time limit of the task has passed, which
-    /// does not count while the task is paused.
+    /// Time that the supervisor may wait before it looks again; `None` if the time limit of the task has passed. The time
+    /// limit does not count while the task is paused.
     pub(in crate::supervise) fn time_left(&self, site: &Site, task: &Task, begin: u64) -> Option<Duration> {
         let share = self.share.as_ref().map_or(Duration::MAX, |share| share.time_left());
         let look = if self.is_wanting() { LOOK } else { Duration::MAX };

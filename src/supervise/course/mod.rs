@@ -1,4 +1,4 @@
-//! A run of a task as its supervisor sees it: what it is told, what is kept while it runs, and what came of it.
+//! A run of a task as its supervisor sees it: the data that it gets, the care while it runs, and its results.
 
 pub(super) mod away;
 pub(super) mod care;
@@ -17,12 +17,13 @@ use crate::supervise::limits::judge_limit;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How much of the standard output of a run the next one is told of, in bytes.
+/// Number of bytes of a run's standard output that the next run gets.
 const MOST_RESULT_BYTES: u64 = 16 * 1024;
-/// How much it is told of the ends of children, in bytes.
+/// Number of bytes about the ends of children that it gets.
 const MOST_CHILDREN_BYTES: usize = 64 * 1024;
 
-/// What a task is told of its goal and its steps. The mail that it is told of counts as seen once its step is done.
+/// Variables that report a task's goal and its steps to it. The mail in them counts as seen once the step of the task is
+/// done.
 pub(in crate::supervise) fn variables(site: &Site, task: &mut Task) -> Result<Vec<(&'static str, String)>, StoreError> {
     let mut told: Vec<(&'static str, String)> = task.goal.iter().map(|goal| ("LUZIA_GOAL", goal.clone())).collect();
     let id = task.id;
@@ -35,13 +36,13 @@ pub(in crate::supervise) fn variables(site: &Site, task: &mut Task) -> Result<Ve
                 let mail = that_fits(mail);
                 let size = mail.data.to_string().len();
                 if size > left && !children.is_empty() {
-                    // The next step is told of it.
+                    // The next step gets it.
                     break;
                 }
                 left = left.saturating_sub(size);
                 children.push(mail);
             }
-            // `doctor` names one that does not read.
+            // `doctor` names a damaged one.
             Ok(_) | Err(StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -65,7 +66,7 @@ pub(in crate::supervise) fn variables(site: &Site, task: &mut Task) -> Result<Ve
     Ok(told)
 }
 
-/// The end of a child without what would be too much for a variable of the environment; `luzia show` has it.
+/// The end of a child without members that are too large for a variable of the environment; `luzia show` has them.
 fn that_fits(mut mail: Mail) -> Mail {
     if mail.data.to_string().len() <= MOST_CHILDREN_BYTES {
         return mail;
@@ -86,7 +87,7 @@ fn exit_of(mail: &Mail) -> String {
     mail.data.get("exit_code").and_then(Value::as_i64).map_or_else(String::new, |code| code.to_string())
 }
 
-/// How many bytes stand on the log of standard output before a run.
+/// Length of the log of standard output before a run, in bytes.
 pub(in crate::supervise) fn output_before(site: &Site, task: &Task) -> u64 {
     if task.stepwise.is_none() && task.terms.log_sample.is_none() || task.starts == 0 {
         return 0;
@@ -99,8 +100,8 @@ fn log_of(site: &Site, task: &Task) -> Option<Box<dyn Handle>> {
     conductor.read_log(task.id, STDOUT_LOG).ok().flatten()
 }
 
-/// What came of a run, and what the next one is told of it. `run` is where its output began, and how long it took. A host that is short of
-/// something is waited for; what cannot be read otherwise is left out, and the exit code decides.
+/// Results of a run, and the data for the next one. `run` is the offset at which its output began, and its duration. The function
+/// waits for a host that is short of a resource. After any other read error the data is left out, and the exit code decides.
 pub(in crate::supervise) fn judge(
     (site, keeper): (&Site, &mut Keeper),
     task: &mut Task,
@@ -133,7 +134,7 @@ fn judge_run(
     (from, ran_ms): (u64, Option<u64>),
 ) -> Result<Happened, StoreError> {
     let code = match happened {
-        // The step goes on in a further run.
+        // The step continues in a further run.
         _ if wait::open_after(site, task, &happened).is_some() => None,
         Happened::Exited(code) => Some(code),
         Happened::Killed(signal) => Some(128_i32.saturating_add(signal)),
@@ -163,8 +164,8 @@ fn last_run(site: &Site, task: &Task, code: i32, from: u64) -> Result<LastRun, S
     Ok(LastRun { is_tool: false, exit_code: code, result, left_out })
 }
 
-/// The end of what a run wrote, and how many bytes before it are left out. A log that cannot be read is like an empty one: it keeps no
-/// step from being done.
+/// The end of a run's output, and the number of bytes before it that are left out. A log that cannot be read is like an empty
+/// one: it keeps no step from being done.
 pub(in crate::supervise) fn output_of(site: &Site, task: &Task, from: u64) -> (String, u64) {
     let read = || {
         let mut log = log_of(site, task)?;
@@ -178,12 +179,12 @@ pub(in crate::supervise) fn output_of(site: &Site, task: &Task, from: u64) -> (S
     read().unwrap_or_default()
 }
 
-/// Notes at which `luzia step` of its last start a task has failed (S1.36).
+/// Notes the `luzia step` at which a task failed in its last start (S1.36).
 pub(in crate::supervise) fn name_failed_step(site: &Site, task: &mut Task) {
     let (id, start) = (task.id, u64::from(task.starts));
     let TaskState::Over(outcome) = &mut task.state else { return };
     if outcome.end == EndState::Failed && task.stepwise.is_none() {
-        // What does not read names no step.
+        // A damaged record names no step.
         let failed = site.store.steps_failed(id).unwrap_or_default().into_iter().filter(|step| step.start == start);
         let last = failed.max_by(|a, b| a.ended_at.cmp(&b.ended_at));
         outcome.step = last.and_then(|step| u32::try_from(step.number.saturating_sub(1)).ok());
@@ -194,8 +195,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace('\0', "").trim_end_matches('\n').to_owned()
 }
 
-/// Goes on to the next step within the same claim. The record of the task tells of it before the next start does. After an error the
-/// task is still at its step, so that the end of the run counts that step once.
+/// Goes on to the next step within the same claim. The record of the task names the step before the next start does. After an
+/// error the task is still at its step, so that the end of the run counts that step once.
 pub(in crate::supervise) fn go_on(site: &Site, task: &mut Task) -> Result<(), StoreError> {
     let next = at_next_step(task);
     site.store.keep_running(&next)?;

@@ -1,5 +1,5 @@
-//! What a run leaves in the event log beside its end: whether its work tree moved (`--stable`), and of a share of the starts
-//! what was asked and answered (`--log-sample`, S2.32).
+//! Records of a run in the event log beside its end: whether its work tree moved (`--stable`), and for a share of the starts
+//! the prompt and the answer (`--log-sample`, S2.32).
 
 use super::output_of;
 use crate::model::Task;
@@ -9,11 +9,11 @@ use crate::supervise::Surroundings;
 use crate::supervise::keep::Keeper;
 use serde_json::json;
 
-/// How much of a prompt and of an answer is logged, in characters.
+/// Number of characters of a prompt and of an answer that are logged.
 const MOST_LOGGED: usize = 4096;
 
-/// Takes the digest of the work tree again, and notes in the task whether it is another one than when the task was queued.
-/// Where it cannot be taken nobody knows, and the task says nothing.
+/// Takes the digest of the work tree again, and notes in the task whether it differs from the one at which the task was
+/// queued. If it cannot be taken, the answer is unknown, and the task notes nothing.
 pub(in crate::supervise) fn compare(around: &Surroundings, task: &mut Task, keeper: &mut Keeper) {
     if !task.terms.is_stable {
         return;
@@ -39,7 +39,7 @@ pub(in crate::supervise) fn compare(around: &Surroundings, task: &mut Task, keep
     }
 }
 
-/// Logs what a start was asked, where it is one of the sample.
+/// Logs the prompt of a start, if the start is in the sample.
 pub(in crate::supervise) fn log_prompt(site: &Site, task: &Task) {
     if is_sampled(task, task.starts) {
         let prompt = task.stdin.clone().unwrap_or_else(|| task.command.join(" "));
@@ -48,7 +48,7 @@ pub(in crate::supervise) fn log_prompt(site: &Site, task: &Task) {
     }
 }
 
-/// Logs the end of what it wrote to its standard output. `from` is where that begins.
+/// Logs the end of the output that a run wrote to its standard output. `from` is the offset at which the output begins.
 pub(in crate::supervise) fn log_response(site: &Site, task: &Task, from: u64) {
     if is_sampled(task, task.starts) {
         let (said, _) = output_of(site, task, from);

@@ -1,5 +1,5 @@
-//! A wait that outlives its run: the command asked for that (`luzia await --park`), or the process that waited was killed.
-//! The checkpoint of the wait is durable already; here the end of the run becomes a wait of the task.
+//! A wait that outlives its run: the command asked for that (`luzia await --park`), or the waiting process was killed. The
+//! checkpoint of the wait is already durable; here the end of the run becomes a wait of the task.
 
 use crate::model::task::TaskWait;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
@@ -19,7 +19,7 @@ pub(super) fn open_after(site: &Site, task: &Task, happened: &Happened) -> Optio
     open.filter(|open| becomes_wait(happened, open.ends_run))
 }
 
-/// What the end of a run means when a wait was open in it. The tree of the task is dead.
+/// Result of a run: a wait, if one was open at its end, else the result itself. The tree of the task is dead.
 pub(in crate::supervise) fn or_wait(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
     let Some(open) = open_after(site, task, &happened) else { return Ok(happened) };
     let lanes: Vec<LaneName> = task.all_lanes().into_iter().filter(|lane| is_kept(&open, lane)).collect();
@@ -32,7 +32,7 @@ pub(in crate::supervise) fn or_wait(site: &Site, task: &Task, happened: Happened
     }))
 }
 
-/// Whether a lane is kept: as its rule was when the wait began, else by its kind (X3).
+/// Whether a lane is kept: by its rule when the wait began, else by its kind (X3).
 pub(super) fn is_kept(open: &OpenWait, lane: &LaneName) -> bool {
     open.keep.as_ref().map_or(lane.is_key_lane(), |kept| kept.contains(&lane.to_string()))
 }

@@ -1,5 +1,5 @@
-//! The environment of a start within what the system takes (execve(2)). A variable that is too large for it comes by a file in the
-//! directory of the task, so that nothing that an event brings keeps a command from its start.
+//! The environment of a start within the limit of the system (execve(2)). A variable that is too large for it is written to a
+//! file in the directory of the task, so that no data of an event keeps a command from its start.
 
 use super::{Files, Place, argv, environment};
 use crate::model::Task;
@@ -10,22 +10,23 @@ use crate::policy::steps::scripts::{LONGEST_WORD, named, without_value};
 use crate::store::{Event, Site, StoreError, Vars, var_text};
 use serde_json::json;
 
-/// What the system takes at a start: a quarter of the limit of the stack, within these bounds, in bytes.
+/// At a start the system accepts a quarter of the limit of the stack, within these bounds, in bytes.
 const LEAST: u64 = 128 * 1024;
 const MOST: u64 = 6 * 1024 * 1024;
 /// The room for the path of the program, in bytes.
 const FOR_PATH: usize = 4608;
 /// The room that variables leave for a hook, which has more of its own, in bytes.
 const FOR_HOOKS: usize = 32 * 1024;
-/// The most variables that come by files.
+/// The most variables that are passed by files.
 const MOST_FILES: usize = 1000;
-/// What a word costs beside its bytes: its end, and a pointer.
+/// Cost of a word beside its bytes: its end, and a pointer.
 const PER_WORD: usize = 9;
 
 /// Names and values.
 pub type Env = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What the command is started with: arguments and environment. `Err` in it says why it cannot be started with them.
+/// Words with which the command is started: arguments and environment. `Err` in it is the reason why it cannot be started
+/// with them.
 pub fn words(
     site: &Site,
     task: &Task,
@@ -38,7 +39,7 @@ pub fn words(
     }
 }
 
-/// Says which places of variables stay as they are written.
+/// Reports the places of variables that stay as they are written.
 pub fn tell_unset(site: &Site, task: &Task, vars: &Vars) {
     let unset = without_value(command_of(task), &|name| vars.contains_key(name));
     if !unset.is_empty() {
@@ -47,8 +48,8 @@ pub fn tell_unset(site: &Site, task: &Task, vars: &Vars) {
     }
 }
 
-/// The environment of a task that is started with some arguments. Writes the variables that come by files. `Err` in it says why
-/// the command cannot be started.
+/// The environment of a task that is started with some arguments. Writes the variables that are passed by files. `Err` in it is
+/// the reason why the command cannot be started.
 pub fn fitted(
     site: &Site,
     task: &Task,
@@ -83,7 +84,7 @@ pub fn fitted(
     Ok(Ok(environment(task, &Place { files: &files, ..*place }, grants)))
 }
 
-/// How many bytes of arguments and environment the system takes at a start of a task.
+/// Number of bytes of arguments and environment that the system accepts at a start of a task.
 fn taken_at_a_start(site: &Site, task: &Task) -> usize {
     let own = site.host.context().limits;
     let of_task = task.limits.as_ref().and_then(|limits| limits.soft.get("stack"));
@@ -93,9 +94,9 @@ fn taken_at_a_start(site: &Site, task: &Task) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }
 
-/// The variables that do not come by the environment, which has room for so many bytes of them: those that hold a NUL byte, those
-/// longer than `set` makes them, and the longest ones until the rest fits. One that does not even have room for a path is only
-/// there for `luzia get`.
+/// The variables that are not passed by the environment, which has `room` bytes for them. They are those that hold a NUL byte,
+/// those longer than `set` makes them, and the longest ones until the rest fits. A variable without room even for a path is
+/// available only by `luzia get`.
 fn beside_the_environment(vars: &Vars, room: usize, task_dir: &str) -> Files {
     let mut sizes: Vec<(usize, &String, bool)> = vars
         .iter()

@@ -1,4 +1,5 @@
-//! The environment of a task's command: what was captured when it was enqueued, and what luzia tells it. Pure.
+//! The environment of a task's command: the one that was captured when the task was enqueued, and the variables that luzia
+//! adds. Pure.
 
 mod fitted;
 
@@ -17,27 +18,27 @@ use std::collections::BTreeMap;
 
 pub use fitted::{fitted, tell_unset, words};
 
-/// The variables that do not come by the environment: the path of the file of each, or nothing where it has none.
+/// The variables that are not passed by the environment: the path of the file of each, or `None` if it has no file.
 pub type Files = BTreeMap<String, Option<String>>;
 
-/// Where a task runs.
+/// The place of a task's run.
 pub struct Place<'a> {
     /// The state directory.
     pub state_dir: &'a str,
-    /// The configuration file, where it has been named: what luzia does inside the task goes by the same rules.
+    /// The configuration file, if it has been named: luzia inside the task follows the same rules.
     pub config: Option<&'a str>,
     /// The directory of the task.
     pub task_dir: &'a str,
     /// The variables of the task.
     pub vars: &'a Vars,
-    /// Those of them that do not come by the environment.
+    /// Those of them that are not passed by the environment.
     pub files: &'a Files,
-    /// What it is told of its goal and its steps.
+    /// Variables on its goal and its steps.
     pub told: &'a [(&'static str, String)],
 }
 
-/// Program and arguments of a task. `{{name}}` in an argument is the value of that variable. `Err` says why it cannot be started
-/// with the values that there are.
+/// Program and arguments of a task. `{{name}}` in an argument is the value of that variable. `Err` is the reason why it cannot
+/// be started with the present values.
 pub fn argv(task: &Task, vars: &Vars) -> Result<Vec<String>, String> {
     filled_command(command_of(task), &|name| vars.get(name).map(var_text))
 }

@@ -1,4 +1,4 @@
-//! Whose turn a new task takes, and as which account it runs.
+//! The user whose turn a new task takes, and the account as which the task runs.
 
 use super::config_reload::config;
 use crate::app::queue::enqueue::name;
@@ -8,8 +8,8 @@ use crate::request::TaskRequest;
 use std::cell::{LazyCell, RefCell};
 use std::collections::BTreeMap;
 
-/// What was looked up, by its key, or why it cannot be told. Each key is looked up once, where it is needed: that may take
-/// longer than all else of a command, and a directory of the network may not answer.
+/// Results of lookups by their key, or the reason why a lookup failed. Each key is looked up once, when it is needed: a
+/// lookup may take longer than the rest of a command, and a directory of the network may not answer.
 #[derive(Debug)]
 pub(super) struct Known<T>(RefCell<BTreeMap<String, Result<T, AppError>>>);
 
@@ -23,7 +23,7 @@ impl<T: Clone> Known<T> {
     }
 }
 
-/// What is known of accounts while one command of luzia runs, however many tasks a batch has.
+/// Accounts that one command of luzia has looked up, however many tasks a batch has.
 #[derive(Debug)]
 pub struct Accounts {
     /// The name of the account that calls.
@@ -35,7 +35,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Nothing is known yet, but how to find out who calls.
+    /// No lookup yet; `caller` finds the calling account.
     pub fn new(caller: fn() -> Result<String, AppError>) -> Self {
         Self { caller: LazyCell::new(caller), numbers: Known::nothing(), owners: Known::nothing() }
     }
@@ -48,8 +48,8 @@ impl Accounts {
     }
 }
 
-/// Whose turn the task takes: `--user`, the project's user, the task inside which it was asked for, the owner of the
-/// conductor directory, the account (X21).
+/// The user whose turn a task takes: `--user`, the project's user, the user of the task inside which it was requested, the
+/// owner of the conductor directory, or the account (X21).
 pub(super) fn user_of(
     app: &App,
     new: &TaskRequest,
@@ -78,7 +78,7 @@ fn owner_of(app: &App, path: &str) -> Result<Option<String>, AppError> {
     app.host.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
 }
 
-/// The project of the task inside which this one was asked for, unless it is for a user of its own.
+/// The project of the task inside which this one was requested, unless this one is for a user of its own.
 pub(super) fn inside_project<'a>(app: &'a App, new: &TaskRequest) -> Option<&'a str> {
     let inside = app.inside.as_ref().filter(|_| new.user.is_none())?;
     inside.project.as_deref().filter(|project| !project.is_empty())

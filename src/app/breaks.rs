@@ -1,4 +1,4 @@
-//! What is told of a lock that was removed because it was stale.
+//! Reports of a lock that was removed because it was stale.
 
 use crate::store::{Break, Event};
 use serde_json::json;

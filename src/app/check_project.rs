@@ -1,6 +1,6 @@
-//! `check-project`: releases the locks of tasks whose `meta.json` says that they are over. What stands in a conductor
-//! directory is a claim, never authority: every condition of `supervision.md` is checked, and a claim that fails one is
-//! reported and harms nobody.
+//! `check-project`: releases the locks of tasks whose `meta.json` says that they are over. Text in a conductor directory is a
+//! claim, never authority. Every condition of `supervision.md` is checked, and a claim that fails one is reported and has no
+//! effect.
 
 use super::locks::cleanup::recover_now;
 use super::look::list::locks;
@@ -14,7 +14,7 @@ use crate::policy::staleness::judge;
 use crate::store::{Break, By, ClaimedMeta, Conductor, Event, LockView, Release, Released, StoreError};
 use serde_json::json;
 
-/// What came of one claim.
+/// The result of one claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checked {
     /// The project.
@@ -129,7 +129,7 @@ fn believe(
         return refuse("its id is not the name of its directory");
     }
     if claim.uid != app.host.owner() {
-        // Asked only here, for it may stand in a directory that does not answer.
+        // Looked up only here, because the directory of accounts may not answer.
         match run_as.map(|name| numbers.get(name, || account_id(app, name))) {
             Some(Ok(Some(uid))) if uid == claim.uid => {}
             Some(Err(error)) => return refuse(&error.to_string()),
@@ -170,7 +170,7 @@ fn release_claimed(
 ) -> Result<Option<Break>, AppError> {
     let lane = view.as_ref().and_then(|view| view.lane.clone());
     let (Some(lane), Some(lock_id)) = (lane, &claim.lock_id) else {
-        // Nothing is held under that lock id any more: only the note is missing.
+        // That lock id holds nothing any more: only the note is missing.
         if !dry_run {
             conductor.acknowledge(claim).map_err(of_conductor)?;
         }
@@ -180,7 +180,7 @@ fn release_claimed(
         let holder = claim.id.clone();
         return Ok(Some(Break { lane, slot: 0, lock_id: Some(lock_id.clone()), holder, why: None, age_ms: 0 }));
     }
-    // By lock id, never by name: whatever took the lane since then has another one.
+    // By lock id, never by name: a later lock of the lane has another id.
     let which = Release::LockId(lock_id.clone());
     match app.store.release(&lane, &which, By::Anybody, config_reload::config(app).lock_timeout_ms(&lane), judge)? {
         Released::Removed(lock) => {

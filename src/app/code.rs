@@ -2,10 +2,10 @@
 
 use crate::app::kind::Kind;
 
-/// Declares the codes, each with its word, the class of its errors, and what it says.
+/// Declares the codes, each with its word, the class of its errors, and its meaning.
 macro_rules! codes {
     ($($name:ident $word:literal $kind:ident $meaning:literal;)*) => {
-        /// What kind of fault an error is, for programs.
+        /// The kind of fault of an error, for programs.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Code {
             $(#[doc = $meaning] $name,)*
@@ -25,7 +25,7 @@ macro_rules! codes {
                 match self { $(Self::$name => Kind::$kind,)* }
             }
 
-            /// What it says.
+            /// The meaning of the code.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning,)* }
             }
@@ -154,7 +154,7 @@ codes! {
 }
 
 impl Code {
-    /// Whether it says of a lane that it was not to be had now: by who holds it, by its rules, or by the host.
+    /// Whether it reports a busy lane: because of its holder, its rules, or the host.
     pub const fn is_of_busy_lane(self) -> bool {
         matches!(
             self,

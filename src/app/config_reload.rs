@@ -7,20 +7,20 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How many times more a configuration that does not read is looked at, and the pause before each: a second in all.
+/// Number of further looks at a configuration that is invalid, and the pause before each: a second in all.
 const MORE_LOOKS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether more looks follow, if this one finds that the configuration has gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Round {
-    /// It is an error, for it may be back at the next one.
+    /// A missing configuration is an error, because the next look may find it.
     Early,
-    /// Others count in its stead.
+    /// Other configurations count in its place.
     Last,
 }
 
-/// Gives the configuration when it is another one than before.
+/// Returns the configuration if it has changed.
 pub type Look = Box<dyn Fn(Round) -> Result<Option<Config>, AppError>>;
 
 /// The configuration in force, and how a change of it is noticed.
@@ -59,7 +59,7 @@ impl Settings {
         self.now.replace(Rc::new(config));
     }
 
-    /// What the files say of lanes, without what was set at run time.
+    /// The configuration of the files, without changes made at run time.
     pub(super) fn written(&self) -> Config {
         self.written.borrow().clone()
     }
@@ -70,12 +70,12 @@ pub fn config(app: &App) -> Rc<Config> {
     Rc::clone(&app.settings.now.borrow())
 }
 
-/// What people have set at run time, as of the last look.
+/// Changes made at run time, as of the last look.
 pub fn control(app: &App) -> Rc<Control> {
     Rc::clone(&app.settings.control.borrow())
 }
 
-/// Looks at what was set at run time: rules of lanes and holds.
+/// Reads the changes made at run time: rules of lanes and holds.
 pub fn follow_control(app: &App) -> Result<(), AppError> {
     let found = app.store.control()?;
     if found != **app.settings.control.borrow() {
@@ -85,18 +85,18 @@ pub fn follow_control(app: &App) -> Result<(), AppError> {
     Ok(())
 }
 
-/// Gives the lock timeouts of lanes as they are at each call: rules may be set while a holder keeps its locks.
+/// Gives the lock timeouts of lanes as they are at each call: rules may change while a holder keeps its locks.
 pub(super) fn lock_timeouts(app: &App) -> impl Fn(&LaneName) -> u64 + '_ {
     |lane| {
-        // Rules that do not read now are those of the last look.
+        // Rules that are invalid now leave those of the last look in force.
         let _ = follow_control(app);
         config(app).lock_timeout_ms(lane)
     }
 }
 
-/// Takes a changed configuration up. One that cannot be read leaves the old one in force and is an error: nothing is to
-/// be started by rules that nobody wants any more. A file that is just being saved is not whole for a moment, so it is
-/// looked at again before that is said the first time.
+/// Applies a changed configuration. A configuration that cannot be read leaves the old one in force and is an error: no task
+/// may start by rules that are outdated. A file is incomplete for a moment while it is saved, so further looks come before
+/// the first report.
 pub(super) fn follow_config(app: &App) -> Result<(), AppError> {
     follow_control(app)?;
     let Settings { written, look, is_broken, .. } = &app.settings;

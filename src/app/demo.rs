@@ -27,22 +27,22 @@ const TASKS: [(&str, &[&str], &str); 6] = [
     ("bob", &[], "2"),
     ("carol", &[], "3"),
 ];
-/// How long is waited for a task that was just dispatched, and for the death of a process that was just killed.
+/// Longest wait for a task that was just dispatched, and for the death of a process that was just killed.
 const SOON: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// One thing to tell.
+/// One part of the report of a demo.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// What comes next, and why.
+    /// The next step, and its reason.
     Remark(&'a str),
     /// A command that is carried out now, as it can be typed.
     Command(&'a str),
-    /// What a command said.
+    /// The output of a command.
     Output(&'a Output),
 }
 
-/// What a demo is played on: a state directory that is thrown away afterwards.
+/// The stage of a demo: a state directory that is removed afterwards.
 pub struct Stage<'a> {
     /// The use cases in it.
     pub app: &'a App,
@@ -52,7 +52,7 @@ pub struct Stage<'a> {
     pub variables: &'a [(String, String)],
 }
 
-/// What a demo came to.
+/// The result of a demo.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Played {
     /// Every run of every task, in the order in which they began.
@@ -65,8 +65,8 @@ pub struct Played {
     pub killed: TaskId,
 }
 
-/// Plays the demo. `tell` says whether to go on; after a no, and after every error, what was queued is cancelled, so
-/// that nothing runs any more.
+/// Plays the demo. `tell` returns whether to continue. If it returns false, and after every error, the queued tasks are
+/// cancelled, so that none of them still runs.
 pub fn play(stage: &Stage, tell: &mut dyn FnMut(Step) -> bool) -> Result<Played, AppError> {
     let mut play = Play { stage, tell, queued: Vec::new() };
     let played = play.all();
@@ -126,7 +126,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Waits until a task's command was started, as an event tells.
+    /// Waits until an event reports the start of a task's command.
     fn await_start(&self, id: TaskId) -> Result<Started, AppError> {
         let (host, store) = (&self.stage.app.host, &self.stage.app.store);
         let begin = host.boot_ms();
@@ -185,7 +185,7 @@ impl Play<'_> {
         if (self.tell)(step) { Ok(()) } else { Err(AppError::new(Code::DemoLeft, "the demo was left")) }
     }
 
-    /// Ends what still runs, without a word.
+    /// Ends the tasks that still run, without output.
     fn clear_away(&self) {
         if self.queued.is_empty() {
             return;
@@ -194,7 +194,7 @@ impl Play<'_> {
         args.extend(self.queued.iter().map(TaskId::to_string));
         let drain: Vec<String> = ["dispatch", "--drain"].map(str::to_owned).to_vec();
         for args in [args, drain] {
-            // There is nobody to tell; what cannot be ended ends by itself within seconds.
+            // An error cannot be reported here; a task that cannot be cancelled ends by itself within seconds.
             let _ = (self.stage.luzia)(&args);
         }
     }

@@ -1,5 +1,5 @@
-//! `doctor`: is this installation as it should be, and if not, what helps? Looking changes nothing; `mend` makes
-//! the repairs that are safe at any time, beside working dispatchers and running tasks.
+//! `doctor`: checks whether this installation is in order, and says what helps if it is not. The checks change nothing.
+//! `mend` makes the repairs that are safe at any time, beside working dispatchers and running tasks.
 
 mod checks_aside;
 mod checks_host;
@@ -15,17 +15,17 @@ use super::agents::found::Named;
 use super::queue::doors::no_exclusion;
 use super::{App, AppError};
 
-/// How many findings of one check are told one by one.
+/// Number of findings of one check that are reported one by one.
 const MOST_TOLD: usize = 20;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
     /// As it should be.
     Ok,
     /// Worth knowing; nothing is at risk.
     Warn,
-    /// Work is blocked or at risk until somebody acts.
+    /// Work is blocked or at risk until a person acts.
     Problem,
 }
 
@@ -40,20 +40,20 @@ impl Level {
     }
 }
 
-/// What one check saw.
+/// One finding of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// The check, one word.
     pub check: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
-    /// What was seen.
+    /// The fact that was seen.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
-/// The findings of a check; without any all is well.
+/// The findings of a check; an empty list means that all is well.
 type Found = Result<Vec<Finding>, AppError>;
 
 impl Finding {
@@ -86,13 +86,13 @@ impl Finding {
 pub struct ConfigSeen {
     /// Its file; `None` for the built-in defaults.
     pub path: Option<String>,
-    /// Which rule applied.
+    /// The rule that applied.
     pub rule: &'static str,
     /// Keys that have no effect.
     pub warnings: Vec<String>,
 }
 
-/// The things that `doctor` looks at, each of them or the error that kept it from being found.
+/// The things that `doctor` looks at. Each is a value, or the error that kept luzia from finding it.
 pub struct Around {
     /// The state directory and the rule that chose it.
     pub state_dir: Option<(String, &'static str)>,

@@ -1,4 +1,4 @@
-//! Why a use case did not do what was asked: a refusal with its code, a hint, and the command that would help.
+//! Errors of use cases: a refusal with its code, a hint, and the command that would help.
 
 use crate::app::code::Code;
 use crate::app::kind::Kind;
@@ -6,7 +6,7 @@ use crate::model::{LaneName, TaskId};
 use crate::store::StoreError;
 use std::io;
 
-/// A name as one word of a shell command, so that a command that would help can be typed as it stands.
+/// A name as one word of a shell command, so that a command that would help can be typed as it is printed.
 pub fn shell_word(name: impl ToString) -> String {
     let name = name.to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
@@ -28,7 +28,7 @@ pub struct Refusal {
     pub code: Code,
     /// The fault first; lower case, no full stop.
     pub message: String,
-    /// What would help.
+    /// The hint: what would help.
     pub hint: Option<String>,
     /// Whether only a process of the caller's own sandbox starts the task.
     pub only_this_sandbox: bool,
@@ -60,7 +60,7 @@ impl AppError {
         }))
     }
 
-    /// Something of an account that the host does not tell now. An absent account is another error.
+    /// The error of an account that the host cannot look up now. An absent account is another error.
     pub fn not_looked_up(what: &str, error: &dyn std::fmt::Display) -> Self {
         Self::new(Code::Account, format!("{what} cannot be looked up: {error}"))
     }
@@ -70,7 +70,7 @@ impl AppError {
         Self::new(Code::Usage, message)
     }
 
-    /// Everything that the error says.
+    /// The refusal with all its parts.
     pub fn refusal(&self) -> &Refusal {
         &self.0
     }
@@ -85,7 +85,7 @@ impl AppError {
         self.0.code
     }
 
-    /// The fault, without what would help.
+    /// The fault, without the hint.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -102,19 +102,19 @@ impl AppError {
         self
     }
 
-    /// Makes a new message of the message.
+    /// Replaces the message by one that is made from it.
     pub fn reworded(mut self, reword: impl FnOnce(&str) -> String) -> Self {
         self.0.message = reword(&self.0.message);
         self
     }
 
-    /// Says what would help, instead of an earlier hint.
+    /// Sets the hint, instead of an earlier one.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Says what would help, unless there is a hint already.
+    /// Sets the hint, unless there is one already.
     pub fn or_hint(self, hint: &str) -> Self {
         if self.0.hint.is_none() { self.hint(hint) } else { self }
     }
@@ -155,18 +155,19 @@ impl AppError {
         self
     }
 
-    /// Whether a record does not read.
+    /// Whether a record is damaged.
     pub fn is_damage(&self) -> bool {
         self.0.code == Code::RecordCorrupt
     }
 
-    /// Whether a lane was not to be had now: a later try may get it (contract, section 6, exit code 75).
+    /// Whether a lane is busy: a later try may get it (contract, section 6, exit code 75).
     pub fn is_of_busy_lane(&self) -> bool {
         self.0.kind == Kind::Busy && self.0.code.is_of_busy_lane()
     }
 }
 
-/// A record that does not read. What a task remembers is not set aside, because the task could take it that nothing was done.
+/// The error of a damaged record. The memory of a task is not set aside, because the task could conclude that it has done
+/// nothing.
 fn of_damage(remembered_by: Option<TaskId>, message: String) -> AppError {
     let error = AppError::new(Code::RecordCorrupt, message);
     match remembered_by {
@@ -221,7 +222,8 @@ impl From<StoreError> for AppError {
     }
 }
 
-/// What would let a caller in. Another state directory would be another queue, without exclusion between the two (P10).
+/// The hint for a caller without access. Another state directory would be another queue, without exclusion between the two
+/// (P10).
 pub(crate) const GRANT: &str = "ask for write access to it; `lock`, `acquire`, `check` and `list-locks` need `locks` in it only, which `luzia agent setup` grants to the sandbox of an agent";
 
 fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
@@ -243,12 +245,12 @@ fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
     }
 }
 
-/// An error that came after a change was made: what stands goes first. The change is not undone, so "try again" is no hint.
+/// An error after a change was made; the message names the change first. The change is not undone, so "try again" is no hint.
 pub(crate) fn although(stands: &str, error: AppError) -> AppError {
     error.reworded(|why| format!("{stands}, although: {why}")).hint("the next pass brings it to its place")
 }
 
-/// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
+/// The error of a request that could not be recorded durably. `withdrawn` says whether the part that was written is gone.
 pub(crate) fn not_recorded<T, E>(id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
     match withdrawn {
         Ok(_) => error,

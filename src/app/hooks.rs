@@ -1,6 +1,6 @@
-//! `hook`: what people want to be run when something happens. The process that caused an event runs its hooks when that is durable
-//! and no lock of luzia is held any more, or hands them to a process of its own where it has more to do. A hook that fails is told
-//! of and changes nothing; `before` and `after` are the supervisor's.
+//! `hook`: commands that people attach to events. The process that caused an event runs its hooks when the event is durable
+//! and the process holds no lock of luzia any more. A process that has more to do hands them to a process of its own. A
+//! failed hook is reported and changes nothing; the supervisor runs `before` and `after`.
 
 mod added;
 
@@ -26,7 +26,8 @@ fn last_command_name(id: TaskId) -> String {
     format!("on-finish-{id}")
 }
 
-/// Whether the events of a task that is over tell no end of its last command (`--on-finish`). That end is an event, as of a hook.
+/// Whether the events of a finished task report no end of its last command (`--on-finish`). That end is an event, like that
+/// of a hook.
 pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
     let name = last_command_name(task.id);
     let is_end = |event: &Record| {
@@ -36,13 +37,13 @@ pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
     task.terms.on_finish.is_some() && is_over && !events.iter().any(is_end)
 }
 
-/// The hooks that are to be run for what this process has done since the last call.
+/// The hooks that are due for the events of this process since the last call.
 pub(crate) fn due_hooks(app: &App, say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
     let told = app.store.take_told();
     due_of(app, &told, say)
 }
 
-/// The hooks that are to be run for events.
+/// The hooks that are due for events.
 fn due_of(app: &App, told: &[ReadEvent], say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
     if told.is_empty() || app.is_for_hook {
         return Vec::new();
@@ -68,8 +69,8 @@ fn due_of(app: &App, told: &[ReadEvent], say: &mut dyn FnMut(&str)) -> Vec<(Hook
     records.flat_map(of_record).collect()
 }
 
-/// Lets a process of its own run the hooks for what this process has done since the last call, so that no hook delays what
-/// this process goes on with. Gives that process, where there is something to run.
+/// Lets a process of its own run the hooks for the events of this process since the last call, so that no hook delays the
+/// caller. Returns that process, if a hook is due.
 pub fn hand_hooks_over(app: &App, say: &mut dyn FnMut(&str)) -> Option<u32> {
     let told = app.store.take_told();
     if due_of(app, &told, say).is_empty() {
@@ -85,16 +86,16 @@ pub fn hand_hooks_over(app: &App, say: &mut dyn FnMut(&str)) -> Option<u32> {
     }
 }
 
-/// Runs the hooks for the events that another process has handed over. Those that fail stand among the events.
+/// Runs the hooks for the events that another process has handed over. A failed hook is recorded as an event.
 pub fn run_handed_over(app: &App) -> Result<(), AppError> {
-    // Without rules that read, the hooks run all the same.
+    // Hooks run even if the rules are invalid.
     let _ = follow_control(app);
     let told = app.store.given_events()?;
     run_due(app, &due_of(app, &told, &mut |_| {}), &mut |_| {});
     Ok(())
 }
 
-/// The command that a task of which an event says that it is over asked for (`--on-finish`), as a hook of its own.
+/// The command that a finished task has asked for (`--on-finish`), as a hook of its own. `record` is the event of its end.
 fn last_command(app: &App, record: &Record) -> Option<Hook> {
     if record.kind != "finished" || record.data.get("on_finish").is_none() {
         return None;
@@ -113,7 +114,7 @@ fn last_command(app: &App, record: &Record) -> Option<Hook> {
     })
 }
 
-/// Runs hooks, one after another, and says which of them failed.
+/// Runs hooks, one after another, and reports those that failed.
 pub(crate) fn run_due(app: &App, due: &[(Hook, Record)], say: &mut dyn FnMut(&str)) {
     for (hook, record) in due {
         if let Err(why) = run_hook(app, hook, record) {
@@ -122,13 +123,13 @@ pub(crate) fn run_due(app: &App, due: &[(Hook, Record)], say: &mut dyn FnMut(&st
     }
 }
 
-/// Runs the hooks for what this process has done since the last call.
+/// Runs the hooks for the events of this process since the last call.
 pub fn run_hooks(app: &App, say: &mut dyn FnMut(&str)) {
     let due = due_hooks(app, say);
     run_due(app, &due, say);
 }
 
-/// Like [`hand_hooks_over`], for a process that tells of what failed as of what it tries again.
+/// Like [`hand_hooks_over`], for a process that reports a failure as one that it tries again.
 pub(crate) fn hand_hooks_over_telling(app: &App, tell: &mut dyn FnMut(&AppError)) {
     hand_hooks_over(app, &mut |text| {
         let text = text.strip_prefix("warning: ").unwrap_or(text);
@@ -176,7 +177,7 @@ fn run_hook(app: &App, hook: &Hook, record: &Record) -> Result<(), String> {
     why.map_or(Ok(()), Err)
 }
 
-/// Waits until fewer than the most hooks run. Where no place can be made, as on a full disk, nothing is waited for.
+/// Waits until a place among the running hooks is free. Does not wait if no place can be made, e.g. on a full disk.
 fn place_of_hook(app: &App) -> Option<Hold> {
     loop {
         match app.store.hook_place() {

@@ -1,6 +1,6 @@
-//! How a command ends, with its exit code (contract, section 6): the classes of refusal, and the ends without one.
+//! Ends of a command with their exit codes (contract, section 6): the classes of refusal, and the ends without one.
 
-/// Declares the kinds, each with its exit code and what it says.
+/// Declares the kinds, each with its exit code and its meaning.
 macro_rules! kinds {
     ($($name:ident $code:literal $meaning:literal;)*) => {
         /// A class of refusal, or an end without one. Verbs that run a command pass that command's code through instead.
@@ -18,7 +18,7 @@ macro_rules! kinds {
                 match self { $(Self::$name => $code,)* }
             }
 
-            /// What the code says.
+            /// The meaning of the code.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning,)* }
             }

@@ -1,5 +1,5 @@
-//! How a loan ends. A child runs in the lanes of its parent while somebody waits for it in the name of the parent. A wait that ends
-//! before the child ends the child first, so parent and child never work at once in one lane (decision 256).
+//! The end of a loan. A child runs in the lanes of its parent while a process waits for it in the name of the parent. A wait
+//! that ends before the child ends the child first, so parent and child never work at once in one lane (decision 256).
 
 use crate::app::admission::lenders::{borrowers_of, may_borrow};
 use crate::app::lifecycle::end::ask_borrower;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
 
-/// How long is slept without a look at the borrowers.
+/// Longest sleep between two looks at the borrowers.
 const LOOK: Duration = Duration::from_millis(200);
 /// The longest chain of parents that is followed.
 const MOST_PARENTS: usize = 1000;
@@ -36,7 +36,8 @@ pub(crate) fn lend_to(app: &App, ids: impl Iterator<Item = TaskId>) -> Result<Ve
     Ok(lendings)
 }
 
-/// Like `lend_to`, for those children of a task that wait in the queue and that a filter means; `lent` are those for whom it is done already.
+/// Like `lend_to`, for the queued children of a task that match a filter; `lent` has the children for which that is done
+/// already.
 pub(crate) fn lend_to_children(
     app: &App,
     parent: TaskId,
@@ -45,7 +46,7 @@ pub(crate) fn lend_to_children(
 ) -> Result<Vec<Lending>, AppError> {
     let is_wanted = |id: TaskId| filter.iter().all(|(name, value)| name != "child" || *value == id.to_string());
     let mut children = Vec::new();
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     for task in app.store.pending_tasks(None)?.filter_map(Result::ok) {
         let is_new = lent.iter().all(|lending| lending.child() != task.id);
         let is_child = task.parent == Some(parent) && is_wanted(task.id);
@@ -56,7 +57,7 @@ pub(crate) fn lend_to_children(
     Ok(lent)
 }
 
-/// Asks the supervisors of the parents of waiting children for a pass: what was asked before may have been lost.
+/// Asks the supervisors of the parents of waiting children for a pass: an earlier request may have been lost.
 pub(crate) fn remind_lenders(app: &App, lent: &[Lending]) -> Result<(), AppError> {
     let parents: BTreeSet<TaskId> = lent
         .iter()
@@ -67,8 +68,8 @@ pub(crate) fn remind_lenders(app: &App, lent: &[Lending]) -> Result<(), AppError
     parents.into_iter().try_for_each(|parent| wake_supervisor(app, parent).map(drop))
 }
 
-/// Ends the loans of a wait that is over. With a reason the borrowers are asked to end; without one they come to their end by
-/// themselves, until a moment of the boot clock or a signal. A child that has not started runs on its own later.
+/// Ends the loans of a wait. If it `is_over`, the borrowers come to their end by themselves, and are asked to end only at a moment
+/// of the boot clock or after a signal. Else they are asked at once. A child that has not started runs on its own later.
 pub(crate) fn end_loans(app: &App, lent: Vec<Lending>, is_over: bool, until_ms: Option<u64>) -> Result<(), AppError> {
     let kept = stop_lending(app, lent)?;
     let (mut asks, mut grace_ms, mut stop) = (!is_over, None, None);
@@ -81,7 +82,7 @@ pub(crate) fn end_loans(app: &App, lent: Vec<Lending>, is_over: bool, until_ms: 
         }
         if let Some(signal) = app.host.procs.asked_to_end() {
             if stop.replace(signal).is_some() {
-                // Who asks twice does not wait for the grace.
+                // A caller that asks twice does not wait for the grace.
                 (grace_ms, asked) = (Some(0), BTreeSet::new());
             }
             asks = true;
@@ -104,8 +105,8 @@ pub(crate) fn end_loans(app: &App, lent: Vec<Lending>, is_over: bool, until_ms: 
     stop.map_or(Ok(()), |signal| Err(die_of(app, signal)))
 }
 
-/// For a process that waits: when a signal has asked it to end, ends the loans of its wait first, and then does not return.
-/// A task that is ended as a whole ends its waits without their children.
+/// For a process that waits: if a signal has asked it to end, ends the loans of its wait first, and does not return. A task
+/// that is ended as a whole ends its waits without their children.
 pub(crate) fn heed_signals(app: &App, lent: &mut Vec<Lending>) -> Result<(), AppError> {
     if lent.is_empty() {
         return Ok(());
@@ -136,7 +137,7 @@ fn stop_lending(app: &App, lent: Vec<Lending>) -> Result<Vec<Lending>, AppError>
     for mut lending in lent {
         let child = lending.child();
         if !lending.is_sole()? {
-            // Somebody else waits for it.
+            // Another process waits for it.
             continue;
         }
         if !has_begun(app, child)? {
@@ -157,7 +158,7 @@ fn has_begun(app: &App, id: TaskId) -> Result<bool, AppError> {
     Ok(!rests || app.run_dir.is_supervised(id)?)
 }
 
-/// Which of the waited-for children, and of theirs, run in lanes of the parents, or are about to.
+/// The waited-for children, and their children, that run in lanes of the parents, or are about to.
 fn still_borrow(app: &App, lent: &[Lending]) -> Result<BTreeSet<TaskId>, AppError> {
     let (mut open, mut parents) = (BTreeSet::new(), BTreeSet::new());
     let children: BTreeSet<TaskId> = lent.iter().map(Lending::child).collect();
@@ -192,8 +193,8 @@ fn line_of(app: &App, id: TaskId) -> Result<Vec<Task>, AppError> {
     Ok(line)
 }
 
-/// For the supervisor of a task: ends, without a grace, those who run in its lanes and for whom nobody waits any more. Gives
-/// what becomes readable when one of those who wait ends. What fails is done at the next call.
+/// For the supervisor of a task: ends, without a grace, the borrowers in its lanes for which no process waits any more.
+/// Returns files that become readable when one of the waiting processes ends. The next call repeats what failed.
 pub(crate) fn see_to_loans(app: &App, id: TaskId, in_any_case: bool) -> Vec<File> {
     let mut ends = Vec::new();
     let lent = app.store.lent_to().unwrap_or_default();
@@ -215,8 +216,8 @@ pub(crate) fn see_to_loans(app: &App, id: TaskId, in_any_case: bool) -> Vec<File
     ends
 }
 
-/// Whether somebody waits for each task of the line from a borrower up to a task in whose lanes it runs. A parent that is over
-/// waits for nobody, and its child goes on in its place.
+/// Whether a process waits for each task of the line from a borrower up to a task in whose lanes it runs. A parent that is
+/// over waits for no child, and its child goes on in its place.
 fn is_waited_for(app: &App, borrower: TaskId, in_lanes_of: TaskId) -> Result<bool, AppError> {
     let line = line_of(app, borrower)?;
     for (at, task) in line.iter().enumerate() {
@@ -232,12 +233,12 @@ fn is_waited_for(app: &App, borrower: TaskId, in_lanes_of: TaskId) -> Result<boo
     Ok(true)
 }
 
-/// What becomes readable when a process that waits for a child ends.
+/// A file that becomes readable when a process that waits for a child ends.
 fn end_of_waiter(app: &App, child: TaskId) -> Result<Option<File>, AppError> {
     app.store.loan_file(child)?.map_or(Ok(None), |file| end_of_holder(app, file))
 }
 
-/// What becomes readable when a process of a task ends that waits for an event.
+/// A file that becomes readable when a process of a task that waits for an event ends.
 pub(crate) fn end_of_await(app: &App, id: TaskId) -> Result<Option<File>, AppError> {
     if !app.store.has_waiter(id)? {
         return Ok(None);
@@ -245,7 +246,7 @@ pub(crate) fn end_of_await(app: &App, id: TaskId) -> Result<Option<File>, AppErr
     app.store.waiter_file(id)?.map_or(Ok(None), |file| end_of_holder(app, file))
 }
 
-/// What becomes readable when the process ends that has locked a file.
+/// A file that becomes readable when the process that has locked a file ends.
 fn end_of_holder(app: &App, file: (u64, u64)) -> Result<Option<File>, AppError> {
     let named = app.host.procs.lock_holder(file).and_then(|pid| match app.host.probe(pid) {
         Probe::Alive { start } => Some(Identity { pid, start, boot_id: app.host.identity().boot_id }),

@@ -1,5 +1,5 @@
-//! USE CASE: one file a verb. Plans with `policy`, acts with `store` and `supervise`. Never prints, never parses
-//! arguments, never reads the environment: what it needs of them comes in, and values go out.
+//! USE CASE: one file a verb. Plans with `policy`, acts with `store` and `supervise`. Never prints, never parses arguments,
+//! never reads the environment: the caller passes their values in, and gets values back.
 
 pub mod accounts;
 pub mod admission;
@@ -61,11 +61,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What every use case works with.
+/// The context of every use case.
 pub struct App {
     /// This host.
     pub host: Host,
-    /// What is local to this host of the tasks that run here.
+    /// The data of running tasks that is local to this host.
     pub run_dir: RunDir,
     /// Tasks, locks and all else that is kept.
     pub store: Arc<Spool>,
@@ -79,17 +79,17 @@ pub struct App {
     pub config_path: Option<String>,
     /// Set when this process runs inside a task of this very state directory.
     pub inside: Option<Inside>,
-    /// Whether the environment says that a task or a `luzia lock` is around this process. It is looked at closer then.
+    /// Whether the environment names a task or a `luzia lock` around this process. luzia then looks closer.
     pub has_holder: bool,
-    /// Whether this process runs for a hook: for what it does no further hooks are run.
+    /// Whether this process runs for a hook: its events run no further hooks.
     pub is_for_hook: bool,
     /// The agent that calls, as far as it is known.
     pub agent: Option<Agent>,
     /// The note that the caller leaves on its locks.
     pub label: Option<String>,
-    /// Gives what a variable of the caller's environment says, for commands that run here.
+    /// Returns the value of a variable of the caller's environment, for commands that run here.
     pub inherited: fn(&str) -> Option<String>,
-    /// Gives the name of the time zone of this host, where it has one.
+    /// Returns the name of the time zone of this host, if it has one.
     pub zone_name: fn() -> Option<String>,
     /// The places in which a lane such as `@tree` is looked up.
     pub surroundings: names::Surroundings,
@@ -97,9 +97,9 @@ pub struct App {
     named: RefCell<BTreeMap<LaneName, String>>,
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
-    /// Which queues this process may start.
+    /// The queues that this process may start.
     reach: RefCell<admission::reach::Reach>,
-    /// What the gauges of the host showed at the last look.
+    /// The gauges of the host as of the last look.
     readings: RefCell<capacity::gates::Read>,
 }
 
@@ -223,7 +223,7 @@ impl App {
         })
     }
 
-    /// A task and its place; nothing where there is no state directory.
+    /// A task and its place; `None` without a state directory.
     pub fn find(&self, id: TaskId) -> Result<Option<(crate::store::Place, Task)>, AppError> {
         if !self.store.has_layout()? {
             return Ok(None);
@@ -239,7 +239,7 @@ impl App {
         }
     }
 
-    /// What a lock of this caller says of it.
+    /// The description of this caller that its locks carry.
     pub(crate) fn who(&self, command: &[String]) -> Who {
         Who::of(self.agent.as_ref(), command, self.label.as_deref())
     }
@@ -268,7 +268,7 @@ impl App {
         needs
     }
 
-    /// The lanes that a task takes, with how many slots of each.
+    /// The lanes that a task takes, with the number of slots of each.
     pub fn needs_of(&self, task: &Task) -> Vec<LaneNeed> {
         let mut needs = self.needs(&task.all_lanes());
         needs.iter_mut().for_each(|need| need.count = task.slots_of(&need.lane));

@@ -1,5 +1,5 @@
-//! `on_overdue: terminate`: a task that holds a lane past its limit while others wait for it is asked to end (S3.F4). It is its
-//! supervisor that ends it, so a living process never loses a lock by age (P4).
+//! `on_overdue: terminate`: a task that holds a lane past its limit while others wait for it is asked to end (S3.F4). Its
+//! supervisor ends it, so a living process never loses a lock by age (P4).
 
 use super::config_reload::config;
 use crate::app::lifecycle::end::request_end;
@@ -10,8 +10,8 @@ use crate::model::evidence::Verdict;
 use crate::store::LockView;
 use std::time::Duration;
 
-/// A lock as the rule of its lane has it: where that is `terminate`, a living holder is overdue when the lock timeout has
-/// passed since the grant, however often it has refreshed the lock.
+/// A lock by the rule of its lane. If the rule is `terminate`, a living holder is overdue when the lock timeout has passed
+/// since the grant, however often it has refreshed the lock.
 pub(super) fn by_rule(app: &App, mut view: LockView) -> LockView {
     let left = until_overdue(app, &view);
     if let Verdict::Live { overdue, .. } = &mut view.verdict {
@@ -20,7 +20,7 @@ pub(super) fn by_rule(app: &App, mut view: LockView) -> LockView {
     view
 }
 
-/// The time until a holder is overdue by such a rule; `None` where the rule of its lane is another.
+/// The time until such a rule makes a holder overdue; `None` if its lane has another rule.
 pub(super) fn until_overdue(app: &App, view: &LockView) -> Option<Duration> {
     let config = config(app);
     let record = view.record().filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process))?;
@@ -29,8 +29,7 @@ pub(super) fn until_overdue(app: &App, view: &LockView) -> Option<Duration> {
     Some(Duration::from_millis(config.lock_timeout_ms(lane).saturating_sub(held_ms)))
 }
 
-/// Asks a holder to end where it is a task, is overdue, and the rule of its lane says so. A request that stands already is left
-/// alone.
+/// Asks a holder to end if it is a task, is overdue, and the rule of its lane says so. An earlier request is left alone.
 pub(super) fn end_overdue(app: &App, view: &LockView) -> Result<(), AppError> {
     let view = by_rule(app, view.clone());
     let is_overdue = matches!(view.verdict, Verdict::Live { overdue: true, .. });
@@ -44,7 +43,7 @@ pub(super) fn end_overdue(app: &App, view: &LockView) -> Result<(), AppError> {
         return Ok(());
     }
     match request_end(app, id, "luzia", Some(&format!("it held \"{lane}\" past its limit")), None) {
-        // It ended by itself meanwhile.
+        // The task ended by itself meanwhile.
         Err(error) if error.code() == Code::TaskOver || error.code() == Code::TaskNotFound => Ok(()),
         other => other.map(drop),
     }

@@ -1,12 +1,12 @@
-//! What is seen of the processes of a task.
+//! Facts about the processes of a task.
 
 use crate::app::{App, AppError};
 use crate::model::TaskId;
 use crate::os::Signal;
 use crate::store::StoreError;
 
-/// Whether this process belongs to the tree of a task that runs: below its supervisor, or with its `tree.lock` open. Its
-/// environment alone may have gone to a process that the end of the task does not wait for.
+/// Whether this process belongs to the tree of a running task: below its supervisor, or with its `tree.lock` open. The
+/// environment alone is no proof: a process may have it for which the end of the task does not wait.
 pub(crate) fn is_in_tree(app: &App, task: TaskId) -> Result<bool, StoreError> {
     let supervisor = app.store.started(task)?.flatten().map(|started| started.supervisor);
     if supervisor.is_some_and(|process| app.host.procs.descends_from(&process)) {

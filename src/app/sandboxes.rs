@@ -1,5 +1,5 @@
-//! Tasks that were queued in another sandbox: whether that lives, how many there are, and how one is taken into the context of
-//! the caller (contract P9).
+//! Tasks that were queued in another sandbox: whether that sandbox lives, how many tasks there are, and how the caller takes
+//! one into its own context (contract P9).
 
 use super::config_reload::config;
 use crate::app::admission::reach::{context_differences, has_dispatcher, is_near, own_context};
@@ -10,7 +10,7 @@ use crate::model::{NamedSandbox, QueueName, SandboxId, Status, Surroundings, Tas
 use crate::policy::context::life::{Life, is_private, life};
 use std::collections::BTreeMap;
 
-/// What is known of other sandboxes, as of the first question.
+/// The life of other sandboxes, as of the first question.
 #[derive(Default)]
 pub(crate) struct Sandboxes {
     around: Option<Surroundings>,
@@ -31,14 +31,14 @@ impl Sandboxes {
     }
 }
 
-/// The first task of each queue of another sandbox, by what is known of the sandbox.
+/// The first task of each queue of another sandbox, by the state of the sandbox.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Elsewhere {
     /// The sandbox lives.
     pub lives: Vec<TaskId>,
     /// It has ended.
     pub ended: Vec<TaskId>,
-    /// That cannot be seen from here.
+    /// This process cannot see whether the sandbox lives.
     pub unseen: Vec<TaskId>,
 }
 
@@ -49,19 +49,19 @@ pub fn named(ids: &[TaskId]) -> String {
     names.join(", ") + more
 }
 
-/// How many ids a sentence names.
+/// Number of ids that a sentence names.
 const MOST_NAMED: usize = 5;
 
-/// How many queues are looked at. Each costs the record of one task.
+/// Number of queues that are looked at. Each costs the record of one task.
 const MOST_QUEUES: usize = 200;
 
-/// Whether nothing but a process of this sandbox would start what is queued here, and none is at work that does.
+/// Whether only a process of this sandbox would start the tasks queued here, and no such process is at work.
 pub fn starts_only_here(app: &App) -> Result<bool, AppError> {
     let is_alone = config(app).contexts == Contexts::Same && is_private(own_context(app).0.sandbox());
     Ok(is_alone && app.inside.is_none() && !has_dispatcher(app)?)
 }
 
-/// The queues with pending tasks that this process may not start, and whether all pending tasks stand in such queues.
+/// The queues with pending tasks that this process may not start, and whether all pending tasks are in such queues.
 pub fn elsewhere(app: &App) -> Result<(Elsewhere, bool), AppError> {
     let (mut found, mut is_all, mut sandboxes) = (Elsewhere::default(), true, Sandboxes::default());
     if !app.store.has_layout()? {
@@ -78,7 +78,7 @@ pub fn elsewhere(app: &App) -> Result<(Elsewhere, bool), AppError> {
             is_all = false;
             continue;
         }
-        // A record that does not read is `doctor`'s to report.
+        // `doctor` reports a damaged record.
         let Some(task) = app.store.any_of_queue(queue)? else { continue };
         let Some(theirs) = &task.sandbox else { continue };
         match sandboxes.life(app, theirs)? {

@@ -1,6 +1,6 @@
-//! `wait_warning`: a task or a lock that has waited for as long as its lane says is told once, and `on_wait` of the lane is run
-//! (S4.8). Where a rule of a lane was written, the first task of each queue is told while it waits, by whichever pass comes;
-//! any other wait is told when it ends. `docs/decisions/360-when-a-wait-is-told.md` says why.
+//! `wait_warning`: a task or a lock that has waited for as long as its lane says is reported once, and `on_wait` of the lane
+//! is run (S4.8). If a rule of a lane was written, the next pass reports the first task of each queue while it waits. Any
+//! other wait is reported when it ends. `docs/decisions/360-when-a-wait-is-told.md` gives the reasons.
 
 use super::config_reload::{config, control};
 use crate::app::admission::reach::is_near;
@@ -16,25 +16,25 @@ use crate::store::{Event, LockView};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// How many queues a pass looks at for tasks that wait for long; a later pass looks at others.
+/// Number of queues in which a pass looks for tasks that wait for long; a later pass looks at others.
 const MOST_LOOKED_AT: usize = 64;
 
 /// The name of the event.
 pub(crate) const WAIT_WARNING: &str = "wait_warning";
 
-/// One wait that is told.
+/// One wait that is reported.
 pub(crate) struct LongWait<'a> {
-    /// The rule by which it is told.
+    /// The rule by which it is reported.
     pub rule: &'a WaitRule,
-    /// For how long it has lasted, in milliseconds.
+    /// Its length so far, in milliseconds.
     pub waited_ms: u64,
     /// Its place among those that wait for the lane, from 1.
     pub position: usize,
-    /// Who holds the lane, where that is known.
+    /// The holder of the lane, if it is known.
     pub held_by: Option<&'a str>,
 }
 
-/// Tells of the first tasks of queues that have waited for as long as a written rule of their lanes says.
+/// Reports the first tasks of queues that have waited for as long as a written rule of their lanes says.
 pub(super) fn warn_of_waits(app: &App, pass: &mut Pass) -> Result<(), AppError> {
     if !config(app).has_wait_rules() {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn warn_of_waits(app: &App, pass: &mut Pass) -> Result<(), AppError> 
     Ok(())
 }
 
-/// Tells of a task that has waited for as long as it says itself, or as a written rule of its lanes says.
+/// Reports a task that has waited for as long as its own rule says, or as a written rule of its lanes says.
 pub(crate) fn warn_of_task(app: &App, task: &Task, pass: &mut Pass) -> Result<(), AppError> {
     let now = app.host.now();
     let Some(rule) = wait_rule(app, task).filter(|rule| rule.is_explicit) else { return Ok(()) };
@@ -73,7 +73,7 @@ pub(crate) fn warn_of_task(app: &App, task: &Task, pass: &mut Pass) -> Result<()
         let views = app.holders(&rule.lane).unwrap_or_default();
         let is_living = |view: &&LockView| !view.verdict.is_stale();
         let held_by = views.iter().find(is_living).and_then(LockView::holder);
-        // Without a time of its own it is the first of its queue.
+        // A task without a time of its own is the first of its queue.
         let ahead = if task.warns_at().is_some() { position(app, task)? } else { 0 };
         let ahead = usize::try_from(ahead).unwrap_or(usize::MAX);
         let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: ahead.saturating_add(1), held_by };
@@ -82,7 +82,7 @@ pub(crate) fn warn_of_task(app: &App, task: &Task, pass: &mut Pass) -> Result<()
     Ok(())
 }
 
-/// Tells of a task that has its lanes now, when it had waited for long and was not told of.
+/// Reports a task that has its lanes now, if it had waited for long and was not reported.
 pub(super) fn warn_at_claim(app: &App, task: &Task) {
     let now = app.host.now();
     let Some(rule) = wait_rule(app, task) else { return };
@@ -93,7 +93,7 @@ pub(super) fn warn_at_claim(app: &App, task: &Task) {
     app.store.note(&wait.event(Event::of(WAIT_WARNING, task)));
 }
 
-/// The rule by which a task is told: what it says itself comes before the rules of its lanes.
+/// The rule by which a task is reported: its own rule comes before the rules of its lanes.
 fn wait_rule(app: &App, task: &Task) -> Option<WaitRule> {
     let of_lanes = rule_of(&config(app), &task.all_lanes())?;
     let own = task.warns_at().map(|at| u64::try_from(at.ms_since(task.due_since())).unwrap_or(0));
@@ -103,7 +103,7 @@ fn wait_rule(app: &App, task: &Task) -> Option<WaitRule> {
     })
 }
 
-/// `on_wait` of the task or the lane of an event that tells of a long wait, as a hook of its own.
+/// `on_wait` of the task or the lane of an event that reports a long wait, as a hook of its own.
 pub(super) fn wait_command(app: &App, record: &Record) -> Option<Hook> {
     let lane = LaneName::parse(record.text("rule").filter(|_| record.kind == WAIT_WARNING)?).ok()?;
     let task = record.task.and_then(|id| app.store.find(id).ok().flatten()).map(|(_, task)| task);
@@ -124,7 +124,7 @@ pub(super) fn wait_command(app: &App, record: &Record) -> Option<Hook> {
 }
 
 impl LongWait<'_> {
-    /// The event with what is known of the wait. Its lane is the one whose rule tells it.
+    /// The event with the facts of the wait. Its lane is the one whose rule applies.
     pub(crate) fn event(&self, event: Event) -> Event {
         let Self { rule, waited_ms, position, held_by } = self;
         let data = json!({

@@ -1,4 +1,4 @@
-//! Which program the hooks and servers in the files of agents name, for `doctor`.
+//! The programs that the hooks and servers in the files of agents name, for `doctor`.
 
 use super::plan::{Content, Folders, SERVER, commands_of, program_of_hook, targets};
 use super::{json_text, toml_text};
@@ -14,11 +14,11 @@ pub struct Named {
     pub path: String,
     /// The program, as a path or as a name on PATH.
     pub program: String,
-    /// Whether it can be started.
+    /// Whether the program can be started.
     pub is_there: bool,
 }
 
-/// The programs that the files of an agent name, each once a file. A file that does not read names none.
+/// The programs that the files of an agent name, each once a file. A damaged file names no program.
 pub fn named_programs(
     files: &dyn UserFiles,
     agent: AgentKind,

@@ -1,4 +1,4 @@
-//! `agent hook`: gathers what the decision needs, and says it in sentences.
+//! `agent hook`: gathers the facts for a decision, and words the answer.
 
 use super::session::{lock_owner, session_keys};
 use super::texts::LINES;
@@ -159,7 +159,7 @@ fn answer_end(app: &App, agent: AgentKind, call: &HookCall) -> Result<HookAnswer
     Ok(HookAnswer::Nothing)
 }
 
-/// Notes that a hook failed, where there is a state directory to note it in.
+/// Records that a hook failed, if there is a state directory for the record.
 pub fn note_failed_hook(app: &App, agent: &str, why: &str) {
     if app.store.has_layout().unwrap_or(false) {
         let data = json!({ "agent": agent });
@@ -167,7 +167,7 @@ pub fn note_failed_hook(app: &App, agent: &str, why: &str) {
     }
 }
 
-/// The work tree of the session, and who holds its lane.
+/// The work tree of the session, and the holder of its lane.
 fn lines_of_tree(app: &App, call: &HookCall) -> Result<Vec<String>, AppError> {
     let Some(cwd) = &call.cwd else { return Ok(Vec::new()) };
     let tree = match app.surroundings.name(ThingKind::Tree, Some(cwd), None) {
@@ -206,7 +206,7 @@ fn busy_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
     format!("Lane {lane}: {} of {} slots busy, {first}", living.len(), config(app).limit(lane))
 }
 
-/// Who holds a lane, since when, and how that is known.
+/// The holder of a lane, the moment of its grant, and the evidence for its life.
 fn held_text(app: &App, lane: &LaneName, holders: &[LockView]) -> String {
     let Some(view) = holders.iter().find(|view| view.verdict.is_live()) else {
         return format!("Lane {lane} is free.");
@@ -224,7 +224,7 @@ fn holder_text(app: &App, view: &LockView) -> String {
     format!("by {name} for {}", format_duration(age))
 }
 
-/// The command that waits until a lane is free. It ends nobody's work (P10).
+/// The command that waits until a lane is free. It ends no work (P10).
 fn way_on(lane: &LaneName, holders: &[LockView]) -> String {
     let living = holders.iter().find(|view| view.verdict.is_live());
     let command = match living.and_then(LockView::task) {

@@ -1,6 +1,6 @@
-//! Changes in a text of JSON with comments: a member or an element is put in or taken out, and every other byte stays.
+//! Changes in a text of JSON with comments: a member or an element is added or removed, and every other byte stays.
 //!
-//! What is put in stands first in its object or list, so that taking it out again gives the same text back.
+//! An added part comes first in its object or list, so that its removal restores the text.
 
 use super::text::{Broken, at};
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value as Node};
@@ -26,17 +26,17 @@ pub fn check(text: &str) -> Result<(), Broken> {
     root(text, |_| ())
 }
 
-/// Sets the member at a path, and makes the objects on the way. A member that is there stays as it is.
+/// Sets the member at a path, and makes the objects on the way. An existing member stays as it is.
 pub fn set_member(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
     insert(text, path, value, false)
 }
 
-/// Puts an element into the list at a path, and makes the list and the objects on the way. An equal element stays alone.
+/// Adds an element to the list at a path, and makes the list and the objects on the way. An equal element is not added twice.
 pub fn add_element(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
     insert(text, path, value, true)
 }
 
-/// Takes the member at a path out, where it is meant; objects that are left empty go, too.
+/// Removes the member at a path if `is_meant` accepts it; objects that become empty are removed too.
 pub fn remove_member(text: &str, path: &[&str], is_meant: &dyn Fn(&Value) -> bool) -> Result<String, Broken> {
     let Some((key, above)) = path.split_last() else { return Ok(text.to_owned()) };
     match cut(text, above, &|name, node| name == Some(*key) && is_meant(&plain(node)))? {
@@ -45,7 +45,7 @@ pub fn remove_member(text: &str, path: &[&str], is_meant: &dyn Fn(&Value) -> boo
     }
 }
 
-/// Takes the elements that are meant out of the list at a path; lists and objects that are left empty go, too.
+/// Removes the elements that `is_meant` accepts from the list at a path; lists and objects that become empty are removed too.
 pub fn remove_elements(text: &str, path: &[&str], is_meant: &dyn Fn(&Value) -> bool) -> Result<String, Broken> {
     let mut rest = None;
     while let Some(next) =
@@ -90,7 +90,7 @@ fn walk<'a, 'b>(root: &'b Node<'a>, path: &[&str]) -> Option<&'b Node<'a>> {
     path.iter().try_fold(root, |node, name| Some(&last_named(node.as_object()?, name)?.value))
 }
 
-/// Of members with one name the last counts.
+/// The last member of a name, which is the one that counts.
 fn last_named<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
     object.properties.iter().rfind(|member| member.name.as_str() == name)
 }
@@ -129,7 +129,7 @@ fn with_part(text: &str, container: Range, depth: usize, is_empty: bool, part: &
     let mut part = format!("{inner_end}{}", part.replace('\n', &inner_end));
     part.push_str(&if is_empty { format!("{end}{}", unit.repeat(depth)) } else { ",".to_owned() });
     if container.end == 0 {
-        // There is no object yet, but comments there may be.
+        // There is no object yet, but there may be comments.
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
         return format!("{text}{gap}{{{part}}}{end}");
     }
@@ -137,7 +137,7 @@ fn with_part(text: &str, container: Range, depth: usize, is_empty: bool, part: &
     format!("{before}{part}{after}")
 }
 
-/// The text without the last part that is meant of the container at a path. A part is a member with its name, or an element.
+/// The text without the last matching part of the container at a path. A part is a member with its name, or an element.
 fn cut(
     text: &str,
     path: &[&str],
@@ -162,7 +162,7 @@ fn cut(
 fn without(text: &str, container: Range, parts: &[Range], index: usize) -> String {
     let part = parts[index];
     let behind = if index > 0 { parts[index - 1].end } else { container.start + 1 };
-    // Blanks before the part go with it, but for the end of a line that ends a comment.
+    // Blanks before the part go with it, except the end of a line that ends a comment.
     let has_comment = text[behind..part.start].contains("//");
     let start = if has_comment { part.start } else { text[..part.start].trim_end().len().max(behind) };
     let mut cuts = vec![(start, part.end)];
@@ -207,7 +207,7 @@ fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
     None
 }
 
-/// Takes out the objects and lists on a path that are empty by now, the innermost first.
+/// Removes the objects and lists on a path that have become empty, the innermost first.
 fn prune(mut text: String, path: &[&str]) -> Result<String, Broken> {
     for (depth, last) in path.iter().enumerate().rev() {
         match cut(&text, &path[..depth], &|name, node| name == Some(last) && is_bare(&text, node))? {

@@ -1,4 +1,4 @@
-//! Agents: what their hooks are answered, and the files that `luzia agent setup` writes for them.
+//! Agents: the answers to their hooks, and the files that `luzia agent setup` writes for them.
 
 pub mod found;
 pub mod hook;

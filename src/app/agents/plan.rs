@@ -1,16 +1,16 @@
-//! Which files `agent setup` changes for each agent, and what it puts into them. Pure.
+//! The files that `agent setup` changes for each agent, and the content that it adds. Pure.
 
 use super::texts;
 use crate::app::shell_word;
 use crate::model::AgentKind;
 use serde_json::{Map, Value, json};
 
-/// Where an agent keeps its files.
+/// The folders in which an agent keeps its files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folders {
     /// The home of the account, or the top of the project.
     pub root: String,
-    /// The folder of the agent, where a variable of its own names another one than that below the root.
+    /// The folder of the agent, if a variable of its own names another folder than the one below the root.
     pub own: Option<String>,
     /// Whether the root is a project.
     pub is_project: bool,
@@ -20,16 +20,16 @@ pub struct Folders {
     pub program: String,
 }
 
-/// One file, and what belongs into it.
+/// One file, and the content that setup adds to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Target {
     /// Its absolute path.
     pub path: String,
-    /// What belongs into it.
+    /// The content that setup adds.
     pub content: Content,
 }
 
-/// What belongs into a file.
+/// The content that setup adds to a file.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Content {
     /// Members and elements of an object of JSON.
@@ -43,16 +43,16 @@ pub enum Content {
     },
     /// Three lines between marks.
     Block,
-    /// The whole file is luzia's.
+    /// The whole file belongs to luzia.
     Whole(String),
-    /// The whole file is luzia's as long as all hooks in it are.
+    /// The whole file belongs to luzia as long as all hooks in it do.
     Hooks(String),
 }
 
 /// A part of an object of JSON.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Piece {
-    /// A member that is set where it is missing, and never taken out of a file of the user.
+    /// A member that is set if it is missing, and never removed from a file of the user.
     Default(&'static str, Value),
     /// The server `luzia` among those of a member.
     Server(&'static str, Value),
@@ -66,14 +66,14 @@ pub enum Piece {
 pub const SERVER: &str = "luzia";
 /// The program and the arguments of the server.
 pub const SERVER_ARGUMENTS: [&str; 1] = ["mcp"];
-/// What follows the program in every command of a hook of luzia.
+/// The words after the program in every command of a hook of luzia.
 const HOOK: &str = " agent hook ";
 
 /// The events of hooks: at the begin of a session, before the call of a tool, and at the end of the session.
 const EVENTS: [&str; 3] = ["SessionStart", "PreToolUse", "SessionEnd"];
-/// How long a hook may take, in seconds.
+/// Time limit of a hook, in seconds.
 const SECONDS: u32 = 10;
-/// How long the hook at the end of a session may take, in seconds.
+/// Time limit of the hook at the end of a session, in seconds.
 const END_SECONDS: u32 = 2;
 
 /// The files of an agent.
@@ -127,7 +127,7 @@ pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
             ];
             let sandbox = |piece| json_file(own("sandbox.json"), [piece]);
             found.extend(grant(&["additionalReadwritePaths"], "").map(sandbox));
-            // The rules of an account do not stand in a file.
+            // The rules of an account are not stored in a file.
             found.extend(folders.is_project.then(|| block(folders.in_root("AGENTS.md"))));
             found
         }
@@ -153,7 +153,7 @@ impl Folders {
         format!("{}/{name}", self.root.trim_end_matches('/'))
     }
 
-    /// A file in the folder of the agent, which stands below the root unless a variable says otherwise.
+    /// A file in the folder of the agent, which is below the root unless a variable names another place.
     fn in_own(&self, below: &str, name: &str) -> String {
         match &self.own {
             Some(own) => format!("{}/{name}", own.trim_end_matches('/')),
@@ -179,7 +179,7 @@ fn block(path: String) -> Target {
     Target { path, content: Content::Block }
 }
 
-/// Whether an element of a list of hooks is luzia's: it has commands, and all of them are.
+/// Whether an element of a list of hooks is luzia's: it has commands, and all of them are luzia's.
 pub fn is_our_hook(value: &Value) -> bool {
     let commands = commands_of(value);
     !commands.is_empty() && commands.iter().all(|command| program_of_hook(command).is_some())
@@ -191,7 +191,7 @@ pub fn program_of_hook(command: &str) -> Option<&str> {
     is_luzia(program.trim_matches('\'')).then_some(program)
 }
 
-/// Whether setup writes a program so: as an absolute path, or by its name.
+/// Whether setup writes a program in this form: as an absolute path, or by its name.
 pub fn is_luzia(program: &str) -> bool {
     program == SERVER || program.starts_with('/')
 }
@@ -210,7 +210,7 @@ pub fn commands_of(value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether a server is `written` as setup writes it, now or by the name of the program, or with another path of the program.
+/// Whether a server is `written` as setup writes it now, or by the name of the program, or with another path of the program.
 pub fn is_our_server(found: &Value, written: &Value) -> bool {
     if !found.is_object() {
         return false;
@@ -232,8 +232,8 @@ fn server(agent: AgentKind, program: &str) -> Value {
     server
 }
 
-/// The hooks of an agent: the events, each with its element of a list of hooks. Copilot's spelling of the events makes the
-/// documents name them.
+/// The hooks of an agent: the events, each with its element of a list of hooks. This spelling of the events makes Copilot name
+/// the event in its documents.
 fn hooks(agent: AgentKind, program: &str) -> [(&'static str, Value); 3] {
     let ([start, tool, end], matcher) = match agent {
         AgentKind::ClaudeCode => (EVENTS, "Edit|Write|MultiEdit|NotebookEdit|Bash"),

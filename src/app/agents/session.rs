@@ -1,4 +1,4 @@
-//! Sessions of agents: by which keys a session is known, and whose a lock is.
+//! Sessions of agents: the keys of a session, and the owner of a lock.
 
 use crate::app::App;
 use crate::app::locks::session::agent_key;
@@ -6,8 +6,8 @@ use crate::model::{HookCall, LockKind, LockRecord};
 use crate::policy::agent::session_key;
 use crate::policy::hook::Owner;
 
-/// The keys of the session of a call: what the agent says to its hook, with and without its subagent, what the environment
-/// says, and the process of the agent. A command of an agent that gives it no variable is known by the last one only.
+/// The keys of the session of a call. The agent gives one to its hook, with and without its subagent. The environment gives
+/// another one, and the process of the agent is the last. A command of an agent that gives it no variable has the last one only.
 pub(super) fn session_keys(app: &App, call: &HookCall) -> Vec<String> {
     let of_environment = app.agent.as_ref().and_then(|agent| agent.session.clone());
     let of_subagent = call.session.as_ref().map(|session| session_key(session, call.subagent.as_deref()));
@@ -20,7 +20,7 @@ pub(super) fn session_keys(app: &App, call: &HookCall) -> Vec<String> {
     keys
 }
 
-/// Whose a lock is, seen from the session with these keys.
+/// The owner of a lock, from the view of the session with these keys.
 pub(super) fn lock_owner(app: &App, record: Option<&LockRecord>, keys: &[String], call: &HookCall) -> Owner {
     let Some(record) = record else { return Owner::Unknown };
     match &record.who.session {

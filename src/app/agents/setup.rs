@@ -1,4 +1,4 @@
-//! `agent setup`: works all changes out first, and writes only when every file can be read.
+//! `agent setup`: computes all changes first, and writes only if every file can be read.
 
 use super::plan::{Content, Folders, Piece, SERVER, Target, is_our_hook, is_our_server, targets};
 use super::text::{Broken, with_block, without_block};
@@ -13,23 +13,23 @@ pub(super) const LONGEST: u64 = 16 * 1024 * 1024;
 /// The ending of the copy that is kept of a file of the user.
 const BACKUP: &str = ".luzia.bak";
 
-/// What setup is to do.
+/// The aim of a setup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Aim {
-    /// Put in what luzia needs.
+    /// Add the content of luzia.
     Write,
-    /// Take out what setup put in.
+    /// Remove the content of luzia.
     Remove,
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     /// Its path.
     pub path: String,
-    /// What it holds; `None` if it does not exist.
+    /// Its content; `None` if it does not exist.
     pub before: Option<String>,
-    /// What it will hold; `None` where it will be gone.
+    /// Its new content; `None` if it is removed.
     pub after: Option<String>,
     /// The copy of the file as the user wrote it.
     pub backup: Backup,
@@ -39,19 +39,19 @@ pub struct Change {
     pub is_restored: bool,
 }
 
-/// What becomes of the copy of a file.
+/// The change of the copy of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Backup {
-    /// Nothing.
+    /// No change.
     Stay,
     /// It is made at this path.
     Make(String),
-    /// It has served, and goes.
+    /// It has served, and is removed.
     Drop(String),
 }
 
 impl Change {
-    /// Whether anything is different afterwards.
+    /// Whether the change has an effect.
     pub fn is_real(&self) -> bool {
         self.before != self.after
     }
@@ -141,7 +141,7 @@ fn change(files: &dyn UserFiles, target: &Target, aim: Aim) -> Result<Change, Ap
 }
 
 impl Content {
-    /// The text with what belongs into it.
+    /// The text with the content of luzia.
     pub(crate) fn put_into(&self, text: &str) -> Result<String, Broken> {
         match self {
             Self::Whole(whole) | Self::Hooks(whole) => Ok(whole.clone()),
@@ -153,9 +153,9 @@ impl Content {
             }
             Self::Json(pieces) => {
                 json_text::check(text)?;
-                // What is put in stands first, so the last comes first.
+                // An added piece comes first, so the last piece is added first.
                 let put = |done: String, piece: &Piece| {
-                    // A fault is told by its place in the file of the user.
+                    // A fault is reported by its place in the file of the user.
                     piece.put_into(&done).map_err(|broken| piece.put_into(text).err().unwrap_or(broken))
                 };
                 pieces.iter().rev().try_fold(text.to_owned(), put)
@@ -163,7 +163,7 @@ impl Content {
         }
     }
 
-    /// The text without it; `None` where nothing is left that the user wrote.
+    /// The text without the content of luzia; `None` if no text of the user is left.
     pub(crate) fn take_out_of(&self, text: &str) -> Result<Option<String>, Broken> {
         Ok(match self {
             Self::Whole(whole) => (text != whole).then(|| text.to_owned()),
@@ -187,7 +187,7 @@ impl Content {
         })
     }
 
-    /// Whether setup made a text of the copy of a file, and nobody has changed it since.
+    /// Whether setup made a text from the copy of a file, and the text is unchanged since then.
     fn made(&self, copy: &str, text: &str) -> bool {
         let is_foreign = matches!(self.take_out_of(copy), Ok(Some(rest)) if rest == copy);
         is_foreign && self.put_into(copy).is_ok_and(|made| made == text)
@@ -206,7 +206,7 @@ impl Piece {
             Self::Text(path, value) => json_text::add_element(text, path, &value.as_str().into()),
             Self::Hook(event, value) => {
                 let path = ["hooks", event];
-                // One of an older version makes room.
+                // A hook of an older version makes room.
                 let is_old = |found: &serde_json::Value| is_our_hook(found) && found != value;
                 json_text::add_element(&json_text::remove_elements(text, &path, &is_old)?, &path, value)
             }

@@ -9,7 +9,7 @@ pub struct Broken {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 

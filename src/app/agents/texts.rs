@@ -1,7 +1,7 @@
-//! What agents read, in one place: the lines that `agent setup` writes into files of instructions, the skill, the lines at the
-//! start of a session, and the same in `packaging/agents`, `examples/agent-prompt.md` and luzia-agents(7), which are made from
-//! here. Each command in it works where only the folder `locks` of the state directory can be written, as setup grants it, and
-//! each works in a sandbox of its own (`docs/decisions/417-one-text-for-agents.md`).
+//! The texts for agents, in one place: the lines that `agent setup` writes into files of instructions, the skill, and the
+//! lines at the start of a session. The copies in `packaging/agents`, `examples/agent-prompt.md` and luzia-agents(7) are made
+//! from here. Each command in them works if only the folder `locks` of the state directory can be written, as setup grants
+//! it. Each also works in a sandbox of its own (`docs/decisions/417-one-text-for-agents.md`).
 
 /// The first mark of the lines in a file of instructions.
 pub const BEGIN: &str = "<!-- luzia: begin -->";

@@ -25,7 +25,8 @@ pub fn server_program(text: &str) -> Option<String> {
     Some(server.get("command")?.as_str()?.to_owned())
 }
 
-/// Takes the server of luzia out of `mcp_servers`, where it is as [`add_server`] makes it with a program that is meant.
+/// Removes the server of luzia from `mcp_servers`, if it is as [`add_server`] makes it with a program that `is_meant`
+/// accepts.
 pub fn remove_server(text: &str, is_meant: &dyn Fn(&str) -> bool) -> Result<String, Broken> {
     let mut document = parse(text)?;
     let Some(servers) = document.get_mut("mcp_servers").and_then(Item::as_table_like_mut) else {
@@ -48,7 +49,7 @@ pub fn remove_server(text: &str, is_meant: &dyn Fn(&str) -> bool) -> Result<Stri
     Ok(document.to_string())
 }
 
-/// Puts a path into the list `writable_roots` of the sandbox.
+/// Adds a path to the list `writable_roots` of the sandbox.
 pub fn add_root(text: &str, path: &str) -> Result<String, Broken> {
     let mut document = parse(text)?;
     let sandbox = table(text, document.as_table_mut(), "sandbox_workspace_write", false)?;
@@ -64,7 +65,7 @@ pub fn add_root(text: &str, path: &str) -> Result<String, Broken> {
             if roots.iter().any(|root| root.as_str() == Some(path)) {
                 return Ok(text.to_owned());
             }
-            // The first, in the form of the one that was first: a comment belongs to the value before it.
+            // The new root comes first, in the form of the former first one: a comment belongs to the value before it.
             let prefix = roots.get(0).and_then(|root| root.decor().prefix()).and_then(|prefix| prefix.as_str());
             let prefix = prefix.filter(|prefix| !prefix.contains('#')).unwrap_or_default().to_owned();
             roots.insert_formatted(0, Value::from(path).decorated(prefix, ""));
@@ -78,7 +79,7 @@ pub fn add_root(text: &str, path: &str) -> Result<String, Broken> {
     Ok(document.to_string())
 }
 
-/// Takes a path out of the list `writable_roots`.
+/// Removes a path from the list `writable_roots`.
 pub fn remove_root(text: &str, path: &str) -> Result<String, Broken> {
     let mut document = parse(text)?;
     let Some(sandbox) = document.get_mut("sandbox_workspace_write").and_then(Item::as_table_like_mut) else {
@@ -119,7 +120,7 @@ fn table<'a>(text: &str, root: &'a mut Table, name: &str, is_implicit: bool) -> 
         .ok_or_else(|| at(text, offset_of(text, &[name]), &format!("{name:?} is expected to be a table")))
 }
 
-/// Where the value of a key stands.
+/// The offset of the value of a key.
 fn offset_of(text: &str, path: &[&str]) -> usize {
     let Ok(document) = Document::parse(text) else { return 0 };
     let item = path.iter().try_fold(document.as_item(), |item, name| item.get(name));

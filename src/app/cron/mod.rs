@@ -1,4 +1,4 @@
-//! `cron`: schedules, each of whose moments makes a task.
+//! `cron`: schedules, which make a task at each of their moments.
 
 pub mod slots;
 
@@ -22,7 +22,7 @@ use crate::store::{Event, StoreError};
 use serde_json::json;
 use slots::make_slot;
 
-/// How many slots `cron next` tells at most.
+/// Largest number of slots that `cron next` lists.
 pub const MOST_TOLD: usize = 1000;
 
 /// The name of the schedule that is built in: each pass looks for tasks that died, and proves their death before it acts (S2.15).
@@ -31,7 +31,7 @@ pub const HEALTH: &str = "health";
 /// The longest name of a schedule, in bytes.
 const MOST_NAME: usize = 64;
 
-/// A schedule with what is known of its last task.
+/// A schedule with its last task.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScheduleRow {
     /// The schedule.
@@ -40,16 +40,16 @@ pub struct ScheduleRow {
     pub zone: Zone,
     /// Its last task, if that is still known.
     pub last: Option<Task>,
-    /// The pause because of which it makes no tasks now.
+    /// The pause that keeps it from making tasks now.
     pub pause: Option<Hold>,
 }
 
-/// The schedules there are, and what is wrong with those that do not read.
+/// The schedules that exist, and the faults of damaged ones.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Schedules {
-    /// Those that read, by name.
+    /// The valid ones, by name.
     pub rows: Vec<ScheduleRow>,
-    /// A sentence for each other one.
+    /// A sentence for each damaged one.
     pub broken: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ fn enqueued(task: &Task) -> Event {
     Event::of("enqueued", task).in_lane_of(task).with(data)
 }
 
-/// Adds a schedule. The first slot is the first that comes after now.
+/// Adds a schedule. Its first slot is the first moment after now.
 pub fn cron_add(app: &App, new: &ScheduleRequest, caller: &Caller) -> Result<ScheduleRow, AppError> {
     let name = new_name(&new.name)?;
     let zone = zone_of(app, new.zone.as_deref())?;
@@ -107,14 +107,14 @@ pub fn cron_add(app: &App, new: &ScheduleRequest, caller: &Caller) -> Result<Sch
         return Err(name_taken(&schedule.name));
     }
     schedule.last = former.as_ref().and_then(|former| former.last);
-    // The timer first: one without a schedule is forgotten, a schedule without one would never make anything.
+    // The timer first: a timer without a schedule is forgotten, but a schedule without a timer would never make a task.
     if let Some(next) = schedule.next {
         app.store.set_timer(&Timer::of(&key, next))?;
     }
     book.write(&schedule)?;
     note_schedule(app, "schedule_added", &schedule);
     if let Some(old) = former.and_then(|former| former.next).filter(|old| Some(*old) != schedule.next) {
-        // One that stays is cleared when it fires.
+        // A timer that stays is cleared when it fires.
         let _ = app.store.clear_timer(&Timer::of(&key, old));
     }
     drop(book);
@@ -125,7 +125,7 @@ pub fn cron_add(app: &App, new: &ScheduleRequest, caller: &Caller) -> Result<Sch
 /// The members of a request that are about one task.
 const OF_ONE_TASK: [&str; 9] = ["at", "in", "after", "key", "after_any", "after_failed", "stable", "group", "reuse"];
 
-/// The task of a schedule, as it is but for its number, its moments and its slot.
+/// The task of a schedule, without its number, its moments and its slot.
 fn template_of(app: &App, new: &ScheduleRequest, caller: &Caller, now: Timestamp) -> Result<Task, AppError> {
     if let Some(member) = new.task.given().into_iter().find(|member| OF_ONE_TASK.contains(&member.as_str())) {
         let option = option_of(&member);
@@ -191,7 +191,7 @@ pub fn cron_run(app: &App, name: &str) -> Result<Task, AppError> {
     book.settle(&key)?;
     let Some(mut schedule) = app.store.schedule_at(&key)? else { return Err(unknown_schedule(app, name)?) };
     let now = app.host.now();
-    // Somebody looks, should this process be killed in the middle.
+    // The timer makes a pass look at the schedule, should this process be killed in the middle.
     app.store.set_timer(&Timer::of(&key, now))?;
     let made = make_slot(app, &book, &mut schedule, now, now);
     let id = schedule.last.map_or(TaskId(0), |made| made.task);
@@ -199,14 +199,15 @@ pub fn cron_run(app: &App, name: &str) -> Result<Task, AppError> {
         return Err(half_made(app, &key, id, error));
     }
     if schedule.next != Some(now) {
-        // One that stays is cleared when it fires.
+        // A timer that stays is cleared when it fires.
         let _ = app.store.clear_timer(&Timer::of(&key, now));
     }
     drop(book);
     Ok(app.find(id).ok().flatten().map_or_else(|| schedule.task_for(id, now, now), |(_, task)| task))
 }
 
-/// An error in the middle of a `cron run`: what stands goes first. Once the schedule names the task, a pass queues it.
+/// An error in the middle of a `cron run`; the message says first what was done. Once the schedule names the task, a pass
+/// queues it.
 fn half_made(app: &App, key: &ScheduleKey, id: TaskId, error: StoreError) -> AppError {
     let is_named = |found: Option<Schedule>| found.and_then(|found| found.last).is_some_and(|made| made.task == id);
     let stands = match (app.store.find(id), app.store.schedule_at(key).map(is_named)) {
@@ -228,7 +229,7 @@ pub fn cron_rm(app: &App, name: &str) -> Result<Schedule, AppError> {
     let Some(schedule) = app.store.schedule_at(&key)? else { return Err(unknown_schedule(app, name)?) };
     book.remove(&schedule)?;
     note_schedule(app, "schedule_removed", &schedule);
-    // Another schedule of that name is not paused.
+    // A later schedule of that name is not paused.
     resume(app, &schedule_pause(&schedule))?;
     Ok(schedule)
 }
@@ -242,13 +243,13 @@ pub(crate) fn pattern_of(schedule: &Schedule) -> Result<Pattern, StoreError> {
 
 fn row_of(app: &App, schedule: Schedule) -> ScheduleRow {
     let zone = Zone::parse(&schedule.zone).unwrap_or_else(|_| Zone::utc());
-    // A record that does not read is told elsewhere.
+    // A damaged record is reported elsewhere.
     let last = schedule.last.and_then(|made| app.store.find(made.task).ok().flatten()).map(|(_, task)| task);
     let pause = pause_at(&schedule.name, &config_reload::control(app).holds, app.host.now()).cloned();
     ScheduleRow { schedule, zone, last, pause }
 }
 
-/// What `cron:NAME` means for `pause` and `resume`; `None` for another text.
+/// The meaning of `cron:NAME` for `pause` and `resume`; `None` for another text.
 pub fn pausable_schedule(app: &App, text: &str) -> Result<Option<What>, AppError> {
     name_of_schedule(text).map(|name| Ok(schedule_pause(&existing_schedule(app, name)?))).transpose()
 }
@@ -316,7 +317,7 @@ pub(crate) fn zone_of(app: &App, given: Option<&str>) -> Result<Zone, AppError> 
     })
 }
 
-/// The time zone of this host. One that has no name known here counts as UTC, and each answer names the zone.
+/// The time zone of this host. A zone without a name that luzia knows counts as UTC, and each answer names the zone.
 pub fn local_zone(app: &App) -> Zone {
     (app.zone_name)().and_then(|name| Zone::parse(&name).ok()).unwrap_or_else(Zone::utc)
 }
@@ -335,7 +336,7 @@ fn schedule_name(text: &str) -> Result<Name, AppError> {
     name("name of a schedule", text)
 }
 
-/// The name of a schedule that is to be: a word that a shell, a table and a person take as it is.
+/// The name of a new schedule: a word that a shell, a table and a person take as it is.
 fn new_name(text: &str) -> Result<Name, AppError> {
     let found = schedule_name(text)?;
     let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -355,7 +356,7 @@ fn new_name(text: &str) -> Result<Name, AppError> {
     Ok(found)
 }
 
-/// Which missed slots are made up for. A line that is rarer than daily is made up for once.
+/// The missed slots that are made up for. A cron line that is rarer than daily is made up for once.
 fn fill_of(given: Option<&str>, pattern: &Pattern, now: Timestamp) -> Result<Fill, AppError> {
     match given {
         Some("once") => Ok(Fill::Once),

@@ -1,4 +1,5 @@
-//! What a pass does about schedules whose timers fired: each slot makes exactly one task, however many processes look, and however often.
+//! The part of a pass for schedules whose timers fired: each slot makes exactly one task, however many processes look, and
+//! however often.
 
 use crate::app::cron::{enqueued, pattern_of};
 use crate::app::lifecycle::report::Pass;
@@ -10,13 +11,13 @@ use crate::policy::cron::{MOST_AT_ONCE, SlotPlan, due, plan};
 use crate::store::{Event, ScheduleBook, StoreError};
 use serde_json::json;
 
-/// After how long a look is made again that could not be made, in milliseconds.
+/// Time until a look that failed is made again, in milliseconds.
 const AGAIN_MS: i64 = 1000;
-/// After how long a schedule of a newer luzia is looked at again, in milliseconds.
+/// Time until a schedule of a newer luzia is looked at again, in milliseconds.
 const NEWER_AGAIN_MS: i64 = 60_000;
 
-/// Makes the tasks of slots that are due, and gives the moment of the next slot of these schedules. A schedule that does not
-/// read is set aside. No failure stops the others, or the pass.
+/// Makes the tasks of slots that are due, and returns the moment of the next slot of these schedules. A damaged schedule is
+/// set aside. A failure stops neither the other schedules nor the pass.
 pub(crate) fn make_due_slots(
     app: &App,
     due: &[(ScheduleKey, Timestamp)],
@@ -27,7 +28,7 @@ pub(crate) fn make_due_slots(
         return None;
     }
     let again = Some(now.plus_ms(AGAIN_MS));
-    // A pause counts as soon as it stands. Where that cannot be read, nothing is made.
+    // A pause counts as soon as it is recorded. If the pauses cannot be read, no task is made.
     if let Err(error) = config_reload::follow_control(app) {
         note_failed(app, None, &error, pass);
         return again;
@@ -90,7 +91,7 @@ fn look_at_schedule(
     Ok(schedule.next)
 }
 
-/// Makes the task of a slot, or passes it over. Gives the schedule as it is then.
+/// Makes the task of a slot, or skips the slot. Returns the schedule as it is then.
 fn take_slot(
     app: &App,
     book: &ScheduleBook<'_>,
@@ -112,7 +113,7 @@ fn take_slot(
     Ok(schedule)
 }
 
-/// Tells of the slots that were missed: each by itself where they are few.
+/// Reports the slots that were missed: each by itself if they are few.
 fn note_missed(app: &App, schedule: &mut Schedule, missed: &[Timestamp]) {
     let Some(last) = missed.last() else { return };
     schedule.missed = Some(*last);
@@ -147,8 +148,8 @@ pub(super) fn make_slot(
     book.make(schedule, &task, &enqueued)
 }
 
-/// What to do about a schedule that cannot be looked at: one that is damaged is set aside, one of a newer luzia is looked at
-/// again later, so that it does not keep every pass busy.
+/// Handles a schedule that cannot be looked at. A damaged one is set aside. One of a newer luzia is looked at again later, so
+/// that it does not keep every pass busy.
 fn after_failure(
     app: &App,
     key: &ScheduleKey,

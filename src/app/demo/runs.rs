@@ -1,15 +1,15 @@
-//! From recorded events to runs, and from runs to the statement whether any user ever had two at once. Pure.
+//! Computes runs from recorded events, and from the runs whether any user ever had two at once. Pure.
 //!
-//! A run begins with the event `dispatched`, which a supervisor writes just before it starts the command, and ends with
-//! `ended`, or, where the supervisor was killed, with `recovered`: both are written after the last process of the task
-//! is dead. So a run is never shorter than what it stands for. Events are appended, so that their order in the file is
-//! the order in which they were written, which is finer than any clock; the order decides, and the clock draws the bars.
+//! A run begins with the event `dispatched`, which a supervisor writes just before it starts the command. It ends with
+//! `ended`, or, if the supervisor was killed, with `recovered`: both are written after the last process of the task is dead.
+//! So a run is never shorter than what it stands for. Events are appended, so their order in the file is the order in which
+//! they were written. That order is finer than any clock: it decides, and the clock draws the bars.
 
 use crate::model::TaskId;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Closed {
     /// By itself, or by its supervisor.
@@ -40,11 +40,11 @@ pub struct Run {
     pub task: TaskId,
     /// The command, once it was started.
     pub command_pid: Option<u64>,
-    /// When it began, by the boot clock in milliseconds.
+    /// Its begin, by the boot clock in milliseconds.
     pub from_ms: u64,
-    /// When it ended; of a run that has not, when it was last heard of.
+    /// Its end; of an open run, the moment of its last event.
     pub to_ms: u64,
-    /// How it ended.
+    /// The kind of its end.
     pub closed: Closed,
     /// The places of its begin and its end among the events.
     order: (usize, usize),
@@ -61,14 +61,14 @@ impl Run {
 pub enum Verdict {
     /// No user ever had two at once.
     Never {
-        /// How many runs were compared.
+        /// Number of runs that were compared.
         runs: usize,
-        /// Of how many users.
+        /// Number of users.
         users: usize,
     },
     /// These pairs of runs, by their places, were of one user and at one time.
     Twice(Vec<(usize, usize)>),
-    /// These runs have no end, or there are none at all, so that nothing can be said.
+    /// These runs have no end, or there are no runs at all, so that the answer is unknown.
     Unknown(Vec<usize>),
 }
 
@@ -79,7 +79,7 @@ impl Verdict {
     }
 }
 
-/// The runs that events tell of, in the order in which they began.
+/// The runs that events report, in the order in which they began.
 pub(crate) fn runs<'a>(events: impl Iterator<Item = &'a Value>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, event) in events.enumerate() {

@@ -1,4 +1,4 @@
-//! Damaged files that were set aside: what each had been, and what is to be done. Work that was done is never queued again.
+//! Damaged files that were set aside: the former kind of each, and the remedy. Finished work is never queued again.
 
 use crate::app::doctor::{Finding, Found};
 use crate::app::{App, AppError};
@@ -25,7 +25,7 @@ fn is_lost(app: &App, path: &str) -> Result<bool, AppError> {
     }
 }
 
-/// What to do about a file that was set aside.
+/// The remedy for a file that was set aside.
 pub(crate) fn aside_hint(app: &App, path: &str) -> Result<String, AppError> {
     Ok(match Aside::of(path) {
         Aside::Queued(id) | Aside::Started(id) if app.store.find(id)?.is_some() => {
@@ -43,12 +43,12 @@ pub(crate) fn aside_hint(app: &App, path: &str) -> Result<String, AppError> {
     })
 }
 
-/// What a file that was set aside had been, by its name: that of its old path, with `_` between the folders.
+/// The former kind of a file that was set aside, by its name: that of its old path, with `_` between the folders.
 enum Aside {
     Queued(TaskId),
     Started(TaskId),
     Over,
-    /// Of what a task remembers.
+    /// The memory of a task.
     Memory(TaskId),
     Other,
 }

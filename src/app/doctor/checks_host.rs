@@ -14,10 +14,10 @@ const FEW_BYTES: u64 = 64 * 1024 * 1024;
 const NO_BYTES: u64 = 1024 * 1024;
 /// Below this many free inodes, work may fail soon.
 const FEW_INODES: u64 = 1000;
-/// Below this many free inodes, the next task may not find its files.
+/// Below this many free inodes, the next task may have no room for its files.
 const NO_INODES: u64 = 50;
 
-/// Where services of many hosts remove files by their age.
+/// The folders in which services of many hosts remove files by their age.
 const SWEPT: [&str; 2] = ["/tmp", "/var/tmp"];
 
 pub(super) fn state_dir(app: &App, around: &Around) -> Found {
@@ -90,8 +90,8 @@ pub(super) fn config(around: &Around, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The rules of the configuration together with those of `lanes set`. Rules that are valid alone may not go together: the file
-/// can change under a rule that was set.
+/// The rules of the configuration together with those of `lanes set`. Rules that are valid alone may contradict each other:
+/// the file can change under a rule that was set.
 pub(super) fn rules(app: &App) -> Found {
     follow_control(app)?;
     let tell = |found: Contradiction| {
@@ -168,7 +168,7 @@ pub(super) fn proc(app: &App) -> Finding {
     Finding::problem(message, "mount -t proc proc /proc, or start the namespace with unshare --mount-proc")
 }
 
-/// Control groups of tasks that are not in flight, below that of this process. Nothing is said where no such group exists.
+/// Control groups of tasks that are not in flight, below that of this process. Says nothing if there is no such group.
 pub(super) fn groups(app: &App) -> Found {
     let left = app.run_dir.left_groups()?;
     let names: Vec<&str> = left.iter().take(MOST_TOLD).map(|(name, _)| name.as_str()).collect();
@@ -202,10 +202,10 @@ pub(super) fn modes(app: &App) -> Found {
     Ok(found)
 }
 
-/// A mode that is not as it should be.
+/// A mode that is wrong.
 pub(super) struct Wrong {
     level: Level,
-    /// The mode it should have.
+    /// The right mode.
     pub wanted: u32,
     why: &'static str,
 }
@@ -217,7 +217,7 @@ impl Wrong {
     }
 }
 
-/// What is wrong with a mode, by what the file is for (contract, section 3; `locks.md`).
+/// The fault of a mode, by the purpose of the file (contract, section 3; `locks.md`).
 pub(super) fn wrong(moded: &Moded) -> Option<Wrong> {
     use Purpose::{GuardFolder, Lock, LockFolder, PrivateFolder, Record, Root};
     let mode = moded.mode;
@@ -245,7 +245,7 @@ pub(super) fn wrong(moded: &Moded) -> Option<Wrong> {
     }
 }
 
-/// Every file and folder of ours whose mode is to be set right, with that mode.
+/// Every file and folder of luzia whose mode is wrong, with the right mode.
 pub(super) fn wrong_modes(app: &App) -> Result<Vec<(Moded, u32)>, AppError> {
     let own = app.host.owner();
     let all = app.store.modes()?.into_iter().filter(|moded| moded.uid == own);

@@ -1,4 +1,4 @@
-//! The work: locks, tasks in flight, records, hints, clocks and who starts what.
+//! The work: locks, tasks in flight, records, hints, clocks, and the processes that start tasks.
 
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
@@ -18,15 +18,15 @@ use crate::policy::staleness::judge;
 use crate::store::{Cleanup, LockView, Place};
 use std::time::Duration;
 
-/// How far two clocks may disagree (`locks.md`, j6), in milliseconds.
+/// Largest difference of two clocks (`locks.md`, j6), in milliseconds.
 const CLOCK_SLACK_MS: i64 = 60_000;
 /// No host of today has a clock before this moment: 2024-01-01.
 const LEAST_NOW: Timestamp = Timestamp(1_704_067_200_000);
-/// How long a task that looks abandoned is given to be seen otherwise: a claim takes its folder, then its lock.
+/// Pause before the second look at a task that looks abandoned: a claim takes its folder, then its lock.
 const SECOND_LOOK: Duration = Duration::from_millis(50);
 const FIX: &str = "luzia doctor --fix";
 
-/// What one reading of every record gave.
+/// The result of reading every record once.
 #[derive(Default)]
 struct Read {
     records: u64,
@@ -66,7 +66,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add("spool-debris", "nothing was left in the spool", left(app), findings);
 }
 
-/// Lock files that somebody else removed while the lock was held. Every look at the lane puts them back, this one as well.
+/// Lock files that another program removed while the lock was held. Every look at the lane puts them back, this one as well.
 fn removed(app: &App) -> Found {
     let tell = |path: String| {
         let hint = "the lane stayed held; find what removes files there: a cleaner must leave a state directory alone";
@@ -83,7 +83,7 @@ fn lock(view: &LockView) -> Option<Finding> {
     let message = format!("lane \"{name}\" is held by {holder} for {age} ({state}: {})", why.text());
     let kind = view.record().map(|record| record.kind);
     let level = match (&view.verdict, why) {
-        // That a lease of luzia runs out is what leases are for; a crash, or what another program left, is not.
+        // A lease of luzia that runs out is normal; a crash, or a lock that another program left, is not.
         (Verdict::Stale { .. }, Reason::LeaseOver | Reason::SetIncomplete) if kind == Some(LockKind::Lease) => {
             Level::Warn
         }
@@ -118,7 +118,7 @@ fn debris(app: &App) -> Found {
     Ok(seen.debris.iter().map(tell).collect())
 }
 
-/// The tasks in flight that nobody supervises, seen so twice.
+/// The tasks in flight without a supervisor, seen so twice.
 fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
     let look = || -> Result<Vec<TaskId>, AppError> {
         let mut alone = Vec::new();
@@ -139,7 +139,7 @@ fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
 }
 
 fn in_flight(app: &App) -> Found {
-    // With a dispatcher at work it is a matter of moments; without one nobody comes.
+    // A dispatcher at work recovers the task in moments; without a dispatcher the task stays.
     let level = if app.store.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
     let mut found = Vec::new();
     for id in abandoned(app)? {
@@ -165,7 +165,7 @@ fn in_flight(app: &App) -> Found {
     Ok(found)
 }
 
-/// The conductor directories that cannot be read. Their tasks run, and nobody learns there how they end.
+/// The conductor directories that cannot be read. Their tasks run, but the directories do not show how they end.
 fn conductors(app: &App) -> Found {
     let look = |path: &String| {
         let opened = app.run_dir.conductor(path, false);
@@ -203,7 +203,7 @@ fn bad_record(error: &AppError) -> Finding {
     Finding::error(error)
 }
 
-/// How far the wall clock was moved since a lock was written, by the greatest amount.
+/// Largest move of the wall clock since a lock was written.
 fn moved_ms(app: &App, views: &[LockView]) -> Option<i64> {
     let of = |view: &LockView| {
         let record = view.record()?;
@@ -245,7 +245,7 @@ fn foreign(app: &App) -> Found {
     Ok(app.store.foreign_names()?.into_iter().map(tell).collect())
 }
 
-/// What keeps a task outside the scan, or watches it there.
+/// The waker of a task outside the scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Waker {
     /// A timer at a moment.
@@ -254,13 +254,13 @@ pub(super) enum Waker {
     After(TaskId),
 }
 
-/// The wakers that a parked task must have. A timer in the past may have fired while another task was waited for, so it
-/// is needed only where nothing else would wake the task.
+/// The wakers that a parked task must have. A timer in the past may have fired while the task waited for another one, so it
+/// is needed only if nothing else would wake the task.
 pub(super) fn wakers(task: &Task, now: Timestamp) -> Vec<Waker> {
     let mut wakers: Vec<Waker> = task.after.iter().copied().map(Waker::After).collect();
     let due = task.wakes_at().filter(|at| *at > now || wakers.is_empty());
     wakers.extend(due.map(Waker::Timer));
-    // One that is paused until somebody resumes it needs none.
+    // A task that is paused until a person resumes it needs no waker.
     if wakers.is_empty() && !task.is_held(now) {
         wakers.push(Waker::Timer(now));
     }
@@ -272,7 +272,7 @@ pub(super) fn wakers(task: &Task, now: Timestamp) -> Vec<Waker> {
 pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> {
     let mut found = Vec::new();
     for task in app.store.parked_tasks()? {
-        // A record that does not read is told elsewhere.
+        // A damaged record is reported elsewhere.
         let Ok(task) = task else { continue };
         let mut missing = Vec::new();
         for waker in wakers(&task, app.host.now()) {
@@ -284,7 +284,7 @@ pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> 
                 missing.push(waker);
             }
         }
-        // The wakers of a task go when it has left, so it must still be there after the look.
+        // The wakers of a task are removed when it has left, so it must still be there after the look.
         if !missing.is_empty() && app.store.is_parked(task.id)? {
             found.push((task.id, missing));
         }
@@ -353,7 +353,7 @@ fn dispatcher(app: &App) -> Result<Finding, AppError> {
     })
 }
 
-/// Tasks that nothing starts, because the sandbox in which they were queued has ended.
+/// Tasks that no process starts, because the sandbox in which they were queued has ended.
 fn ended_sandboxes(app: &App) -> Found {
     let (found, _) = elsewhere(app)?;
     let tell = |ids: &[TaskId], level, what: &str, hint: &str| {

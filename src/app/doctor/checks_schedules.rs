@@ -1,4 +1,4 @@
-//! The schedules: whether each reads, and whether somebody will look at its next slot.
+//! The schedules: whether each is valid, and whether a process will look at its next slot.
 
 use crate::app::cron::local_zone;
 use crate::app::doctor::{Finding, Found};
@@ -7,10 +7,10 @@ use crate::model::calendar::{Schedule, Zone};
 use crate::model::{ScheduleKey, Timer, Timestamp};
 use crate::store::StoreError;
 
-/// For how long the slot of a schedule may be due before that is a matter to tell, in milliseconds: an hour.
+/// Time for which the slot of a schedule may be due before that is reported, in milliseconds: an hour.
 const LATE_MS: i64 = 3_600_000;
 
-/// How far ahead the databases of time zones are compared, in milliseconds: two years.
+/// Period over which the databases of time zones are compared, in milliseconds: two years.
 const ZONES_AHEAD_MS: i64 = 2 * 365 * 86_400_000;
 
 pub(super) fn schedules(app: &App) -> Found {
@@ -32,8 +32,8 @@ pub(super) fn schedules(app: &App) -> Found {
     Ok(found)
 }
 
-/// The zones of schedules and of this host whose rules differ between the host's database and luzia's own, so that other hosts, and
-/// sandboxes without the database, read a time in another way.
+/// The zones of schedules and of this host whose rules differ between the host's database and luzia's own. Other hosts, and
+/// sandboxes without the database, read a time in such a zone in another way.
 pub(super) fn zones(app: &App) -> Found {
     let now = app.host.now();
     let mut zones = vec![local_zone(app)];

@@ -1,4 +1,4 @@
-//! Tasks that wait without a process: whether something will look at each.
+//! Tasks that wait without a process: whether a process will look at each.
 
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::doctor::{Finding, Found};
@@ -8,7 +8,7 @@ use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
 
-/// For how long a dispatcher may take to act on the end of a time, in milliseconds.
+/// Time that a dispatcher may take to act on the end of a time, in milliseconds.
 const AT_WORK_MS: i64 = 10_000;
 
 pub(super) fn waiting(app: &App) -> Found {
@@ -36,12 +36,12 @@ pub(super) fn waiting(app: &App) -> Found {
     Ok(found)
 }
 
-/// The tasks without a process whose time has run out, with nobody at work who is about to act on it.
+/// The tasks without a process whose time has run out, if no process at work is about to act on it.
 pub(super) fn overdue(app: &App) -> Result<Vec<(TaskId, Timestamp)>, AppError> {
     let slack = if has_dispatcher(app)? { AT_WORK_MS } else { 0 };
     let mut found = Vec::new();
     for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| task.wait().is_some()) {
-        // What does not read is told beside this.
+        // Another check reports damaged waits.
         let open = open_wait(app, task.id).ok().flatten();
         let until = open.and_then(|open| Timestamp::parse(&open.until));
         found.extend(until.filter(|until| until.plus_ms(slack) <= app.host.now()).map(|until| (task.id, until)));
@@ -49,8 +49,8 @@ pub(super) fn overdue(app: &App) -> Result<Vec<(TaskId, Timestamp)>, AppError> {
     Ok(found)
 }
 
-/// The tasks in `waiting` that lack a timer, with the timers to set. One whose wait is over needs a timer that is due, which stands
-/// until the task is claimed; any other one that of the end of its time.
+/// The tasks in `waiting` that lack a timer, with the timers to set. A task whose wait is over needs a timer that is due,
+/// which stays until the task is claimed. Any other task needs one for the end of its time.
 pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppError> {
     let mut found = Vec::new();
     for task in app.store.started_tasks().filter_map(Result::ok) {
@@ -59,11 +59,11 @@ pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppErr
             continue;
         }
         let now = app.host.now();
-        // What does not read ends the task at the next look.
+        // Damaged waits end the task at the next look.
         let is_open = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_some());
         let due: BTreeSet<_> = app.store.timers(now)?.due.into_iter().map(|(id, _)| id).collect();
         let has_timer = due.contains(&task.id) || (is_open && app.store.has_timer(&Timer::of(task.id, wait.until))?);
-        // The timers of a task go when a pass has claimed it, so it must still stand there after the look.
+        // The timers of a task are removed when a pass has claimed it, so it must still be there after the look.
         let is_same = app.store.find(task.id)?.is_some_and(|(place, now)| place == Place::Waiting && now == task);
         if !has_timer && is_same && !app.run_dir.is_supervised(task.id)? {
             found.push((task, vec![now, wait.until]));

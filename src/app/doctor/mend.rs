@@ -9,12 +9,12 @@ use crate::app::locks::cleanup::cleanup_stale;
 use crate::app::{App, AppError};
 use crate::model::{ScheduleKey, Timer};
 
-/// What a repair did.
+/// Results of a repair.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mended {
-    /// A sentence for each thing that was mended.
+    /// A sentence for each repair that was made.
     pub done: Vec<String>,
-    /// A sentence for each thing that could not be.
+    /// A sentence for each repair that failed.
     pub failed: Vec<String>,
 }
 
@@ -24,8 +24,8 @@ impl Mended {
     }
 }
 
-/// Makes every safe repair. Nothing is done in a directory that belongs to somebody else or that is not safe to use
-/// even with its mode set right.
+/// Makes every safe repair. Does nothing in a directory that belongs to another account, or that is not safe to use even with
+/// its mode set right.
 pub fn mend(app: &App, forces_file_system: bool) -> Mended {
     let mut mended = Mended::default();
     let root = mended.keep(app.store.root_meta());
@@ -120,7 +120,7 @@ fn mend_schedules(app: &App, mended: &mut Mended) -> Result<(), AppError> {
     Ok(())
 }
 
-/// The path of something that was cleaned away: what lay beside locks comes by its name only.
+/// The path of something that was removed: debris beside locks has a name only.
 fn path_of(name: &str) -> String {
     if name.contains('/') { name.to_owned() } else { format!("locks/{name}") }
 }

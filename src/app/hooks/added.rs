@@ -1,4 +1,4 @@
-//! The hooks that people have added: which there are, and what can be one.
+//! The hooks that people have added, and the checks of a new one.
 
 use crate::app::queue::doors::{as_usage, check_program};
 use crate::app::{App, AppError, Code};
@@ -27,19 +27,19 @@ pub struct NewHook {
     pub user: Option<String>,
     /// Only for this lane.
     pub lane: Option<String>,
-    /// How long it may take, in milliseconds.
+    /// Its time limit, in milliseconds.
     pub timeout_ms: Option<u64>,
     /// The working directory of the caller.
     pub cwd: String,
     /// The environment of the caller, in which its program is looked for.
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether its program need not be there yet.
+    /// Whether its program may be missing.
     pub no_check: bool,
-    /// Who adds it.
+    /// The name of the one who adds it.
     pub by: Option<String>,
 }
 
-/// Adds a hook, and gives it.
+/// Adds a hook, and returns it.
 pub fn add_hook(app: &App, new: NewHook) -> Result<Hook, AppError> {
     let event = event_name(&new.event).ok_or_else(|| unknown_event(&new.event))?;
     let action = action_of(&new)?;
@@ -136,7 +136,7 @@ fn action_of(new: &NewHook) -> Result<Action, AppError> {
     }
 }
 
-/// A program that is not there, with what was probably meant.
+/// The error of a program that is missing, with the one that was probably meant.
 fn not_runnable(error: AppError, argv: &[String]) -> AppError {
     let meant = match argv {
         [url] if url.starts_with("http://") || url.starts_with("https://") => format!("post to it with --url {url}"),

@@ -1,4 +1,4 @@
-//! What a bare word means where a user or a lane is asked for: a user, never a lane (contract, section 4).
+//! The meaning of a bare word where a user or a lane is asked for: a user, never a lane (contract, section 4).
 
 use crate::app::look::list::{Filter, list};
 use crate::app::{App, AppError, config_reload};
@@ -7,16 +7,16 @@ use crate::model::control::Held;
 use crate::model::queue::{QueueName, digest};
 use std::collections::BTreeMap;
 
-/// How many waiting tasks are looked at for a lane, and in how many queues at most.
+/// Number of waiting tasks that are looked at for a lane, and most queues in which that is done.
 const MOST_WAITING: usize = 200;
 const MOST_QUEUES: usize = 200;
 
-/// Refuses a bare word that was read as a user of whom luzia knows nothing, while the lane of that name is in use.
+/// Refuses a bare word that was read as an unknown user, while the lane of that name is in use.
 pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), AppError> {
     if !read.is_user() || word.contains(':') {
         return Ok(());
     }
-    // Not every command looks at them. Rules that do not read say nothing of the word.
+    // Not every command reads the rules. Invalid rules do not decide about the word.
     let _ = config_reload::follow_control(app);
     if mark_of(app, read).is_some() {
         return Ok(());
@@ -34,7 +34,7 @@ pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), A
     Err(AppError::usage(message).hint(format!("write lane:{word} for the lane, or user:{word} for the user")))
 }
 
-/// What shows without a look at tasks that a user or a lane is in use.
+/// A sign that a user or a lane is in use, found without a look at tasks.
 fn mark_of(app: &App, lane: &LaneName) -> Option<&'static str> {
     let (config, control) = (config_reload::config(app), config_reload::control(app));
     let is_held_back = control.standing(app.host.now()).any(|hold| hold.held == Held::Lane(lane.clone()));
@@ -48,7 +48,7 @@ fn mark_of(app: &App, lane: &LaneName) -> Option<&'static str> {
     marks.into_iter().find_map(|(is_so, mark)| is_so.then_some(mark))
 }
 
-/// Whether a task waits for a lane, as far as the first waiting tasks tell. Of very many queues only the names are looked at.
+/// Whether a task waits for a lane, as far as the first waiting tasks show. Of very many queues only the names are looked at.
 fn is_waited_for(app: &App, lane: &LaneName) -> Result<bool, AppError> {
     if !app.store.has_layout()? {
         return Ok(false);
@@ -65,7 +65,7 @@ fn is_waited_for(app: &App, lane: &LaneName) -> Result<bool, AppError> {
         return Ok(false);
     }
     let waiting = app.store.pending_tasks(None)?.take(MOST_WAITING).chain(app.store.started_tasks());
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     Ok(waiting.flatten().any(|task| task.lanes.contains(lane)))
 }
 

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// What names are looked up in: the places of this host, and the directory from which relative paths count.
+/// The context in which names are looked up: the places of this host, and the directory from which relative paths count.
 #[derive(Clone)]
 pub struct Surroundings {
     places: Arc<dyn Places>,
@@ -33,9 +33,9 @@ impl Default for Surroundings {
 pub struct Named {
     /// Its lane.
     pub lane: LaneName,
-    /// Where it is, where it is a directory or a file.
+    /// Its path, if it is a directory or a file.
     pub path: Option<String>,
-    /// What it is.
+    /// Its kind.
     pub kind: ThingKind,
 }
 
@@ -101,12 +101,12 @@ impl Surroundings {
         Ok(Named { lane, path, kind })
     }
 
-    /// Whether a program can be started in a working directory, as far as a look tells.
+    /// Whether a program can be started in a working directory, as far as a look shows.
     pub(crate) fn check_program(&self, program: &str, env: &[(Vec<u8>, Vec<u8>)], cwd: &str) -> Result<(), StartError> {
         self.places.check_program(program, env, cwd)
     }
 
-    /// What a git work tree holds.
+    /// A digest of the content of a git work tree.
     pub(crate) fn tree_digest(&self, top: &str) -> io::Result<String> {
         self.places.tree_digest(top)
     }
@@ -282,14 +282,14 @@ pub fn lane_of_thing(app: &App, kind: ThingKind, arg: Option<&str>, base: Option
     Ok(named.lane)
 }
 
-/// Where the thing of a lane is, if this process has named it.
+/// The path of the thing of a lane, if this process has named it.
 pub fn named_place(app: &App, lane: &LaneName) -> Option<String> {
     app.named.borrow().get(lane).cloned()
 }
 
-/// Where the things of lanes are, by the text of the lanes, as far as luzia has seen them named.
+/// The paths of the things of lanes, by the text of the lanes, as far as luzia has seen them named.
 pub fn places(app: &App) -> BTreeMap<String, String> {
-    // A hint that cannot be read is no error of the command.
+    // A hint that cannot be read does not fail the command.
     app.store.known_places().unwrap_or_default()
 }
 

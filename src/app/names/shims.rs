@@ -1,4 +1,4 @@
-//! Shims: links to luzia that stand before heavy tools on PATH.
+//! Shims: links to luzia that come before heavy tools on PATH.
 
 use crate::app::locks::reentrancy::reentrant;
 use crate::app::{App, AppError, Code};
@@ -22,7 +22,7 @@ pub struct Folder {
     dir: String,
 }
 
-/// A shim, and what stands on PATH under its name.
+/// A shim, and the program that PATH has under its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shim {
     /// The name of the tool.
@@ -31,7 +31,7 @@ pub struct Shim {
     pub lane: String,
     /// The program that it starts.
     pub program: Option<String>,
-    /// Why it is of no use now.
+    /// The reason why it does not work now.
     pub problem: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Folder {
         self.keep(lanes)
     }
 
-    /// The shims in the order of their names, each with what PATH says of it.
+    /// The shims in the order of their names, each with its program or its problem by PATH.
     pub fn list(&self) -> Result<Vec<Shim>, AppError> {
         let lanes = self.lanes()?;
         let shim = |tool: String| {
@@ -109,7 +109,7 @@ impl Folder {
         Ok(self.names()?.into_iter().map(shim).collect())
     }
 
-    /// Whether the folder stands on PATH.
+    /// Whether the folder is on PATH.
     pub fn is_on_path(&self) -> bool {
         self.os.has_on_path(&self.dir)
     }
@@ -150,7 +150,7 @@ pub fn program(found: &[OnPath]) -> Option<&str> {
     found.iter().find(|one| !one.is_own).map(|one| one.path.as_str())
 }
 
-/// Whether this process stands under a holder of a lane, also where a program between has closed the lock file.
+/// Whether this process runs under a holder of a lane, also if a program between them has closed the lock file.
 pub fn is_under(app: &App, lane: &LaneName) -> Result<bool, AppError> {
     if !app.has_holder {
         return Ok(false);

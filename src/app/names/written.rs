@@ -1,10 +1,10 @@
-//! The work tree in which a file stands that is about to be written.
+//! The work tree of a file that is about to be written.
 
 use super::{Named, Surroundings};
 use crate::app::{AppError, Kind};
 use crate::model::ThingKind;
 
-/// How many missing folders above a file are looked through.
+/// Number of missing folders above a file that are looked through.
 const MOST_FOLDERS: usize = 64;
 
 impl Surroundings {

@@ -1,4 +1,4 @@
-//! Who comes first in lanes that tasks of several users have, looked up once for many tasks.
+//! The first tasks in lanes that tasks of several users have, looked up once for many tasks.
 
 use crate::model::{LaneName, Task, TaskId, Tier, Turn};
 use crate::store::{Spool, StoreError};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Firsts(BTreeMap<(LaneName, Tier), Option<Turn>>);
 
 impl Firsts {
-    /// For each further key lane of a task in which another task comes first: that one.
+    /// The further key lanes of a task in which another task comes first, each with that task.
     pub(crate) fn before(&mut self, store: &Spool, task: &Task) -> Result<Vec<(LaneName, TaskId)>, StoreError> {
         let mut before = Vec::new();
         for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
@@ -24,7 +24,7 @@ impl Firsts {
         Ok(before)
     }
 
-    /// A task has left the queue, and another one comes first in its lanes.
+    /// Forgets a task that has left the queue: another one comes first in its lanes.
     pub(crate) fn forget(&mut self, task: &Task) {
         for lane in &task.lanes {
             self.0.remove(&(lane.clone(), task.priority.tier()));

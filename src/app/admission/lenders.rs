@@ -13,7 +13,7 @@ pub(crate) fn may_borrow(app: &App, task: &Task) -> bool {
     !task.no_inherit && task.status() == Status::Pending && (task.waited_for || is_inside)
 }
 
-/// The tasks that lend a task their lanes: its parent, when somebody waits for the task, and so on.
+/// The tasks that lend a task their lanes: its parent, when a process waits for the task, and so on.
 pub(crate) fn lenders_of(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
     if task.parent.is_none() || task.no_inherit {
         return Ok(Vec::new());
@@ -21,7 +21,7 @@ pub(crate) fn lenders_of(app: &App, task: &Task) -> Result<Vec<Task>, AppError> 
     lenders_by(app, task, &|id| Ok(app.store.is_lent_to(id)?))
 }
 
-/// Like `lenders_of`, for a task that somebody is about to wait for.
+/// Like `lenders_of`, for a task for which a process is about to wait.
 pub(crate) fn lenders_if_waited(app: &App, task: &Task) -> Result<Vec<Task>, AppError> {
     lenders_by(app, task, &|id| Ok(id == task.id || app.store.is_lent_to(id)?))
 }

@@ -1,5 +1,5 @@
-//! What lets a task start apart from room in its lanes: its sandbox, its pause, the tasks before it, its turn, and the tasks that
-//! lend it their lanes. Nothing here starts a task.
+//! The conditions of a task's start apart from room in its lanes: its sandbox, its pause, the tasks before it, its turn, and
+//! the tasks that lend it their lanes. Nothing here starts a task.
 
 pub(crate) mod firsts;
 pub(crate) mod lenders;

@@ -1,4 +1,4 @@
-//! Which queues this process may start: those of a sandbox that is compatible with its own, or all of them where the
+//! The queues that this process may start: those of a sandbox that is compatible with its own, or all of them if the
 //! configuration says so (`dispatch.contexts`, contract P9).
 
 use crate::app::config_reload::config;
@@ -10,7 +10,7 @@ use crate::store::Place;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The sandbox of this process, and what is known of others. Neither changes while the process lives.
+/// The sandbox of this process, and the facts about others. Neither changes while the process lives.
 #[derive(Default)]
 pub(crate) struct Reach {
     own: Option<(Arc<NamedSandbox>, Limits)>,
@@ -27,7 +27,7 @@ pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Limits) {
     own.clone()
 }
 
-/// How the sandbox of a task differs from that of this process; empty when this process may start the task.
+/// Differences between the sandbox of a task and that of this process; empty if this process may start the task.
 pub(crate) fn context_differences(app: &App, task: &Task) -> Vec<Difference> {
     match (&task.sandbox, config(app).contexts) {
         (None, _) | (_, Contexts::Any) => Vec::new(),
@@ -40,8 +40,8 @@ pub fn may_start(app: &App, task: &Task) -> bool {
     context_differences(app, task).is_empty()
 }
 
-/// Whether this process may start the pending tasks of a queue. The first task of a sandbox that was not met before is read; no
-/// other is.
+/// Whether this process may start the pending tasks of a queue. Of a sandbox that is new to this process, only the record of
+/// the first task is read.
 pub(crate) fn is_near(app: &App, queue: &str) -> Result<bool, AppError> {
     let Some(sandbox) = QueueName::parse(queue).and_then(|name| name.sandbox) else { return Ok(true) };
     if config(app).contexts == Contexts::Any || own_context(app).0.id() == &sandbox {
@@ -50,8 +50,8 @@ pub(crate) fn is_near(app: &App, queue: &str) -> Result<bool, AppError> {
     if let Some(known) = app.reach.borrow().known.get(&sandbox) {
         return Ok(*known);
     }
-    // A record that is gone or damaged tells nothing of its sandbox; a claim by that sandbox meets it. Nor does an empty
-    // queue: a task that is not pending tells its sandbox itself (`may_start`).
+    // A record that is gone or damaged does not name its sandbox; a claim by that sandbox finds it. An empty queue does not
+    // name it either: a task that is not pending names its sandbox itself (`may_start`).
     let Some(task) = app.store.any_of_queue(queue)? else { return Ok(false) };
     let is_near = may_start(app, &task);
     if task.sandbox.as_ref().is_some_and(|named| named.id() == &sandbox) {
@@ -74,7 +74,7 @@ pub fn has_dispatcher(app: &App) -> Result<bool, AppError> {
         return Ok(true);
     }
     for id in app.store.in_flight()? {
-        // A record that does not read is `doctor`'s to report; nobody else's question fails because of it.
+        // `doctor` reports a damaged record; the question about another task does not fail because of it.
         let runs = matches!(app.store.find(id), Ok(Some((Place::Running, task))) if context_differences(app, &task).is_empty());
         if runs && app.run_dir.is_supervised(id)? {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! What admission asks of a task, apart from its lanes and the tasks in line with it.
+//! The admission of a task, apart from its lanes and the tasks in line with it.
 
 use super::reach::context_differences;
 use crate::app::App;
@@ -10,7 +10,7 @@ use crate::policy::context::life::Life;
 use crate::policy::hold::pause_of;
 use crate::store::Place;
 
-/// What keeps a task from starting besides its lanes, its gates and other tasks: its pause, and another sandbox.
+/// Obstacles of a task besides its lanes, its gates and other tasks: its pause, and another sandbox.
 pub(crate) fn situation_alone(app: &App, task: &Task) -> Situation {
     let now = app.host.now();
     Situation {
@@ -39,8 +39,8 @@ pub(crate) fn situation_queued(app: &App, task: &Task) -> Situation {
     }
 }
 
-/// The tasks it comes after that are not over. One that is gone, or does not read, keeps nobody: a parked task is
-/// ended because of it, and one in the queue has been let in before.
+/// The unfinished tasks that a task comes after. A task that is gone or damaged blocks no other task: a parked task is ended
+/// because of it, and a queued task was let in before.
 pub(crate) fn unfinished_before(app: &App, task: &Task) -> Vec<TaskId> {
     let is_open = |id: &TaskId| matches!(app.store.find(*id), Ok(Some((place, _))) if place != Place::Done);
     task.after.iter().copied().filter(is_open).collect()

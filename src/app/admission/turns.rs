@@ -1,4 +1,4 @@
-//! Whose turn it is among the tasks of one user: the queues that take turns with a task, and the tasks that start before it.
+//! Turns among the tasks of one user: the queues that take turns with a task, and the tasks that start before it.
 
 use crate::app::admission::reach::is_near;
 use crate::app::admission::weights::current_weights;
@@ -10,19 +10,19 @@ use crate::policy::schedule::turns::{Order, Side, Turns};
 use crate::store::QueueIndex;
 use std::collections::BTreeMap;
 
-/// How many tasks ahead of another one are counted; a queue that is longer says "or more".
+/// Largest number of tasks ahead of another one that is counted; of a longer queue the answer is "or more".
 pub const MOST_AHEAD: u64 = 10_000;
 
 /// The queues of a user, each with the turns of its first tasks in their order.
 pub(crate) type Queues = BTreeMap<String, Vec<Turn>>;
 
-/// The queues that take turns with a task: its own, and where it takes its user's lane, the others there that this process could
-/// start.
+/// The queues that take turns with a task: its own, and, if it takes its user's lane, the others in that lane that this
+/// process could start.
 pub(crate) fn queues_of(app: &App, task: &Task) -> Result<Queues, AppError> {
     queues_among(app, &app.store.queue_index()?, task)
 }
 
-/// As `queues_of`, where the queues are known.
+/// Like `queues_of`, with a given index of queues.
 pub(crate) fn queues_among(app: &App, index: &QueueIndex, task: &Task) -> Result<Queues, AppError> {
     let own = task.queue();
     let takes_turns = |queue: &str| {
@@ -43,7 +43,7 @@ pub(crate) fn first_of_user(app: &App, user: &Name, tier: Tier) -> Result<Option
     Ok(first.map(|(_, (_, (_, id)))| id))
 }
 
-/// How many tasks of the same user start before a pending one, [`MOST_AHEAD`] at most.
+/// Number of tasks of the same user that start before a pending one, [`MOST_AHEAD`] at most.
 pub fn position(app: &App, task: &Task) -> Result<u64, AppError> {
     let known = Known::with(app, task, queues_of(app, task)?)?;
     let Some((at, number)) = known.find(task) else { return Ok(0) };
@@ -82,7 +82,7 @@ impl Known {
         Ok(Self { queues, tier, sides, order })
     }
 
-    /// As `of`, with a task that may not be queued, or stands behind those that are looked at.
+    /// Like `of`, for a task that may not be queued, or that is behind those that are looked at.
     pub fn with(app: &App, task: &Task, mut queues: Queues) -> Result<Self, AppError> {
         let (own, turn) = (queues.entry(task.queue()).or_default(), task.turn());
         if let Err(at) = own.binary_search(&turn) {
@@ -91,7 +91,7 @@ impl Known {
         Self::of(app, &task.user, queues, task.priority.tier())
     }
 
-    /// The queue of a task and its number there; `None` where it is not among those that are known.
+    /// The queue of a task and its number there; `None` if the task is not among the known ones.
     pub fn find(&self, task: &Task) -> Option<(usize, usize)> {
         let queue = task.queue();
         let at = self.sides.iter().position(|side| side.queue == queue)?;
@@ -136,7 +136,7 @@ fn sides(app: &App, queues: &Queues, tier: Tier) -> Result<Vec<Side>, AppError> 
     Ok(sides)
 }
 
-/// What users have used; nothing where no two queues take turns.
+/// The slot time that users have used; empty if no two queues take turns.
 fn ledger(app: &App, sides: &[Side]) -> Result<Ledger, AppError> {
     let text = if sides.len() > 1 { app.store.ledger()? } else { None };
     Ok(text.as_deref().and_then(Ledger::from_text).unwrap_or_default())

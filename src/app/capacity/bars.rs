@@ -1,4 +1,4 @@
-//! What keeps everybody from a lane apart from its holders: pauses, gates, rates, and strangers that use its values.
+//! Bars of a lane apart from its holders: pauses, gates, rates, and strangers that use its values.
 
 use super::gates::shut;
 use super::holders::occupied;
@@ -9,26 +9,26 @@ use crate::model::time::format_duration;
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::store::LockView;
 
-/// What keeps everybody from a lane now.
+/// The bars of a lane now, apart from its holders.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bars {
-    /// Its pause, that of a pattern that means it, or that of the host.
+    /// Its pause, that of a pattern that matches it, or that of the host.
     pub paused: Option<Pause>,
-    /// Why its gate is shut.
+    /// The reason why its gate is shut.
     pub busy: Option<Busy>,
-    /// From when its rate allows a grant.
+    /// The moment from which its rate allows a grant.
     pub limited_until: Option<Timestamp>,
-    /// Who uses all its values that no holder has.
+    /// The strangers that use all its values that no holder has.
     pub occupied: Option<Occupied>,
 }
 
 impl Bars {
-    /// Whether nothing but its holders keeps anybody from the lane.
+    /// Whether the lane has no bars.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// A sentence for each.
+    /// A sentence for each bar.
     pub fn texts(&self, lane: &LaneName, now: Timestamp) -> Vec<String> {
         let paused = self.paused.as_ref().map(|pause| format!("grants nothing: {}", pause_text(pause, "", now)));
         let busy = self.busy.as_ref().map(|busy| format!("grants nothing while the host is busy: {}", busy.text()));
@@ -46,7 +46,7 @@ impl Bars {
     }
 }
 
-/// What keeps everybody from a lane with these holders.
+/// The bars of a lane with these holders.
 pub(crate) fn bars(app: &App, lane: &LaneName, holders: &[LockView]) -> Result<Bars, AppError> {
     Ok(Bars {
         paused: pause_of_lane(app, lane),
@@ -56,18 +56,18 @@ pub(crate) fn bars(app: &App, lane: &LaneName, holders: &[LockView]) -> Result<B
     })
 }
 
-/// The moment from which the rate of a lane allows a grant; `None` when it does now.
+/// The moment from which the rate of a lane allows a grant; `None` if it allows one now.
 pub(crate) fn limited_until(app: &App, lane: &LaneName) -> Result<Option<Timestamp>, AppError> {
     let rate = config(app).rate(lane);
     Ok(rate.map_or(Ok(None), |rate| app.store.granted_again(lane, rate))?)
 }
 
-/// The pause that keeps everybody from a lane.
+/// The pause of a lane.
 pub(crate) fn pause_of_lane(app: &App, lane: &LaneName) -> Option<Pause> {
     control(app).standing(app.host.now()).find(|hold| hold.held.is_of(lane)).map(Pause::by)
 }
 
-/// What is paused, since when, by whom, why, and how long yet.
+/// A pause in words: its subject, its begin, its author, its reason, and the time left.
 pub fn pause_text(pause: &Pause, task: &str, now: Timestamp) -> String {
     let what = match pause.what.as_str() {
         "*" => "every task of the host is paused".to_owned(),
@@ -92,7 +92,7 @@ pub fn resume_word(what: &str) -> String {
     if what == "*" { "--all".to_owned() } else { shell_word(full_name(what)) }
 }
 
-/// A task, a lane or a pattern as no other reads: a bare word would be a user.
+/// A task, a lane or a pattern in a form that has no other meaning: a bare word would be a user.
 pub fn full_name(what: &str) -> String {
     let is_bare = !what.contains([':', '*']) && TaskId::parse(what).is_none();
     if is_bare { format!("lane:{what}") } else { what.to_owned() }

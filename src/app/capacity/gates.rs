@@ -10,16 +10,16 @@ use crate::policy::capacity::gate::judge;
 use crate::store::{Event, NotNow};
 use serde_json::json;
 
-/// How old readings of this process may be, in milliseconds: the kernel averages over seconds.
+/// Largest age of readings of this process, in milliseconds: the kernel averages over seconds.
 const FRESH_MS: u64 = 250;
-/// After how long a lane that grants nothing now is tried again, in milliseconds. Nothing tells of the moment at which a host
-/// becomes idle or a stranger gives a port back.
+/// Time until a lane that grants nothing now is tried again, in milliseconds. No event reports that a host has become idle or
+/// that a stranger has given a port back.
 pub(crate) const AGAIN_MS: i64 = 1000;
 
 /// Readings with the moment of the boot clock at which they were taken.
 pub(crate) type Read = Option<(u64, Readings)>;
 
-/// Those of some lanes whose gates are shut. With `notes` it is remembered, and told when it changes.
+/// The lanes among some whose gates are shut. With `notes` the result is remembered, and a change of it is reported.
 pub(crate) fn shut<'a>(app: &App, lanes: impl Iterator<Item = &'a LaneName>, notes: bool) -> Vec<Shut> {
     lanes.filter_map(|lane| shut_one(app, lane, notes)).collect()
 }
@@ -39,7 +39,7 @@ fn shut_one(app: &App, lane: &LaneName, notes: bool) -> Option<Shut> {
     Some(Shut { lane: lane.clone(), busy: busy? })
 }
 
-/// What the gauges show, read anew when the last look is old.
+/// The readings of the gauges, taken anew if the last ones are old.
 pub(crate) fn fresh_readings(app: &App) -> Readings {
     let now = app.host.boot_ms();
     if let Some((at, known)) = *app.readings.borrow()

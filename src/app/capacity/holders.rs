@@ -1,4 +1,4 @@
-//! The slots of a lane with names: who has each of them.
+//! The slots of a lane with names, and their holders.
 
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
@@ -10,11 +10,11 @@ use crate::store::LockView;
 /// One value of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedSlot {
-    /// What the slot stands for.
+    /// The value that the slot stands for.
     pub value: String,
     /// The slot that its holder has.
     pub slot: Option<u32>,
-    /// Who has it.
+    /// Its holder.
     pub holder: Option<String>,
     /// Whether it was removed from the values, and goes with its holder.
     pub is_drained: bool,
@@ -22,7 +22,7 @@ pub struct NamedSlot {
     pub user: Option<Option<u32>>,
 }
 
-/// What keeps a lane with room from granting anything, when strangers use all that its holders have not.
+/// The bar of a lane with room in which strangers use all values that its holders do not have.
 pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option<Occupied> {
     let values = config(app).values(lane)?;
     match app.host.choose_value(&values, &taken(views)) {
@@ -31,7 +31,7 @@ pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option
     }
 }
 
-/// The values of a lane, and those that its holders keep from before; nothing for a lane without.
+/// The values of a lane, and those that its holders keep from before; empty for a lane without values.
 pub fn named_slots(app: &App, lane: &LaneName) -> Result<Vec<NamedSlot>, AppError> {
     let Some(values) = config(app).values(lane) else { return Ok(Vec::new()) };
     let views = app.holders(lane)?;

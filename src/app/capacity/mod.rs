@@ -1,4 +1,4 @@
-//! What lanes give beside a place in them, as the verbs use it.
+//! Resources that lanes give beside a place in them, as the verbs use them.
 
 pub mod bars;
 pub mod gates;
@@ -13,7 +13,7 @@ use crate::model::lock::Grant;
 use crate::policy::capacity::jobs::knows_fifos;
 use crate::supervise::CpuPlan;
 
-/// How the processors of a lane are shared, where it has a budget.
+/// The plan by which the processors of a lane with a budget are shared.
 pub(crate) fn cpu_plan(app: &App, lane: &LaneName) -> Option<CpuPlan> {
     config(app).cpu_rule(lane).map(|rule| plan_of(app, &rule))
 }
@@ -24,7 +24,7 @@ fn plan_of(app: &App, rule: &CpuRule) -> CpuPlan {
     CpuPlan { budget, allowed: rule.is_bound.then_some(allowed) }
 }
 
-/// The variables that tell a holder what its slots stand for.
+/// The variables that give a holder the values of its slots.
 pub(crate) fn slot_variables(grants: &[Grant]) -> impl Iterator<Item = (String, String)> + '_ {
     grants.iter().filter_map(|grant| Some((slot_variable(&grant.lane), grant.value.clone()?)))
 }

@@ -5,7 +5,7 @@ use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::store::{Event, Removed};
 
-/// Changes a task that has not started, durably, and gives it as it is then.
+/// Changes a task that has not started, durably, and returns it as it is then.
 pub(crate) fn change_waiting(
     app: &App,
     id: TaskId,

@@ -1,4 +1,5 @@
-//! The end of tasks that have no process, and what it wakes. A running task is asked to end, and its supervisor ends it.
+//! Ends of tasks without a process, and the tasks that such an end wakes. A running task is asked to end, and its supervisor
+//! ends it.
 
 use super::report::Pass;
 use crate::app::admission::lenders::borrowers_of;
@@ -13,13 +14,13 @@ use crate::supervise::finish;
 use serde_json::json;
 use std::time::Duration;
 
-/// Who asked for the end of a borrower.
+/// The caller in a request to end a borrower.
 const BY: &str = "luzia";
-/// Why a borrower is ended.
+/// The reason for the end of a borrower.
 const UNWAITED: &str = "it ran in the lanes of its parent, which waits for it no longer";
 
-/// Asks for the end of a task without waiting for it. False when somebody acts for it right now, so that it is to be asked
-/// for again.
+/// Asks for the end of a task without waiting for it. False if another process acts for the task right now, so that the
+/// caller must ask again.
 pub(crate) fn request_end(
     app: &App,
     id: TaskId,
@@ -40,7 +41,7 @@ pub(crate) fn request_end(
     }
 }
 
-/// Cancels a task that has not started; `None` when it is not pending any more, or somebody acts for it right now.
+/// Cancels a task that has not started; `None` if it is not pending any more, or another process acts for it right now.
 pub(crate) fn cancel_pending(app: &App, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
     cancel_unstarted(app, id, by, reason, |app, id| Ok(app.store.take_pending(id)?))
 }
@@ -93,7 +94,7 @@ pub(crate) fn over(task: &Task) -> AppError {
         .next(format!("luzia show {}", task.id))
 }
 
-/// Asks a borrower to end; false when it is to be asked again.
+/// Asks a borrower to end; false if the caller must ask again.
 pub(crate) fn ask_borrower(app: &App, id: TaskId, grace_ms: Option<u64>) -> Result<bool, AppError> {
     match request_end(app, id, BY, Some(UNWAITED), grace_ms) {
         Err(error) if error.code() == Code::TaskOver => Ok(true),
@@ -101,13 +102,13 @@ pub(crate) fn ask_borrower(app: &App, id: TaskId, grace_ms: Option<u64>) -> Resu
     }
 }
 
-/// Asks all who run in the lanes of a waiting task to end, because the time of its wait ran out.
+/// Asks all borrowers in the lanes of a waiting task to end, because the time of its wait ran out.
 pub(crate) fn ask_borrowers(app: &App, task: &Task) -> Result<(), AppError> {
     borrowers_of(app, task)?.into_iter().try_for_each(|id| ask_borrower(app, id, None).map(drop))
 }
 
-/// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither keeps the
-/// tasks of others waiting.
+/// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither blocks the tasks of
+/// others.
 pub(crate) fn find_or_set_aside(app: &App, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
     match app.store.find(id) {
         Err(newer @ StoreError::Newer { .. }) => {
@@ -127,7 +128,7 @@ pub(crate) fn find_or_set_aside(app: &App, id: TaskId, pass: &mut Pass) -> Resul
     }
 }
 
-/// Looks again at tasks that waited for another one to be over.
+/// Looks again at tasks that waited for the end of another one.
 pub(crate) fn wake_dependents(app: &App, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
     wake_those(app, over, waiting, &mut Pass::default())
 }
@@ -167,7 +168,7 @@ pub(crate) fn unpark_if_free(app: &App, task: &Task, now: Timestamp, pass: &mut 
     if is_open { Ok(false) } else { Ok(app.store.unpark(task.id)?) }
 }
 
-/// Ends a task that has not started. Nothing happens when it is not pending any more; false when somebody acts for it.
+/// Ends a task that has not started. Does nothing if it is not pending any more; false if another process acts for it.
 pub(crate) fn end_unstarted(app: &App, id: TaskId, happened: &Happened) -> Result<bool, AppError> {
     match app.store.take_pending(id)? {
         Removed::Taken(task, lock) => drop(end_taken(app, &task, lock, happened)?),

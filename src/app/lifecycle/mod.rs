@@ -1,4 +1,4 @@
-//! Tasks that have no process: how they change and end, and what their end wakes. Nothing here starts a task.
+//! Tasks without a process: their changes, their ends, and the tasks that an end wakes. Nothing here starts a task.
 
 pub(crate) mod change;
 pub(crate) mod end;

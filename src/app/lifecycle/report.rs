@@ -1,11 +1,11 @@
-//! What a pass did and saw.
+//! Results of a pass.
 
 use crate::app::AppError;
 use crate::model::{TaskId, Timestamp};
 use crate::policy::schedule::Resumed;
 use crate::policy::witness::Blind;
 
-/// What a pass did and saw.
+/// Results of a pass.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pass {
     /// The tasks it started.
@@ -14,17 +14,17 @@ pub struct Pass {
     pub supervisors: Vec<u32>,
     /// Tasks it recovered, or for which it started a supervisor to do so.
     pub recovered: Vec<TaskId>,
-    /// Records it set aside, with what is wrong with them.
+    /// Records it set aside, with their faults.
     pub set_aside: Vec<String>,
-    /// What kept slots of schedules from being made. The next pass tries again.
+    /// Errors that kept slots of schedules from being made. The next pass tries again.
     pub not_made: Vec<String>,
     /// Records of a newer luzia, which it left alone.
     pub left: Vec<Left>,
     /// Dead tasks that it left alone, because their processes cannot be seen from here.
     pub unseen: Vec<Unseen>,
-    /// How many supervisors it found not to have come to the start of their task, or to its recovery.
+    /// Number of supervisors that did not come to the start of their task, or to its recovery.
     pub in_vain: u32,
-    /// When the next parked task is due.
+    /// The moment at which the next parked task is due.
     pub next_due: Option<Timestamp>,
     /// Whether it starts tasks.
     pub(in crate::app) may_start: bool,
@@ -32,19 +32,19 @@ pub struct Pass {
     pub(in crate::app) ready: Vec<Ready>,
 }
 
-/// A record of a newer luzia. It stays as it is, and keeps nobody else from running.
+/// A record of a newer luzia. It stays as it is, and tasks of others still run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Left {
     /// Its task.
     pub task: TaskId,
-    /// Which file it is, and of which version.
+    /// The file, and its version.
     pub what: String,
-    /// How many tasks of the queue cannot start because of it, itself included.
+    /// Number of tasks of the queue that cannot start because of it, itself included.
     pub blocked: u64,
 }
 
 impl Pass {
-    /// Whether it found nothing to do.
+    /// Whether the pass found nothing to do.
     pub(in crate::app) fn is_quiet(&self) -> bool {
         self.started.is_empty() && self.recovered.is_empty()
     }
@@ -61,7 +61,7 @@ impl Pass {
             .hint("what left the queue goes on; `luzia dispatch` makes the next pass")
     }
 
-    /// Says that somebody is to pass at a moment at the latest.
+    /// Asks for a pass at a moment at the latest.
     pub(in crate::app) fn comes_again(&mut self, at: Timestamp) {
         self.next_due = Some(self.next_due.map_or(at, |due| due.min(at)));
     }
@@ -73,7 +73,7 @@ impl Pass {
     }
 }
 
-/// A task without a supervisor that only somebody elsewhere can recover.
+/// A task without a supervisor that only a process elsewhere can recover.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unseen {
     /// The task.
@@ -83,7 +83,7 @@ pub struct Unseen {
 }
 
 impl Unseen {
-    /// For people: which task, and who can recover it.
+    /// A sentence for people: the task, and the way to recover it.
     pub fn text(&self) -> String {
         format!("{} has lost its supervisor; {}", self.task, self.why.reason().text())
     }

@@ -1,4 +1,4 @@
-//! What a task that waits for several slots keeps others from (`policy::backfill`), by the locks and the events of now.
+//! The starts that a task waiting for several slots prevents (`policy::backfill`), by the present locks and events.
 
 use crate::app::admission::firsts::Firsts;
 use crate::app::admission::lenders::lenders_of;
@@ -18,7 +18,7 @@ use crate::store::{LockView, Place};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// The first tasks that wait for several slots, by each lane of which they want some, in one pass or one look at its order.
+/// The first tasks that wait for several slots, by each lane of theirs, in one pass or one look at its order.
 #[derive(Default)]
 pub(crate) struct Bookings {
     by_lane: BTreeMap<LaneName, Booking>,
@@ -46,7 +46,7 @@ impl Bookings {
         task.lanes.iter().find_map(booked)
     }
 
-    /// Keeps the start of a task that waits for a capacity lane, where it wants several slots and comes first in its lanes.
+    /// Books the start of a task that waits for a capacity lane, if it wants several slots and comes first in its lanes.
     pub(crate) fn book(&mut self, app: &App, task: &Task) -> Result<(), AppError> {
         if !wants_several(task) || task.lanes.iter().any(|lane| self.by_lane.contains_key(lane)) {
             return Ok(());
@@ -57,7 +57,7 @@ impl Bookings {
         Ok(())
     }
 
-    /// The slots that a task wants; `None` where it waits for something else as well.
+    /// The slots that a task wants; `None` if it waits for something else as well.
     fn wanted(&self, app: &App, task: &Task) -> Result<Option<Vec<(LaneName, Wanted)>>, AppError> {
         if !lenders_of(app, task)?.is_empty() || !waits_for_lanes_only(app, task)? {
             return Ok(None);
@@ -83,7 +83,7 @@ impl Bookings {
         Ok(Some(wanted))
     }
 
-    /// When a holder of a lane is expected to end at the latest.
+    /// Latest expected end of a holder of a lane.
     fn expected_end(&self, app: &App, lane: &LaneName, view: &LockView) -> Option<Timestamp> {
         let record = view.record()?;
         let held_since = record.acquired_at?;
@@ -102,18 +102,18 @@ impl Bookings {
         self.longest(app, &task).and_then(|ms| i64::try_from(ms).ok()).map(|ms| since.plus_ms(ms))
     }
 
-    /// How long a task is expected to run at the most.
+    /// Longest expected run of a task.
     fn longest(&self, app: &App, task: &Task) -> Option<u64> {
         longest(&self.history(app).lengths_of(task), task.timeout_ms)
     }
 
-    /// Events that do not read keep no task from its start.
+    /// Damaged events keep no task from its start.
     fn history(&self, app: &App) -> &History {
         self.history.get_or_init(|| foresee::history(app, QUICK.event_bytes).unwrap_or_default())
     }
 }
 
-/// Whether nothing but room in its lanes keeps a task from starting.
+/// Whether only missing room in its lanes keeps a task from starting.
 fn waits_for_lanes_only(app: &App, task: &Task) -> Result<bool, AppError> {
     let first_in_lane = Firsts::default().before(&app.store, task)?;
     let situation = Situation { first_in_lane, ..situation_queued(app, task) };

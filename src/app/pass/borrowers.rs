@@ -1,5 +1,5 @@
-//! Children that borrow: a task for whose end its parent waits starts in the lanes of the parent, before anything else of a
-//! pass and without a slot of its own. Its parent lends them as long as somebody waits; else it is a task like any other.
+//! Children that borrow: a task for whose end its parent waits starts in the lanes of the parent, before anything else of a pass
+//! and without a slot of its own. Its parent lends them as long as a process waits; else it is a task like any other.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::firsts::Firsts;
@@ -17,7 +17,7 @@ use crate::store::{Event, Head, Place};
 /// Starts the children that can borrow their lanes.
 pub(super) fn start_borrowers(app: &App, starts: &mut Starts) -> Result<(), AppError> {
     for id in app.store.lent_to()? {
-        // A record that does not read is set aside by the pass over its queue.
+        // The pass over its queue sets a damaged record aside.
         let Ok(Some((Place::Pending, task))) = app.store.find(id) else { continue };
         if !may_start(app, &task) {
             continue;
@@ -30,7 +30,7 @@ pub(super) fn start_borrowers(app: &App, starts: &mut Starts) -> Result<(), AppE
     Ok(())
 }
 
-/// Whether no other task of its session comes before it: in a lane that is lent to it none does.
+/// Whether it is the first task of its session: in a lane that is lent to it no task comes before it.
 fn comes_first(app: &App, task: &Task, lenders: &[Task]) -> Result<bool, AppError> {
     let is_lent = is_lent_by(lenders);
     Ok(!task.takes_user_lane
@@ -44,7 +44,7 @@ fn try_borrower(app: &App, task: &Task, lenders: &[Task], starts: &mut Starts) -
     let attempt = Attempt { at: At::Queue(&head), lenders: Some(lenders), admit: &admit };
     let Answer::Claimed(claimed) = attempt.claim(app, starts.pass)? else { return Ok(()) };
     note_loans(app, &claimed, lenders);
-    // The process that waits may have died before it could say so.
+    // The process that waits may have died before it could report that.
     wake_supervisor(app, lenders[0].id)?;
     hand_over(app, claimed, starts)
 }

@@ -57,7 +57,7 @@ pub(crate) fn heads(
     Ok((free, held))
 }
 
-/// How often a task of a group is tried that another dispatcher tries, too, and the pause between two tries.
+/// Number of tries of a task of a group that another dispatcher tries, too, and the pause between two tries.
 pub(super) const GROUP_TRIES: u32 = 10;
 pub(super) const GROUP_PAUSE: Duration = Duration::from_millis(2);
 

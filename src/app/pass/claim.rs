@@ -1,5 +1,5 @@
-//! One claim: how a pass asks for a task and its lanes, and what each answer means for the pass. All tasks that a pass tries
-//! are asked for here: borrowers, those that make room, those that go on after a wait, and the heads of queues.
+//! One claim: the request of a pass for a task and its lanes, and the effect of each answer on the pass. All tasks that a pass
+//! tries are asked for here: borrowers, those that make room, those that go on after a wait, and the heads of queues.
 
 use super::trying::Seen;
 use super::{Hand, recover_one, start_supervisor};
@@ -19,17 +19,17 @@ use crate::store::{Claim, Claimed, Event, Head, Judges, LockView, NotNow, Place,
 use serde_json::json;
 use std::cell::RefCell;
 
-/// How often one task is asked for in a pass, when dead tasks hold its lanes or another process looks at it.
+/// Number of requests for one task in a pass, when dead tasks hold its lanes or another process looks at it.
 const MOST_TRIES: u32 = 8;
 
-/// What a pass changes while it starts tasks.
+/// The state that a pass changes while it starts tasks.
 pub(super) struct Starts<'a, 'hand> {
     pub pass: &'a mut Pass,
     pub hand: &'a mut Hand<'hand>,
     pub seen: RefCell<Seen>,
 }
 
-/// Where the record of a task is that a pass asks for.
+/// The place of the record of a task that a pass asks for.
 pub(super) enum At<'a> {
     Queue(&'a Head),
     Wait(TaskId),
@@ -44,7 +44,7 @@ pub(super) struct Attempt<'a> {
     pub admit: &'a dyn Fn(&Task) -> bool,
 }
 
-/// What a claim gave.
+/// The answer to a claim.
 pub(super) enum Answer {
     Claimed(Box<Claimed>),
     /// A dead task was recovered, a damaged record set aside, or another process looked at the task for an instant.
@@ -54,11 +54,11 @@ pub(super) enum Answer {
     /// Admission refused the task, or the line of a lane did.
     Refused(Box<Task>),
     Held(Box<Task>, Box<LockView>),
-    /// A lane gives no slot to anybody before the pass that comes again.
+    /// A lane grants no slot before a later pass, whose moment is noted.
     Closed(LaneName),
     /// Another process was stopped in the guard of a lane.
     Guarded(LaneName),
-    /// What is left of `global` is kept for lanes with reserves.
+    /// The rest of `global` is kept for lanes with reserves.
     Kept,
     Blocked,
 }
@@ -77,7 +77,7 @@ impl Attempt<'_> {
 
     pub(super) fn claim_once(&self, app: &App, pass: &mut Pass) -> Result<Answer, AppError> {
         Ok(match self.ask(app) {
-            // That must not keep the other lanes from their turn.
+            // The other lanes still get their turn.
             Err(StoreError::GuardBusy { lane, .. }) => {
                 app.store.note(&Event::new("guard_busy").in_lane(&lane));
                 Answer::Guarded(lane)
@@ -132,7 +132,7 @@ impl Attempt<'_> {
         if !matches!(app.store.find(id)?, Some((Place::Waiting, _))) {
             return Ok(Answer::Lost);
         }
-        // The process that looks at it starts nothing, and nobody may come after this pass.
+        // The process that looks at the task starts nothing, and no other pass may follow this one.
         app.host.sleep(LOOK_AGAIN);
         Ok(Answer::Again)
     }
@@ -180,7 +180,7 @@ pub(super) fn hand_over(app: &App, claimed: Box<Claimed>, starts: &mut Starts) -
     start_supervisor(app, &["supervise"], claimed.task.id, claimed.lock, pass)
 }
 
-/// Tells of the steps from the look at the queue to the lanes (S3.24), and of the locks that were removed for it.
+/// Reports the steps from the look at the queue to the lanes (S3.24), and the locks that were removed for the claim.
 fn note_claim(app: &App, claimed: &Claimed) {
     let Claimed { task, grants, broken, .. } = claimed;
     let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
@@ -195,8 +195,8 @@ fn note_claim(app: &App, claimed: &Claimed) {
     warn_at_claim(app, task);
 }
 
-/// Since when a claimed task could have started, for what is measured of its lanes. The time in which it waited for an
-/// event is no wait for lanes. `None` of a further step, of which no moment is known.
+/// The moment since which a claimed task could have started, for the measured waits for its lanes. The time in which it waited
+/// for an event is no wait for lanes. `None` for a further step, whose moment is unknown.
 fn wanted_since(app: &App, task: &Task) -> Option<Timestamp> {
     if task.wait().is_some() {
         let waits = app.store.waits(task.id).ok()?;

@@ -11,36 +11,36 @@ use crate::policy::analytics::record::Record;
 use crate::store::{Changes, Site};
 use std::time::Duration;
 
-/// How long a dispatcher rests when it fails, or when claims come to nothing: what is wrong with the host is not mended by
-/// haste, and each try is written to disk.
+/// Rest of a dispatcher after a failure, or after claims without a result: haste does not repair the host, and each try is
+/// written to disk.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// For how long changes are let come together while tasks run, in milliseconds: at least, and at most.
+/// Time for which changes are collected while tasks run, in milliseconds: at least, and at most.
 const TOGETHER_MS: (u64, u64) = (5, 80);
-/// How many times longer than a pass that found nothing the pause after it is, while tasks run.
+/// Length of the pause after a pass that found nothing, in lengths of that pass, while tasks run.
 const REST: u64 = 8;
 
-/// What a dispatcher tells the process that started it.
+/// Messages of a dispatcher to the process that started it.
 pub trait Log {
     /// A pass was made.
     fn pass(&mut self, pass: &Pass);
     /// A pass failed; the dispatcher goes on.
     fn failed(&mut self, error: &AppError);
-    /// So many tasks run, and so many wait; told to a dispatcher that waits for them.
+    /// So many tasks run, and so many wait; reported by a dispatcher that waits for them.
     fn waits(&mut self, running: usize, waiting: u64);
     /// A task has ended.
     fn ended(&mut self, task: &Task);
-    /// Something has happened to a task, told to a daemon.
+    /// An event of a task, reported by a daemon.
     fn news(&mut self, record: &Record);
-    /// Whether it was asked to end.
+    /// Whether the dispatcher was asked to end.
     fn is_ended(&mut self) -> bool;
 }
 
-/// How a dispatcher waits between its passes. While tasks run, their supervisors make the passes as they end, and a
-/// dispatcher that joined in at every change would only stand in their way: it lets changes come together, for longer the
-/// more of them come and the dearer its passes are.
+/// The waits of a dispatcher between its passes. While tasks run, their supervisors make the passes as they end, and a dispatcher
+/// that joined in at every change would only delay them. So it collects changes, for longer the more of them come and the dearer
+/// its passes are.
 pub(crate) struct Rhythm {
     changes: Changes,
-    /// When the pass that runs began.
+    /// The moment at which the present pass began.
     begin_ms: u64,
     together_ms: u64,
 }
@@ -65,8 +65,8 @@ impl Rhythm {
     }
 }
 
-/// One pass of somebody who goes on: errors that pass by are told of and waited for, and so is a host on which no
-/// supervisor comes up, unless the state directory was moved, where none ever will. `None` when the pass failed.
+/// One pass of a dispatcher that goes on. It reports a passing error, or that no supervisor comes up on this host, and rests
+/// after that. A moved state directory is an error, because no supervisor will ever come up there. `None` if the pass failed.
 pub(crate) fn pass_patiently(
     app: &App,
     passes_by: fn(&AppError) -> bool,
@@ -89,8 +89,7 @@ pub(crate) fn pass_patiently(
     Ok(pass)
 }
 
-/// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was
-/// not seen.
+/// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was missed.
 pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<(), AppError> {
     if app.inside.is_some() {
         return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
@@ -114,7 +113,7 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
         let pause = until(pass.next_due, app.host.now(), poll);
         rhythm.wait(&app.site(), pause, pass.is_quiet());
     }
-    // What ended while the daemon was told to end.
+    // The tasks that ended while the daemon was asked to end.
     news.tell(app, log)
 }
 
@@ -124,7 +123,7 @@ fn must(is_there: bool) -> Result<(), AppError> {
     is_there.then_some(()).ok_or_else(gone)
 }
 
-/// Whether an error passes by: one of the configuration, which others write, or a file that another process keeps locked.
+/// Whether an error passes by itself: one of the configuration, which others write, or a file that another process keeps locked.
 pub(crate) fn is_passing(error: &AppError) -> bool {
     is_of_rules(error) || error.kind() == crate::app::Kind::Busy
 }
@@ -134,7 +133,7 @@ fn is_of_rules(error: &AppError) -> bool {
     error.kind() == crate::app::Kind::Config
 }
 
-/// What there is to say of supervisors that came to nothing. They have nobody to tell it to themselves.
+/// The error of supervisors that did not come up. They have no caller to whom they could report it themselves.
 fn in_vain() -> AppError {
     AppError::new(Code::ClaimedInVain, "a supervisor did not come up, or ended too early")
         .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")

@@ -1,6 +1,6 @@
-//! One scheduling pass, the same for `dispatch`, `daemon`, `run` and a supervisor that has just finished: recover what
-//! died, wake what is due, then start tasks in the order of `policy::schedule` until no slot or no runnable lane is left.
-//! Any number of passes may run at once; the claim decides.
+//! One scheduling pass, the same for `dispatch`, `daemon`, `run` and a supervisor that has just finished. It recovers dead tasks
+//! and wakes those that are due. Then it starts tasks in the order of `policy::schedule` until no slot or no runnable lane is
+//! left. Any number of passes may run at once; the claim decides.
 
 pub(crate) mod booking;
 pub(crate) mod borrowers;
@@ -44,16 +44,17 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use wake::wake_parked;
 
-/// How many lanes that look locked are tried in one pass, in case their holder is dead.
+/// Number of lanes that look locked and are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
 
-/// The fair share of one pass: the ledger as it becomes, and what it was charged.
+/// The fair share of one pass: the ledger as it becomes, and the charges.
 struct Tally {
     ledger: Ledger,
     credits: [i64; 3],
     now: Timestamp,
     grants: Vec<(Tier, Payer)>,
-    /// How many more tasks the host takes, as far as this pass knows: a process that frees a slot makes a pass of its own.
+    /// Number of further tasks that the host takes, as far as this pass knows: a process that frees a slot makes a pass of its
+    /// own.
     slots: u32,
 }
 
@@ -68,12 +69,12 @@ pub(super) struct Hand<'a> {
     pub claimed: Option<Box<Claimed>>,
 }
 
-/// Makes one pass. Inside a task nothing is started from here: the task's own supervisor is asked to make the pass.
+/// Makes one pass. Inside a task this process starts nothing: it asks the task's own supervisor to make the pass.
 pub fn pass(app: &App) -> Result<Pass, AppError> {
     pass_with(app, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })
 }
 
-/// Like `pass`, for a supervisor that may go on to one of the tasks. What is in its hand stays there after an error.
+/// Like `pass`, for a supervisor that may go on to one of the tasks. A task in its hand stays there after an error.
 pub(super) fn pass_with(app: &App, hand: &mut Hand) -> Result<Pass, AppError> {
     if !app.store.has_layout()? {
         return Ok(Pass::default());
@@ -100,11 +101,11 @@ pub(super) fn pass_with(app: &App, hand: &mut Hand) -> Result<Pass, AppError> {
     }
 }
 
-/// Without `rules` what died is recovered, and nothing is started.
+/// Recovers dead tasks, and starts others. If `rules` is an error, no task is started.
 fn look_and_start(app: &App, rules: Result<(), AppError>, hand: &mut Hand, pass: &mut Pass) -> Result<(), AppError> {
     recover_dead(app, pass)?;
     rules?;
-    // Hooks that do not read may hold one on which a task depends.
+    // Damaged hooks may include one on which a task depends.
     app.store.hooks()?;
     pass.may_start = true;
     pass.next_due = wake_parked(app, pass)?;
@@ -121,7 +122,7 @@ fn look_and_start(app: &App, rules: Result<(), AppError>, hand: &mut Hand, pass:
     Ok(())
 }
 
-/// Applies the recovery table to every task in flight that nobody supervises.
+/// Applies the recovery table to every task in flight without a supervisor.
 fn recover_dead(app: &App, pass: &mut Pass) -> Result<(), AppError> {
     let ids = app.store.unsupervised()?;
     app.recovering.borrow_mut().retain(|id| ids.contains(id));
@@ -136,7 +137,8 @@ fn recover_dead(app: &App, pass: &mut Pass) -> Result<(), AppError> {
     Ok(())
 }
 
-/// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
+/// Recovers one task. If that takes a kill or a wait, a supervisor of its own does it. False if another process acts for the
+/// task.
 pub(crate) fn recover_one(app: &App, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
     let Some(found) = app.store.find_abandoned(id)? else { return Ok(false) };
     if let Some(why) = blindness(app, id, &found)? {
@@ -148,12 +150,12 @@ pub(crate) fn recover_one(app: &App, id: TaskId, pass: &mut Pass) -> Result<bool
     recover_found(app, id, found, pass)
 }
 
-/// Recovers a task whose processes can be seen from here, or that somebody has vouched for.
+/// Recovers a task whose processes can be seen from here, or for which a person has vouched.
 pub(crate) fn recover_found(app: &App, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
     let what = seen(&found);
     if needs_supervisor(what) {
         start_supervisor(app, &["supervise", "--recover"], id, found.lock, pass)?;
-        // Whom it was started for before has not been recovered by it.
+        // The supervisor that was started for this task before has not recovered it.
         pass.in_vain += u32::from(!app.recovering.borrow_mut().insert(id));
         return Ok(true);
     }
@@ -177,7 +179,7 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
     let mut slots = config(app).slots_max.saturating_sub(used);
     if slots == 0 {
         if !has_stale_holder(app, &locks, &LaneName::global())? {
-            // One that has kept its slot needs no other.
+            // A task that has kept its slot needs no other.
             return start_resumed(app, starts);
         }
         slots = config(app).slots_max;
@@ -205,15 +207,14 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
     charge(app, tally, before.as_deref())
 }
 
-/// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
+/// Whether the holder of a lane is proven dead, or is a lease that ran out.
 fn has_stale_holder(app: &App, locks: &LockIndex, lane: &LaneName) -> Result<bool, AppError> {
     let holders = app.holders_in(locks, lane)?;
     holders.iter().try_for_each(|view| end_overdue(app, view))?;
     Ok(holders.iter().any(|view| view.verdict.is_stale()))
 }
 
-/// Writes what this pass granted into the ledger. Where another pass wrote meanwhile, its changes stay and ours are
-/// added.
+/// Writes the grants of this pass into the ledger. If another pass wrote meanwhile, its changes stay and these are added.
 fn charge(app: &App, tally: Tally, before: Option<&str>) -> Result<(), AppError> {
     if tally.grants.is_empty() {
         return Ok(());
@@ -234,7 +235,7 @@ fn charge(app: &App, tally: Tally, before: Option<&str>) -> Result<(), AppError>
     Ok(())
 }
 
-/// Tries lanes, and tasks that go on after a wait, in the order of the schedule. False when no slot is left.
+/// Tries lanes, and tasks that go on after a wait, in the order of the schedule. False if no slot is left.
 fn start_round(
     app: &App,
     tally: &mut Tally,
@@ -266,7 +267,7 @@ fn start_round(
     Ok(true)
 }
 
-/// When no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.
+/// If no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.
 fn start_supervisor(app: &App, verb: &[&str], id: TaskId, lock: Hold, pass: &mut Pass) -> Result<(), AppError> {
     let verb = verb.iter().map(|word| (*word).to_owned());
     let args: Vec<String> = app.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();

@@ -1,6 +1,6 @@
-//! Tasks that make room for themselves (`--preempt`): a pass starts them before all others of their priority, and asks those
-//! who hold their lanes to end or to go back into the queue. Who asks is written down (`spool/control.json`), so a process that
-//! is killed on the way leaves the rest to the next pass.
+//! Tasks that make room for themselves (`--preempt`). A pass starts them before all others of their priority. It asks the holders
+//! of their lanes to end or to go back into the queue. Each wish is recorded (`spool/control.json`), so a process that is killed
+//! on the way leaves the rest to the next pass.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::reach::may_start;
@@ -20,7 +20,7 @@ use crate::policy::preempt::{Full, Holds, Rival, choose};
 use crate::store::{CancelRequest, Event, Head, LockView, Place};
 use serde_json::json;
 
-/// How far up the parents of a task are looked at.
+/// Number of parents of a task that are looked at.
 const MOST_PARENTS: u32 = 64;
 
 /// Starts the tasks that make room for themselves, as far as they can start, and asks for room for the others.
@@ -34,9 +34,9 @@ pub(super) fn start_preempting(app: &App, starts: &mut Starts) -> Result<(), App
                     over.push(wish);
                 }
             }
-            // It is paused, not due, or comes after others.
+            // The task is paused, not due, or comes after others.
             Ok(Some((Place::Parked, task))) if task.starts == 0 => {}
-            // A record that does not read is set aside by the pass over its queue.
+            // The pass over its queue sets a damaged record aside.
             Err(_) => {}
             Ok(_) => over.push(wish),
         }
@@ -50,7 +50,7 @@ pub(super) fn start_preempting(app: &App, starts: &mut Starts) -> Result<(), App
     Ok(())
 }
 
-/// Whether no task of a higher priority takes its turn before it. Those of its own priority it passes.
+/// Whether no task of a higher priority takes its turn before it. It passes tasks of its own priority.
 pub(crate) fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
     let comes_before = |first: Option<Priority>| first.is_some_and(|first| first < task.priority);
     let first = |queues: Queues| queues.into_values().filter_map(|turns| Some(turns.first()?.0)).min();
@@ -65,7 +65,7 @@ pub(crate) fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
     Ok(true)
 }
 
-/// True when it was started. It passes tasks of its own priority.
+/// Tries to start a task; true if it was started. It passes tasks of its own priority.
 fn try_preempting(app: &App, task: &Task, wish: &Preempt, starts: &mut Starts) -> Result<bool, AppError> {
     let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
     let attempt = Attempt { at: At::Queue(&head), lenders: None, admit: &|task| admits_passing(app, task) };
@@ -78,14 +78,14 @@ fn try_preempting(app: &App, task: &Task, wish: &Preempt, starts: &mut Starts) -
     hand_over(app, claimed, starts).map(|()| true)
 }
 
-/// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
+/// Whether only its lanes, and other tasks of its priority, keep a task from starting.
 pub(crate) fn admits_passing(app: &App, task: &Task) -> bool {
     first_obstacle(task, &situation_queued(app, task)).is_none()
 }
 
-/// Asks those who hold the lanes of a task to make room, where that frees all of them. A request that stands already is
-/// left alone: it may be a cancel. Nobody is asked while the rate of a lane keeps the task anyway: gives the moment from
-/// which it does not.
+/// Asks the holders of the lanes of a task to make room, if that frees all of them. An earlier request is left alone: it may be a
+/// cancel. While the rate of a lane keeps the task anyway, no holder is asked. Then returns the moment from which the rate does
+/// not.
 pub(crate) fn ask_for_room(app: &App, task: &Task, wish: &Preempt) -> Result<Option<Timestamp>, AppError> {
     for lane in task.all_lanes() {
         if let Some(until) = limited_until(app, &lane)? {
@@ -161,7 +161,7 @@ fn has_above(app: &App, task: &Task, holder: TaskId) -> Result<bool, AppError> {
             None => return Ok(false),
         }
     }
-    // Nobody nests so deep; whatever it is, it is left alone.
+    // Tasks do not nest so deep; the holder is left alone.
     Ok(true)
 }
 

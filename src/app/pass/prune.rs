@@ -8,15 +8,15 @@ use crate::store::{Event, ReadEvent};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// How many tasks one pass removes at most; some 20 operations each.
+/// Most tasks that one pass removes; some 20 operations each.
 const MOST: u64 = 256;
-/// How many lanes one pass forgets the grants of at most.
+/// Most lanes whose grants one pass forgets.
 const MOST_RATES: usize = 256;
-/// How much the events may take, in bytes.
+/// Largest size of the events, in bytes.
 const MOST_EVENT_BYTES: u64 = 256 * 1024 * 1024;
-/// After how long a pass looks again when nothing was left to remove, in milliseconds. A look lists finished tasks.
+/// Time until a pass looks again after nothing was left to remove, in milliseconds. A look lists finished tasks.
 const PAUSE_MS: i64 = 60_000;
-/// The time until the next look when something was left, so that a long drain removes as fast as it adds.
+/// Time until the next look when something was left, so that a long drain removes as fast as it adds.
 const SHORT_PAUSE_MS: i64 = 250;
 
 /// Removes finished tasks and events whose retention is over, up to a limit, if a look is due. An error becomes an event and does
@@ -35,7 +35,7 @@ fn prune_if_due(app: &App) -> Result<(), AppError> {
         Some(_) => {}
         None => return Ok(app.store.set_prune_due(now.plus_ms(PAUSE_MS))?),
     }
-    // Said first, so that others who pass meanwhile do not look as well.
+    // Recorded first, so that other processes that pass meanwhile do not look as well.
     app.store.set_prune_due(now.plus_ms(PAUSE_MS))?;
     let days = app.store.done_days()?.into_iter().map(|(name, tasks)| Day { name, tasks }).collect();
     let cuts = surplus(days, &config_reload::config(app), now, MOST);

@@ -1,5 +1,5 @@
-//! Waiting tasks in a pass: those whose timer rang are looked at, and those that have what they waited for are started again,
-//! before new work of their priority (`policy::schedule`). One whose lanes are full waits on, and its timer stays due for the next pass (X16).
+//! Waiting tasks in a pass. It looks at those whose timer rang. It starts those that have what they waited for, before new work
+//! of their priority (`policy::schedule`). A task whose lanes are full waits on, and its timer stays due for the next pass (X16).
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::lenders::{borrowers_of, lenders_of};
@@ -25,7 +25,7 @@ fn as_resumed(task: &Task) -> Resumed {
     Resumed { priority: task.priority, id: task.id, user: task.user.clone(), queue: queue.into(), takes_user_lane }
 }
 
-/// Looks at a waiting task whose timers rang. What must run a command gets a supervisor, where this pass may start one.
+/// Looks at a waiting task whose timers rang. A task that must run a command gets a supervisor, if this pass may start one.
 pub(super) fn see_to_wait(app: &App, task: &Task, due: &[Timestamp], pass: &mut Pass) -> Result<(), AppError> {
     match look_at_wait(app, task.id, due, false)? {
         Looked::Waits | Looked::Over => {}
@@ -78,25 +78,25 @@ pub(super) fn try_resumed(app: &App, id: TaskId, starts: &mut Starts) -> Result<
     Ok(Tried::Started(weights))
 }
 
-/// Admission for a task that goes on: nobody comes before it in its lanes, and nobody runs in those that it has lent.
+/// Admission for a task that goes on: no task comes before it in its lanes, and no task runs in those that it has lent.
 fn admits_resumed(app: &App, task: &Task) -> bool {
     if !borrowers_of(app, task).is_ok_and(|borrowers| borrowers.is_empty()) {
         return false;
     }
     let is_ready = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
-    // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
+    // Lanes that it kept need no grant; the gates of the others are checked when they are asked for.
     let situation = situation_alone(app, task);
     is_ready && first_obstacle(task, &situation).is_none()
 }
 
-/// Looks at tasks to which an event was sent, and starts those that have what they waited for. Only these: nothing else
-/// of the queue is started. What fails here is done by the next pass, because their timers stay due.
+/// Looks at tasks to which an event was sent, and starts those that have what they waited for. No other task of the queue is
+/// started. The next pass does what fails here, because their timers stay due.
 pub(crate) fn resume_addressed(app: &App, ids: &[TaskId]) -> Result<(), AppError> {
     let mut waiting = Vec::new();
     for id in ids {
         match app.store.find(*id)? {
             Some((Place::Waiting, task)) => waiting.push(task),
-            // Its supervisor is dead: when it is recovered its wait goes on.
+            // The supervisor of the task is dead: when the task is recovered its wait goes on.
             Some((Place::Running, _)) if app.inside.is_none() && !app.run_dir.is_supervised(*id)? => {
                 recover_one(app, *id, &mut Pass::default())?;
             }

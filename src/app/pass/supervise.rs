@@ -1,5 +1,5 @@
-//! The hidden verb `supervise`: owns one task to its end, then makes one pass for the tasks that wait. Where that pass finds one
-//! task to start, this process goes on to it instead of starting another one, as long as that would not do better.
+//! The hidden verb `supervise`: owns one task to its end, then makes one pass for the tasks that wait. If that pass finds one
+//! task to start, this process goes on to it, as long as a new process would not do better.
 
 use super::claim::request;
 use crate::app::admission::weights::payer_of;
@@ -16,22 +16,22 @@ use crate::store::{Claimed, Event, Hold, Place};
 use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
 use std::cell::Cell;
 
-/// After how many tasks a supervisor ends: what a process may use up in all its life, as its CPU time (setrlimit(2)), is
-/// not to end the last of them. It also bounds what passes over very many lanes leave in its memory.
+/// Number of tasks after which a supervisor ends. A limit on the whole life of a process, e.g. on its CPU time (setrlimit(2)),
+/// must not end its last task. The number also bounds the memory that passes over very many lanes leave in use.
 const MOST_TASKS: u32 = 100;
 
-/// What this process has to do for a task whose lock it has.
+/// The work of this process for a task whose lock it has.
 enum Work {
-    /// To run it, which a dispatcher has claimed.
+    /// To run a task that a dispatcher has claimed.
     Run(TaskId, Hold),
-    /// To run it, which this very process has claimed.
+    /// To run a task that this very process has claimed.
     GoOn(Box<Claimed>),
-    /// To recover it, because nobody supervised it, or to run a command for the end of the time of its wait.
+    /// To recover a task without a supervisor, or to run a command for the end of the time of its wait.
     Recover(TaskId, Hold),
 }
 
-/// Supervises a task that a dispatcher claimed and handed over, or recovers one that nobody supervises. `is_told_to_end`
-/// says whether somebody wants this process to end.
+/// Supervises a task that a dispatcher claimed and handed over, or recovers one without a supervisor. `is_told_to_end` returns
+/// whether this process was asked to end.
 pub fn supervise(
     app: &App,
     mut id: TaskId,
@@ -55,10 +55,10 @@ pub fn supervise(
         let is_fit = || app.host.is_program_current();
         let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None };
         if let Err(error) = pass_with(app, &mut hand) {
-            // There is nobody to tell of it but the events.
+            // Only an event can report it.
             app.store.note(&Event::new("pass_failed").saying(error.to_string()));
         }
-        // Those that fail stand among the events.
+        // A failed hook is recorded as an event.
         run_due(app, &due, &mut |_| {});
         let Some(claimed) = hand.claimed else { return Ok(()) };
         app.run_dir.go_on_to(claimed.task.id, &claimed.lock)?;
@@ -66,7 +66,7 @@ pub fn supervise(
     }
 }
 
-/// Brings one task to its end, as far as it is this process's to do so; true when it did and was not told to end.
+/// Brings one task to its end, as far as that is up to this process; true if it did and was not asked to end.
 fn see_to(
     app: &App,
     work: Work,
@@ -84,7 +84,7 @@ fn see_to(
     // The claim was made by another process, which knew the rules.
     let cpu_plan = |lane: &LaneName| follow_control(app).ok().and_then(|()| capacity::cpu_plan(app, lane));
     let wants = |task: &Task, lanes: &[LaneName]| {
-        // By rules that do not read the last ones hold.
+        // If the rules are invalid, the last ones hold.
         let _ = follow_control(app);
         let mut request = request(app, task);
         request.needs.retain(|need| lanes.contains(&need.lane));
@@ -126,8 +126,8 @@ fn see_to(
     Ok(!is_told_to_end)
 }
 
-/// What the end of the time of a wait means, for a task whose lock was handed over. The pass that follows starts it again
-/// where it goes on.
+/// Acts on the end of the time of a wait, for a task whose lock was handed over. The pass that follows starts the task again if
+/// it goes on.
 fn see_to_late_wait(app: &App, id: TaskId, lock: Hold) -> Result<(), AppError> {
     match app.store.find(id)? {
         Some((Place::Waiting, task)) => look_at_taken(app, &task, lock, &[], true).map(drop),
@@ -139,7 +139,7 @@ fn charge_end(app: &App, task: &Task, ran_ms: u64) -> Result<(), AppError> {
     if !Ledger::charges_end(ran_ms) {
         return Ok(());
     }
-    // By rules that do not read nobody is charged.
+    // If the rules are invalid, no user is charged.
     if follow_config(app).is_err() {
         return Ok(());
     }

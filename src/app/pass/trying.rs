@@ -1,5 +1,5 @@
-//! Trying one queue: its first task is admitted and claimed, or it is known why not. Where the first one waits for a capacity
-//! lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
+//! Trying one queue: its first task is admitted and claimed, or the reason against that is found. If the first task waits for a
+//! capacity lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::firsts::Firsts;
@@ -19,25 +19,25 @@ use crate::store::{Head, LockView, Place};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// How many heads of one lane may turn out damaged in one pass.
+/// Number of heads of one lane that may turn out damaged in one pass.
 const MOST_SET_ASIDE: usize = 1000;
 
-/// What a pass has seen of lanes that tasks of several users have. Where it is the reason why one cannot start, the others
-/// need not be tried: the process that changes it makes a pass, or wakes somebody who does.
+/// Facts that a pass has seen about lanes that tasks of several users have. If such a lane keeps one task from starting, the
+/// others need not be tried: the process that changes it makes a pass, or wakes a process that does.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// With how many slots of each nobody could have.
+    /// The full lanes, each with the number of slots that it cannot give.
     full: BTreeMap<LaneName, u32>,
     firsts: Firsts,
-    /// Who keeps its start in which lanes.
+    /// The tasks whose starts are booked, and their lanes.
     bookings: Bookings,
-    /// Whether what is left of `global` is kept for the lanes that have reserves.
+    /// Whether the rest of `global` is kept for the lanes that have reserves.
     is_kept: bool,
-    /// Whether something waits for an idle host, of which nobody tells.
+    /// Whether a task waits for an idle host, which no event reports.
     pub(super) tries_again: bool,
 }
 
-/// What came of trying one lane.
+/// The result of trying one lane.
 pub(super) enum Tried {
     /// With its weights in fair share.
     Started(Weights),
@@ -45,19 +45,19 @@ pub(super) enum Tried {
     NoSlot,
 }
 
-/// What came of trying one task.
+/// The result of trying one task.
 enum Step {
-    /// The queue is done with.
+    /// The queue is finished.
     Done(Tried),
     /// Another task may be the first one now.
     Again,
     /// Another dispatcher had it.
     Lost,
-    /// It waits for a capacity lane, which tasks behind it may not need. With the task where it may wait for several slots.
+    /// It waits for a capacity lane, which tasks behind it may not need. Has the task if it may wait for several slots.
     Beyond(Option<Box<Task>>),
 }
 
-/// Whether a task may start as far as its lanes were not asked for.
+/// Whether a task may start, before its lanes are asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Admission {
     Yes,
@@ -86,7 +86,7 @@ pub(super) fn try_lane(app: &App, candidate: &Candidate, starts: &mut Starts) ->
             },
         };
         match try_task(app, &head, starts)? {
-            // Another dispatcher tries it; the tasks of a group do not fall behind others for that.
+            // Another dispatcher tries it; the tasks of a group do not fall behind others because of that.
             Step::Lost if group_tries > 0 => {
                 group_tries -= 1;
                 app.host.sleep(GROUP_PAUSE);
@@ -110,8 +110,8 @@ fn has_started(app: &App, id: TaskId) -> Result<bool, AppError> {
     Ok(found.is_some_and(|(place, task)| place == Place::Running || place == Place::Done && task.starts > 0))
 }
 
-/// Tries tasks behind the first one of a queue that waits for a capacity lane. All tasks of a queue without its user's lane
-/// have the same lanes, so there the others need no look.
+/// Tries tasks behind the first one of a queue that waits for a capacity lane. All tasks of a queue without its user's lane have
+/// the same lanes, so the others need no look there.
 fn try_beyond(app: &App, first: &Head, candidate: &Candidate, starts: &mut Starts) -> Result<Tried, AppError> {
     if !candidate.takes_user_lane {
         return Ok(Tried::Blocked);
@@ -195,7 +195,7 @@ fn admission(app: &App, task: &Task, seen: &RefCell<Seen>) -> Admission {
     let Seen { full, firsts, bookings, is_kept, tries_again } = &mut *seen.borrow_mut();
     let is_full = |lane: &&LaneName| full.get(*lane).is_some_and(|least| task.slots_of(lane) >= *least);
     if task.lanes.iter().any(|lane| is_full(&lane)) {
-        // One that waits for a key lane as well holds its queue.
+        // A task that waits for a key lane as well holds its queue.
         let waits_for_key = task.lanes.iter().filter(is_full).any(LaneName::is_key_lane)
             || !firsts.before(&app.store, task).is_ok_and(|before| before.is_empty());
         return if waits_for_key { Admission::No } else { Admission::Beyond };
@@ -228,7 +228,7 @@ impl Seen {
         !self.full.is_empty() || self.is_kept || !self.firsts.is_empty() || !self.bookings.is_empty()
     }
 
-    /// Remembers a lane that gives no more so many slots in this pass.
+    /// Remembers a lane that cannot give so many slots in this pass.
     fn fills(&mut self, lane: LaneName, wanted: u32) -> Step {
         let step = match (lane.is_global(), lane.is_key_lane()) {
             (true, _) => Step::Done(Tried::NoSlot),

@@ -1,4 +1,4 @@
-//! Tasks that have lost their supervisor and whose processes cannot be seen from here: who can recover them.
+//! Tasks that have lost their supervisor and whose processes cannot be seen from here, and the processes that can recover them.
 
 use crate::app::lifecycle::report::Unseen;
 use crate::app::{App, AppError, Code};
@@ -8,7 +8,7 @@ use crate::policy::witness::{Blind, witness};
 use crate::store::Found;
 use crate::supervise::seen;
 
-/// Why this process cannot tell whether the processes of a task are dead; `None` where it can, or need not.
+/// The reason why this process cannot tell whether the processes of a task are dead; `None` if it can, or need not.
 pub(crate) fn blindness(app: &App, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {
     if !needs_witness(seen(found)) {
         return Ok(None);
@@ -30,7 +30,7 @@ fn blindness_by(app: &App, id: TaskId, task: Option<&Task>) -> Result<Option<Bli
     Ok(witness.with_group(group.map(|group| app.host.look_at_group(&group))).blindness())
 }
 
-/// A task that cannot be recovered from here: who can, and how to see it.
+/// The error of a task that cannot be recovered from here: the process that can recover it, and the way to see it.
 pub(crate) fn unseen(task: &Unseen) -> AppError {
     let hint = match task.why {
         Blind::UnknownPids => "its lanes stay held, and its record stays; nothing was changed",

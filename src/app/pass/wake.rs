@@ -1,5 +1,5 @@
-//! Tasks outside the scan: not due, after others, or with a moment by which they must have started. A pass looks at
-//! timers that fired and at dependencies that ended, never at all parked tasks.
+//! Tasks outside the scan: not due, after others, or with a moment by which they must start. A pass looks at timers that fired
+//! and at dependencies that ended, never at all parked tasks.
 
 use super::resumed::see_to_wait;
 use crate::app::cron::slots::make_due_slots;
@@ -14,16 +14,16 @@ use crate::policy::outcome::Happened;
 use crate::store::Place;
 use std::collections::BTreeMap;
 
-/// After how long a timer whose task never appeared is forgotten, in milliseconds.
+/// Time after which a timer whose task never appeared is forgotten, in milliseconds.
 const FORGET_TIMER_MS: i64 = 3_600_000;
 
-/// How far the two clocks may drift apart before a delay is put right, in milliseconds.
+/// Largest drift of the two clocks before a delay is put right, in milliseconds.
 const CLOCK_SLACK_MS: i64 = 1000;
 
-/// How long a paused task that has to start by some moment is let alone at most, in milliseconds: who resumes it sets no timer.
+/// Longest time without a look at a paused task that has to start by some moment, in milliseconds: a resume sets no timer.
 const LOOK_WHILE_PAUSED_MS: i64 = 60_000;
 
-/// Moves tasks whose time has come; gives the moment of the next timer.
+/// Moves tasks that are due; returns the moment of the next timer.
 pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {
     let now = app.host.now();
     let mut timers = app.store.timers(now)?;
@@ -79,8 +79,8 @@ pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp
     Ok(next.into_iter().chain(slot).min())
 }
 
-/// Puts the due time of a delay right after the wall clock was set in this boot; true when it is another one now. A task for which
-/// somebody acts right now is looked at again by the next pass.
+/// Puts the due time of a delay right after the wall clock was set in this boot; true if the due time has changed. The next pass
+/// looks again at a task for which another process acts right now.
 fn follow_boot_clock(app: &App, task: &Task) -> bool {
     let Some(due) = task.due_at else { return false };
     let right = task.terms.due_boot.as_ref().and_then(|due| app.host.by_wall_clock(due));
@@ -88,8 +88,8 @@ fn follow_boot_clock(app: &App, task: &Task) -> bool {
     change_waiting(app, task.id, "clock_moved", |task| Ok(Task { due_at: Some(right), ..task.clone() })).is_ok()
 }
 
-/// Ends a task that was to have started by now. Paused time does not count, so the look is put off by it; true when the
-/// task has ended, or somebody acts for it.
+/// Ends a task that was to have started by now. Paused time does not count, so it puts the look off; true if the task has ended,
+/// or if another process acts for it.
 fn look_at_start_limit(app: &App, task: &Task, at: Timestamp, now: Timestamp) -> Result<bool, AppError> {
     let control = config_reload::control(app);
     let later = match start_limit(task, &control.holds, now) {

@@ -1,4 +1,4 @@
-//! What would happen: estimates of starts, `simulate`, and the score of past estimates.
+//! Forecasts: estimates of starts, `simulate`, and the score of past estimates.
 
 mod queue;
 pub mod simulate;
@@ -20,32 +20,32 @@ pub(crate) use queue::longest;
 pub use crate::policy::simulate::estimate::Estimate;
 pub use crate::policy::simulate::score::LaneScore;
 
-/// How much an estimate may cost.
+/// The limits of the effort for an estimate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// With more waiting tasks nothing is said.
+    /// Largest number of waiting tasks: with more there is no estimate.
     tasks: usize,
-    /// How many heads may be looked at, over all runs.
+    /// Number of heads that may be looked at, over all runs.
     looks: u64,
-    /// How many bytes of the newest events are read for durations.
+    /// Number of bytes of the newest events that are read for durations.
     pub(crate) event_bytes: u64,
 }
 
-/// For a line that is said while somebody waits: a few milliseconds.
+/// For a line that is printed while a caller waits: a few milliseconds.
 pub const QUICK: Effort = Effort { tasks: 200, looks: 6_000, event_bytes: 128 * 1024 };
 /// For an answer about one task: some tenths of a second at most.
 pub const THOROUGH: Effort = Effort { tasks: 5_000, looks: 500_000, event_bytes: 8 * 1024 * 1024 };
 
-/// How many past estimates are scored at most.
+/// Largest number of past estimates that are scored.
 const MOST_SCORED: u64 = 500;
 
-/// When a task is expected to start, over the queue of all users. `None` if too little is known, or the effort does not
-/// suffice. Changes nothing.
+/// The expected start of a task, over the queue of all users. `None` if too little is known, or the effort does not suffice.
+/// Changes nothing.
 pub fn estimate_start(app: &App, task: &Task, effort: Effort) -> Result<Option<Estimate>, AppError> {
     if app.is_absent || !app.store.has_layout()? {
         return Ok(None);
     }
-    // To count names costs a fraction of reading records.
+    // Counting names costs a fraction of reading records.
     let most = u64::try_from(effort.tasks).unwrap_or(u64::MAX);
     if app.store.has_more_waiting_than(most, &|_| true)? {
         return Ok(None);
@@ -60,7 +60,7 @@ pub fn estimate_start(app: &App, task: &Task, effort: Effort) -> Result<Option<E
     Ok(estimate(&queue.load, &queue.ledger, app.host.now(), *target, effort.looks, task.id.0))
 }
 
-/// Like `estimate`, for a task that waits for something: nothing is expected of one that waits for what does not come by itself.
+/// Like `estimate_start`, for a task with reasons to wait: `None` if one of them does not end by itself, or if there is no reason.
 pub fn expected(app: &App, task: &Task, reasons: &[Obstacle], effort: Effort) -> Result<Option<Estimate>, AppError> {
     let is_open = |obstacle: &Obstacle| {
         let is_endless = matches!(obstacle, Obstacle::Paused { pause } if pause.until.is_none());
@@ -73,8 +73,8 @@ pub fn expected(app: &App, task: &Task, reasons: &[Obstacle], effort: Effort) ->
     estimate_start(app, task, effort)
 }
 
-/// When a lane is expected to be had by `lock` or `acquire`, behind so many others in its line. An error is no error of
-/// the verb.
+/// The moment at which `lock` or `acquire` is expected to get a lane, behind so many others in its line. An error here does
+/// not fail the verb.
 pub(crate) fn expected_lock(app: &App, lane: &LaneName, ahead: u64) -> Option<Estimate> {
     let history = history(app, QUICK.event_bytes).ok()?;
     let now = app.host.now();
@@ -97,7 +97,7 @@ fn holding(app: &App, view: &LockView, lane: &LaneName, history: &History, now: 
     Holding { since, length: history.lengths(work.as_deref(), std::slice::from_ref(lane)) }
 }
 
-/// What the newest events say of how long work runs.
+/// The durations of work in the newest events.
 pub(crate) fn history(app: &App, bytes: u64) -> Result<History, AppError> {
     let mut history = History::default();
     app.store.recent_events(bytes, &mut |event| {
@@ -109,13 +109,13 @@ pub(crate) fn history(app: &App, bytes: u64) -> Result<History, AppError> {
     Ok(history)
 }
 
-/// How good the estimates were for the tasks that were accepted since a moment, by lane: the queue of each moment is
-/// played as it was, with what was known then.
+/// The quality of the estimates for tasks that were accepted since a moment, by lane. The queue of each moment is replayed
+/// with what was known then.
 pub fn estimate_scores(app: &App, since: Timestamp) -> Result<BTreeMap<String, LaneScore>, AppError> {
     if app.is_absent {
         return Ok(BTreeMap::new());
     }
-    // The newest count, so those before them are only learned from.
+    // The newest tasks count; earlier ones only serve to learn.
     let (mut accepted, mut begin): (u64, Vec<Timestamp>) = (0, Vec::new());
     let config = config_reload::config(app);
     app.store.visit_events(since, &mut |event| {
@@ -137,7 +137,7 @@ pub fn estimate_scores(app: &App, since: Timestamp) -> Result<BTreeMap<String, L
     Ok(score.finish())
 }
 
-/// A time that is not to be taken exactly: `about 4m`.
+/// A time that is not exact: `about 4m`.
 pub fn about(ms: u64) -> String {
     format!("about {}", rough(ms))
 }

@@ -1,4 +1,4 @@
-//! The queue as it is, for a simulation: what waits, what runs, and who else holds lanes.
+//! The present queue, for a simulation: waiting tasks, running tasks, and other holders of lanes.
 
 use crate::app::admission::situation::unfinished_before;
 use crate::app::admission::weights::weights_of;
@@ -15,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Queue {
     /// Its tasks and lanes.
     pub load: Load,
-    /// What was used by whom.
+    /// The slot time that was used so far.
     pub ledger: Ledger,
-    /// Where each task stands in the load.
+    /// The place of each task in the load.
     pub places: BTreeMap<TaskId, usize>,
 }
 
-/// A load that is being put together, by rules that need not be those in force.
+/// A load in the making, by rules that need not be those in force.
 struct Builder<'a> {
     app: &'a App,
     config: &'a Config,
@@ -30,8 +30,8 @@ struct Builder<'a> {
     queue: Queue,
 }
 
-/// The queue as it is; `None` when more than `most` tasks wait. `extra` is a task that is not queued, or one that is.
-/// Tasks of which nobody knows when they could start are left out: paused ones, and those after such.
+/// The present queue; `None` if more than `most` tasks wait. `extra` is a task that is not queued, or one that is. Tasks
+/// whose start is unknown are left out: paused ones, and those after such.
 pub(super) fn queue_as_it_is(
     app: &App,
     config: &Config,
@@ -46,7 +46,7 @@ pub(super) fn queue_as_it_is(
     builder.add_running();
     let mut waiting = Vec::new();
     for task in app.store.pending_tasks(None)?.take(most.saturating_add(1)) {
-        // A record that does not read is `doctor`'s to report.
+        // `doctor` reports a damaged record.
         waiting.extend(task.ok().filter(|task| task.status() == Status::Pending));
     }
     if waiting.len() > most {
@@ -60,13 +60,13 @@ pub(super) fn queue_as_it_is(
     Ok(Some(builder.queue))
 }
 
-/// Takes up rates, with the grants of now, and reserves. Grants that do not read count as none.
+/// Adds rates, with the present grants, and reserves. Damaged records of grants count as empty.
 pub(super) fn follow_rules(app: &App, load: &mut Load, config: &Config) {
     load.follow_rules(config, &|lane, rate| app.store.granted_lately(lane, rate).unwrap_or_default());
 }
 
 impl Builder<'_> {
-    /// What runs. A child that borrows holds what its parent holds.
+    /// Adds the running tasks. A child that borrows holds what its parent holds.
     fn add_running(&mut self) {
         let running: Vec<Task> = self.app.store.started_tasks().filter_map(Result::ok).collect();
         let running: Vec<Task> = running.into_iter().filter(|task| !task.status().is_final()).collect();
@@ -113,7 +113,7 @@ impl Builder<'_> {
             let Some(place) = self.queue.places.get(&id).copied() else { continue };
             match places {
                 Some(places) => self.queue.load.jobs[place].after = places,
-                // What it comes after is not going to end as far as anybody knows: it comes after itself, never.
+                // A task that it comes after has no end in sight: it comes after itself, so it never starts.
                 None => self.queue.load.jobs[place].after = vec![place],
             }
         }
@@ -145,7 +145,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Those that hold a lane by `lock` or `acquire`. Only lanes that a task takes are looked at.
+    /// Adds the holders by `lock` or `acquire`. Only lanes that a task takes are looked at.
     fn add_other_holders(&mut self) -> Result<(), AppError> {
         let locks: LockIndex = self.app.store.lock_index()?;
         for at in 0..self.queue.load.lanes.len() {
@@ -196,7 +196,7 @@ impl Builder<'_> {
     }
 }
 
-/// How long something is expected to run at the most: nine of ten of its kind were not longer, nor is its limit.
+/// Longest expected run: a time that nine of ten of its kind did not exceed, and at most its limit.
 pub(crate) fn longest(length: &Length, limit: Option<u64>) -> Option<u64> {
     let most = length.p90();
     most.into_iter().chain(limit).min()

@@ -1,4 +1,4 @@
-//! `simulate`: a described load, or the queue as it is, and what changes of limits and weights would make of it.
+//! `simulate`: a described load, or the present queue, and the effect of changed limits and weights on it.
 
 use super::queue::{follow_rules, queue_as_it_is};
 use crate::app::{App, AppError, config_reload, foresee};
@@ -12,23 +12,23 @@ pub use crate::policy::simulate::load::Length as RunLength;
 pub use crate::policy::simulate::plan::{Change, Gap, MOST_TASKS, Plan, Stream, To};
 pub use crate::policy::simulate::report::{Report, UserReport};
 
-/// How many waiting tasks of the queue as it is are simulated at most.
+/// Largest number of waiting tasks of the present queue that are simulated.
 const MOST_WAITING: usize = 100_000;
-/// How many bytes of the newest events are read for durations.
+/// Number of bytes of the newest events that are read for durations.
 const EVENT_BYTES: u64 = 32 * 1024 * 1024;
-/// How long a task runs of which nothing is known, in milliseconds.
+/// Assumed run time of a task whose kind has no history, in milliseconds.
 pub const ASSUMED_MS: u64 = 60_000;
 
-/// The outcome as things are, and with the changes.
+/// The outcome with the present rules, and with the changes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// With the rules as they are, from the first moment on.
+    /// With the present rules, from the first moment on.
     pub now: Report,
     /// With the changes.
     pub then: Option<Report>,
-    /// How many tasks were assumed to run for [`ASSUMED_MS`], because nothing is known of them.
+    /// Number of tasks that were assumed to run for [`ASSUMED_MS`], because their kind has no history.
     pub assumed: u64,
-    /// When it began; reports count from there.
+    /// The begin; reports count from there.
     pub begin: Timestamp,
 }
 
@@ -45,7 +45,7 @@ pub fn simulate_plan(plan: &Plan, changes: &[Change], seed: u64) -> Outcome {
     Outcome { now: of(plan), then, assumed: 0, begin: Timestamp(0) }
 }
 
-/// Runs the queue as it is, and again with changes. Lengths are drawn once from those that were seen.
+/// Runs the present queue, and again with changes. Lengths are drawn once from those that were seen.
 pub fn simulate_queue(app: &App, changes: &[Change], seed: u64) -> Result<Outcome, AppError> {
     let begin = app.host.now();
     let nothing = || simulate(&Load::empty(1, [1; 3]), Ledger::default(), begin, &mut Random::new(seed));

@@ -1,4 +1,4 @@
-//! Who comes before a task: how many tasks of its user, and for what those wait.
+//! The tasks before a task: the number of those of its user, and the reasons why they wait.
 
 use super::explain::{Reasons, Wait};
 use crate::app::admission::turns::{Known, MOST_AHEAD, queues_among};
@@ -18,9 +18,9 @@ fn head(queue: &str, (priority, (_, id)): Turn) -> Head {
 }
 
 impl Reasons<'_> {
-    /// How many tasks of its user a task waits for. A pass tries each queue and each tier by itself, so those of another one
-    /// count unless none of them could start now. Those of its own do not count where all wait for capacity lanes, and it may
-    /// pass them (`policy::beyond`); then it starts in the turn of the first of them.
+    /// Number of tasks of its user for which a task waits. A pass tries each queue and each tier by itself, so tasks of
+    /// another one count unless none of them could start now. Tasks of its own do not count if all wait for capacity lanes
+    /// and it may pass them (`policy::beyond`). Then it starts in the turn of the first of them.
     pub(super) fn ahead_of(&mut self, task: &Task) -> Result<u64, AppError> {
         let mut known = self.known_of(task)?;
         if known.find(task).is_none() {
@@ -87,7 +87,7 @@ impl Reasons<'_> {
         Ok(true)
     }
 
-    /// For what a task would wait that is tried now.
+    /// The wait of a task that would be tried now.
     fn wait_of(&mut self, head: &Head) -> Result<Wait, AppError> {
         if let Some(known) = self.tried_waits.get(&head.id) {
             return Ok(*known);
@@ -100,12 +100,12 @@ impl Reasons<'_> {
         Ok(wait)
     }
 
-    /// As `wait_of`, whomever its start would keep from another start.
+    /// Like `wait_of`, whatever other starts its start would prevent.
     pub(super) fn own_wait_of(&mut self, head: &Head) -> Result<Wait, AppError> {
         if let Some(known) = self.waits.get(&head.id) {
             return Ok(*known);
         }
-        // A record that does not read is no reason to fail for the others.
+        // A damaged record does not fail the answer for other tasks.
         let Some(task) = self.app.store.peek(head) else { return Ok(Wait::Shared) };
         let situation = self.situation_after(&task, 0)?;
         let wait = match obstacles(&task, &situation).next() {

@@ -1,4 +1,4 @@
-//! The actions of a task by its events, and its checkpoint: where it stands and what it would go on with.
+//! The actions of a task by its events, and its checkpoint: its place, and the state with which it would go on.
 
 use crate::app::look::events::{Filter, Wanted, events};
 use crate::app::waits::{memory, open_wait};
@@ -41,7 +41,7 @@ pub(crate) fn runs_of(app: &App, id: TaskId) -> Result<Vec<Line>, AppError> {
     Ok(lines.filter(|line| line.is_run && line.turn != Turn::Begins).collect())
 }
 
-/// Where a task stands, in the shape and the words of its source (S1.39).
+/// The checkpoint of a task, in the shape and the words of its source (S1.39).
 pub fn checkpoint(app: &App, task: &Task) -> Result<Value, AppError> {
     let memory = memory(app, task.id)?;
     let open = open_wait(app, task.id)?.filter(|_| task.status() == Status::Waiting);
@@ -53,7 +53,7 @@ pub fn checkpoint(app: &App, task: &Task) -> Result<Value, AppError> {
         .map(|(step, _)| json!({ "role": "step", "name": step.name, "at": step.ended_at, "exit_code": step.exit_code }))
         .collect();
     for number in app.store.mail_numbers(task.id)? {
-        // What does not read is told by the verbs that need it.
+        // The verbs that need the mail report that it is damaged.
         if let Ok(Some(mail)) = app.store.mail(task.id, number) {
             history.push(json!({ "role": "event", "name": mail.event, "at": mail.at, "data": mail.data }));
         }

@@ -1,4 +1,4 @@
-//! What `show` looks up beside the record of a task: its directory, its logs, the lock files it holds, and its events.
+//! Data that `show` looks up beside the record of a task: its directory, its logs, the lock files it holds, and its events.
 
 use crate::app::look::events;
 use crate::app::look::events::{Filter, Record, Wanted};
@@ -7,16 +7,16 @@ use crate::model::{Status, Task};
 use crate::store::{STDERR_LOG, STDOUT_LOG};
 use serde_json::Value;
 
-/// How many events of a task are shown: the newest.
+/// Number of events of a task that are shown: the newest.
 const MOST_EVENTS: usize = 40;
 
-/// How many of those for whom a task waited are shown.
+/// Number of holders that are shown among those for which a task waited.
 const MOST_WAITED_FOR: usize = 5;
 
-/// What is known of a task beside its record.
+/// Facts about a task beside its record.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Details {
-    /// Its directory, where it stands now.
+    /// Its directory, at its present place.
     pub folder: Option<String>,
     /// Its logs: stream, path and bytes.
     pub logs: Vec<(&'static str, String, u64)>,
@@ -24,20 +24,20 @@ pub struct Details {
     pub locks: Vec<(String, String)>,
     /// Its newest events, the oldest first.
     pub events: Vec<Record>,
-    /// How many events there are before those.
+    /// Number of events before those.
     pub earlier_events: usize,
-    /// For whom it waited, the last ones: the holder, and the lane of the task that the holder gave back before the task began.
+    /// The last holders for which it waited, each with the lane of the task that it gave back before the task began.
     pub waited_for: Vec<(String, String)>,
 }
 
-/// What is known of a task beside its record.
+/// Facts about a task beside its record.
 pub fn details(app: &App, task: &Task) -> Result<Details, AppError> {
     let mut details = Details::default();
-    // A directory of a project that cannot be opened is no reason to show nothing.
+    // A directory of a project that cannot be opened does not fail the rest.
     if let Ok(Some(conductor)) = app.run_dir.conductor(&task.conductor_dir, false) {
         details.folder = conductor.folder_of(task.id).ok().flatten();
         for (stream, name) in [("stdout", STDOUT_LOG), ("stderr", STDERR_LOG)] {
-            // Nor is a log that is a link, or that the command has removed.
+            // A log that is a link, or that the command has removed, does not fail the rest either.
             let log = conductor.read_log(task.id, name).ok().flatten();
             if let (Some(folder), Some(meta)) = (&details.folder, log.and_then(|log| log.meta().ok())) {
                 details.logs.push((stream, format!("{folder}/{name}"), meta.size));
@@ -67,8 +67,8 @@ pub fn details(app: &App, task: &Task) -> Result<Details, AppError> {
     Ok(details)
 }
 
-/// For whom a task waited, as far as events are kept: those that gave one of its lanes back between the moment from which
-/// it waited and its latest start. `global`, which everybody has, says nothing.
+/// The holders for which a task waited, as far as events are kept. Each gave back a lane of the task between the begin of the
+/// wait and the latest start of the task. `global`, which every task has, is left out.
 fn waited_for(app: &App, task: &Task) -> Result<Vec<(String, String)>, AppError> {
     let Some(begin) = task.last_start.as_ref().map(|start| start.at) else { return Ok(Vec::new()) };
     let since = task.due_since();

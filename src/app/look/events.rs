@@ -1,4 +1,4 @@
-//! `events`: the event log, the oldest first; `-f` goes on with what is written later, across segments and days.
+//! `events`: the event log, the oldest first; `-f` follows later events, across segments and days.
 
 use crate::app::{App, AppError};
 use crate::model::{TaskId, Timestamp};
@@ -8,25 +8,25 @@ pub use crate::store::{KINDS, is_kind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a follower sleeps between two looks. A look costs an open, a read and a close.
+/// Sleep of a follower between two looks. A look costs an open, a read and a close.
 const LOOK: Duration = Duration::from_millis(200);
-/// An event of a task may be older than the task by what two processes need for one change.
+/// An event of a task may be older than the task by the time that two processes need for one change.
 const BEFORE_TASK_MS: i64 = 60_000;
 
-/// Which events are wanted.
+/// The events that are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// By what they say.
+    /// By their content.
     pub filter: Filter,
-    /// Only of tasks that the caller asked for; the name is that of the caller's account.
+    /// Only of tasks that the caller requested; the name is that of the caller's account.
     pub mine: Option<String>,
     /// Not before this moment.
     pub since: Option<Timestamp>,
-    /// Go on with what is written later, until every task that was named is over.
+    /// Follow later events, until every named task is over.
     pub follow: bool,
 }
 
-/// What an event is told to.
+/// The receiver of events.
 pub type Sink<'a> = dyn FnMut(&Record) -> bool + 'a;
 
 /// The name of this host.
@@ -34,7 +34,7 @@ pub fn host(app: &App) -> String {
     app.host.name()
 }
 
-/// Gives events to `sink`, which says whether to go on. Gives how many there were.
+/// Gives events to `sink`, which returns whether to continue. Returns the number of events.
 pub fn events(app: &App, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<u64, AppError> {
     if app.is_absent && !wanted.follow {
         return Ok(0);
@@ -43,7 +43,7 @@ pub fn events(app: &App, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<u64, Ap
     let mut reader = app.store.events_from(since)?;
     let (mut owners, mut count, mut stopped) = (BTreeMap::new(), 0, false);
     loop {
-        // Asked before the log is read: what a finished task did then stands there.
+        // Checked before the log is read, so that the log then has all events of a finished task.
         let is_over = wanted.follow && are_over(app, &wanted.filter)?;
         app.store.read_on(&mut reader, &mut |event| {
             let Some(record) = Record::of(event.at, &event.line).filter(|_| event.at >= since) else { return true };
@@ -81,8 +81,8 @@ fn are_over(app: &App, filter: &Filter) -> Result<bool, AppError> {
     Ok(!filter.tasks.is_empty())
 }
 
-/// Whether an event is of a task that this caller asked for: in its session, inside its task, or, where neither is known,
-/// of its account's user.
+/// Whether an event belongs to a task that this caller requested: in its session, inside its task, or, if neither is known,
+/// by its account's user.
 fn is_mine(app: &App, record: &Record, wanted: &Wanted, owners: &mut BTreeMap<TaskId, bool>) -> bool {
     let Some(account) = &wanted.mine else { return true };
     let Some(id) = record.task else { return app.agent.is_none() && record.is_of_user(account) };

@@ -1,4 +1,4 @@
-//! What shows whether the holder of a lock lives.
+//! Evidence whether the holder of a lock lives.
 
 use crate::app::App;
 use crate::model::LaneName;
@@ -7,7 +7,7 @@ use crate::model::time::format_duration;
 use crate::model::who::{MOST_BYTES, clean};
 use crate::store::LockView;
 
-/// How many of the processes that have a lock file open are named.
+/// Number of processes that are named among those that have a lock file open.
 const MOST_USERS: usize = 3;
 
 /// The processes that have a lock file open, in words.
@@ -29,7 +29,7 @@ pub(crate) fn users_text(app: &App, lane: &LaneName, slot: u32) -> String {
     }
 }
 
-/// How it is known whether a holder lives. Of a command that has ended and left processes behind, which those are.
+/// The evidence whether a holder lives. For a command that has ended and left processes behind, it names those processes.
 pub fn evidence_of(app: &App, view: &LockView) -> String {
     let why = view.verdict.why();
     let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };

@@ -1,4 +1,5 @@
-//! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
+//! `explain`: the reasons why a task or a lane waits. Admission returns every reason, by the same function that dispatch
+//! asks.
 
 use super::shortage::standstill;
 use crate::app::admission::firsts::Firsts;
@@ -28,7 +29,7 @@ use crate::store::{LineWaiter, LockIndex, LockView, QueueIndex};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Among how many lanes with work a task is looked for that only lacks a pass.
+/// Number of lanes with work in which a task is looked for that only lacks a pass.
 const LANES_LOOKED_AT: usize = 32;
 
 /// The answer for a task.
@@ -44,14 +45,14 @@ pub struct TaskWhy {
     pub supervisor: Option<Supervisor>,
 }
 
-/// Who supervises a task.
+/// The supervisor of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Supervisor {
     /// Its process, once it has started the command.
     pub pid: Option<u32>,
     /// Whether it lives.
     pub is_alive: bool,
-    /// Whether it is stopped (SIGSTOP): then nobody watches the task.
+    /// Whether it is stopped (SIGSTOP): then no process watches the task.
     pub is_stopped: bool,
     /// Why a dead one's task cannot be recovered from here.
     pub blind: Option<Blind>,
@@ -62,26 +63,26 @@ pub struct Supervisor {
 pub struct LaneWhy {
     /// The lane as it is.
     pub lane: LaneNow,
-    /// How many tasks wait for their turn in it; 0 for a lane without an order of its own.
+    /// Number of tasks that wait for their turn in it; 0 for a lane without an order of its own.
     pub pending: u64,
     /// The first of them.
     pub first: Option<TaskId>,
     /// The reasons of the first of them.
     pub obstacles: Vec<Obstacle>,
-    /// Those who wait for it with `lock` or `acquire`.
+    /// The waiters with `lock` or `acquire`.
     pub waiters: Vec<LineWaiter>,
-    /// What keeps everybody from it, apart from its holders.
+    /// The bars of the lane, apart from its holders.
     pub bars: Bars,
-    /// Those who wait for each other for ever and keep it from becoming free.
+    /// The members of a ring of waits that keeps it from becoming free.
     pub ring: Option<Vec<Member>>,
 }
 
-/// What stands first in the queue.
+/// The front of the queue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Front {
     /// The first task at the head of a lane, in the best tier that has one, that waits for something, and the word for that.
     pub first: Option<(TaskId, &'static str)>,
-    /// A task that could start, while nothing that runs would start it: running tasks make a pass only when they end.
+    /// A task that could start, but that no running process would start: running tasks make a pass only when they end.
     pub needs_pass: Option<TaskId>,
 }
 
@@ -94,7 +95,7 @@ pub enum Why {
     Lane(Box<LaneWhy>),
 }
 
-/// For what a task waits that would be tried now.
+/// The wait of a task that would be tried now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     /// For nothing, or for what all tasks of its user wait for: the lane of the user, a slot, a pass.
@@ -108,23 +109,24 @@ pub(super) enum Wait {
 /// The task of a record that a newer version wrote, and what is known of the record.
 type Newer = Option<(TaskId, String)>;
 
-/// Says why tasks and lanes wait, as of the moment at which this was made: what many tasks share is looked up once.
+/// Finds the reasons why tasks and lanes wait, as of the moment at which this was made. Facts that many tasks share are
+/// looked up once.
 pub struct Reasons<'a> {
     pub(super) app: &'a App,
     pub(super) locks: LockIndex,
-    /// The order of the next pass, once somebody asked.
+    /// The order of the next pass, once it was needed.
     pub(super) order: Option<Order>,
     lanes: BTreeMap<LaneName, LaneNow>,
-    /// The queues that have pending tasks, once somebody asked.
+    /// The queues that have pending tasks, once they were needed.
     pub(super) index: Option<Rc<QueueIndex>>,
     /// By queue and tier: the order of the tasks that take turns with those of the queue.
     pub(super) turns: BTreeMap<(String, Tier), Rc<Known>>,
-    /// By queue and tier: a record that this version does not read and that is first.
+    /// By queue and tier: the first record, if this version cannot read it.
     newer: BTreeMap<(String, Tier), Newer>,
     firsts: Firsts,
-    /// Tasks that would be tried, and what they wait for.
+    /// Tasks that would be tried, and their waits.
     pub(super) waits: BTreeMap<TaskId, Wait>,
-    /// For what they wait, where the start of a task counts that would keep another one from its own.
+    /// Their waits, if a start that would keep another task from its own counts as one.
     pub(super) tried_waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
@@ -142,13 +144,13 @@ impl Reasons<'_> {
         Ok(obstacles(task, &situation).next())
     }
 
-    /// For a task that is not queued: how many would come before it, and every reason why it would not start.
+    /// For a task that is not queued: the number of tasks that would come before it, and every reason why it would not start.
     pub(crate) fn preview(&mut self, task: &Task) -> Result<(u64, Vec<Obstacle>), AppError> {
         let situation = Situation { booked: self.booked_before_new(task)?, ..self.situation(task)? };
         Ok((situation.ahead, obstacles(task, &situation).collect()))
     }
 
-    /// Everything that admission looks at for a pending task.
+    /// The facts that admission needs about a pending task.
     fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
         let now = self.app.host.now();
         let is_parked = task.due_at.is_some_and(|at| at > now)
@@ -159,9 +161,9 @@ impl Reasons<'_> {
         let ahead = if is_parked || goes_before { 0 } else { self.ahead_of(task)? };
         let booked = if is_parked { None } else { self.booked_before(task)? };
         let mut situation = Situation { booked, ..self.situation_after(task, ahead)? };
-        // What it waits for may be a task that runs, whose supervisor makes a pass at its end. What waits for nothing else
-        // needs somebody who makes one now.
-        // Of an idle host, or a port that becomes free, nobody tells: only who looks again by itself starts it then.
+        // The task may wait for a running task, whose supervisor makes a pass at its end. A task that waits for nothing else
+        // needs a process that makes a pass now. No event reports an idle host, or a port that becomes free: only a process
+        // that looks again by itself starts the task then.
         let first = obstacles(task, &situation).next();
         let waits =
             first.is_some_and(|first| !matches!(first, Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. }));
@@ -169,7 +171,7 @@ impl Reasons<'_> {
         Ok(situation)
     }
 
-    /// Like `situation`, with so many tasks that come before it, where something would start it.
+    /// Like `situation`, with so many tasks that come before it, if a process would start it.
     pub(super) fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
         let unfinished = unfinished_before(self.app, task);
         let lenders = lenders_of(self.app, task)?;
@@ -199,7 +201,8 @@ impl Reasons<'_> {
         Ok(Situation { unfinished, newer, ahead, first_in_lane, shut, lanes, ..alone })
     }
 
-    /// Why a waiting task that has what it waited for does not go on: nobody comes before it, but its lanes may be full.
+    /// The reasons why a waiting task that has what it waited for does not go on: no task comes before it, but its lanes may
+    /// be full.
     fn of_resumed(&mut self, task: &Task) -> Result<Vec<Obstacle>, AppError> {
         if !is_resume_ready(self.app, task.id)? {
             return Ok(Vec::new());
@@ -207,7 +210,7 @@ impl Reasons<'_> {
         let situation = self.situation(task)?;
         let mut situation = Situation { ahead: 0, newer: None, first_in_lane: Vec::new(), ..situation };
         if let Some(wanted) = lanes_wanted(self.app, task.id) {
-            // A pause does not keep a task from going on that has a process.
+            // A pause does not keep a task that has a process from going on.
             (situation.paused, situation.has_dispatcher) = (None, true);
             situation.lanes.retain(|now| wanted.contains(&now.lane));
         }
@@ -281,7 +284,7 @@ pub fn first_obstacle(app: &App, task: &Task) -> Result<Option<Obstacle>, AppErr
     reasons(app)?.first_obstacle(task)
 }
 
-/// Says why a task, or what is first in a lane, does not run.
+/// Finds why a task, or the first task in a lane, does not run.
 pub fn explain(app: &App, target: &Target) -> Result<Why, AppError> {
     match target {
         Target::Task(id) => explain_task(app, *id, &mut reasons(app)?).map(|why| Why::Task(Box::new(why))),
@@ -302,7 +305,7 @@ fn explain_task(app: &App, id: TaskId, reasons: &mut Reasons<'_>) -> Result<Task
         let pid = app.store.started(id)?.flatten().map(|started| started.supervisor.pid);
         let is_alive = app.run_dir.is_supervised(id)?;
         if !is_alive && app.existing(id)?.status() != task.status() {
-            // It came to its end meanwhile.
+            // The task came to its end meanwhile.
             return explain_task(app, id, reasons);
         }
         let is_stopped = stopped_supervisor(app, id)?.is_some();
@@ -370,7 +373,7 @@ pub fn holder_of(app: &App, view: &LockView) -> Holder {
     }
 }
 
-/// What stands first in the queue, as far as a few lanes tell.
+/// The front of the queue, as far as a few lanes show it.
 pub fn front(app: &App) -> Result<Front, AppError> {
     let mut front = Front::default();
     if !app.store.has_layout()? {
@@ -384,7 +387,7 @@ pub fn front(app: &App) -> Result<Front, AppError> {
         if !is_near(app, stem)? {
             continue;
         }
-        // A record that does not read is reported by the pass that meets it.
+        // The pass that meets a damaged record reports it.
         let Some(task) = app.store.head(tier, stem)?.and_then(|head| app.store.peek(&head)) else { continue };
         let obstacle = reasons.first_obstacle(&task)?;
         if let (None, Some(obstacle)) = (&front.first, &obstacle) {

@@ -1,5 +1,4 @@
-//! `lanes`: which lanes there are, how full they are, and the rules they go by; and `lanes set` and `rm`, which change a rule
-//! while luzia runs.
+//! `lanes`: the lanes, their load, and their rules; and `lanes set` and `rm`, which change a rule while luzia runs.
 
 use crate::app::capacity::bars::limited_until;
 use crate::app::capacity::gates;
@@ -21,13 +20,13 @@ pub use crate::store::config::{rule_options, rule_text};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many waiting tasks are looked at for the depth of lanes.
+/// Number of waiting tasks that are looked at for the depth of lanes.
 pub const MOST_COUNTED: usize = 10_000;
 
-/// Where the rule of a lane comes from.
+/// The source of the rule of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Nobody set anything.
+    /// No rule was set.
     Default,
     /// The configuration.
     Config,
@@ -51,23 +50,23 @@ impl Source {
 pub struct LaneRow {
     /// The lane or the pattern.
     pub name: String,
-    /// How many may hold it at once; `u32::MAX` for no limit.
+    /// Number of holders it may have at once; `u32::MAX` for no limit.
     pub max: u32,
     /// The rule in force; members without a value or a default are `None`.
     pub rule: LaneRule,
-    /// How many living holders it has.
+    /// Number of its living holders.
     pub active: u64,
-    /// How many tasks wait for it.
+    /// Number of tasks that wait for it.
     pub queue: u64,
-    /// Where its rule comes from.
+    /// The source of its rule.
     pub source: Source,
     /// Whether it is a pattern.
     pub is_pattern: bool,
     /// The hold that keeps its tasks from starting.
     pub hold: Option<Hold>,
-    /// Why its gate is shut.
+    /// The reason why its gate is shut.
     pub shut: Option<Busy>,
-    /// From when its rate allows a grant, when it does not now.
+    /// The moment from which its rate allows a grant, if it allows none now.
     pub limited_until: Option<Timestamp>,
 }
 
@@ -115,7 +114,7 @@ pub fn named_lanes(app: &App, text: &str) -> Result<Named, AppError> {
     if text.ends_with('*') { lane_pattern(text) } else { lane_option(app, text, None).map(Named::from) }
 }
 
-/// The lanes that a pattern means and that have a holder, a waiting task or a rule of their own; a lane means itself.
+/// The lanes that match a pattern and have a holder, a waiting task or a rule of their own; for a lane, the lane itself.
 pub fn lanes_meant(app: &App, wanted: &Named) -> Result<Vec<LaneName>, AppError> {
     if !wanted.is_pattern() {
         return Ok(vec![lane_named(wanted.text())?]);
@@ -137,7 +136,7 @@ pub fn lane_named(name: &str) -> Result<LaneName, AppError> {
     LaneName::parse(name).map_err(|error| AppError::usage(format!("\"{name}\" is not a lane: {error}")))
 }
 
-/// The lanes in use, those with a rule, and the built-in ones; of a pattern, those it means.
+/// The lanes in use, those with a rule, and the built-in ones; for a pattern, those that match it.
 pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
     let (mut active, mut queue) = (BTreeMap::new(), BTreeMap::new());
     let mut is_complete = true;
@@ -154,7 +153,7 @@ pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
             if !is_complete {
                 break;
             }
-            // A record that does not read is `doctor`'s to report.
+            // `doctor` reports a damaged record.
             let Ok(task) = task else { continue };
             for lane in lanes_of(&task) {
                 *queue.entry(lane.to_string()).or_insert(0) += 1;
@@ -181,7 +180,7 @@ pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
 fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
     let (config, control, now) = (config_reload::config(app), config_reload::control(app), app.host.now());
     let is_pattern = name.ends_with('*');
-    // The rule of a pattern is that of a name it means.
+    // The rule of a pattern is that of a name that matches it.
     let lane = LaneName::parse(&name.replace('*', "x")).unwrap_or_else(|_| LaneName::global());
     let source = match (control.lanes.contains_key(name), app.settings.written().lanes.contains_key(name)) {
         (true, _) => Source::Set,
@@ -208,8 +207,8 @@ pub fn is_known_lane(row: &LaneRow) -> bool {
     is_built_in || row.active > 0 || row.queue > 0 || row.source != Source::Default || row.hold.is_some()
 }
 
-/// Changes the rule of a lane or a pattern from the next grant on, by the options of `lanes set`, which the rows of the
-/// configuration read. An option with `none` takes back what an earlier call has set; options that are not given stay.
+/// Changes the rule of a lane or a pattern from the next grant on. The rows of the configuration read the options of `lanes
+/// set`. An option with `none` takes back what an earlier call has set; options that are not given stay.
 pub fn set_lane(app: &App, named: &Named, options: &[(&str, &str)]) -> Result<LaneRow, AppError> {
     let (taken_back, given): (Vec<_>, Vec<_>) = options.iter().copied().partition(|(_, text)| *text == "none");
     let taken_back: Vec<&str> = taken_back.into_iter().map(|(key, _)| key).collect();
@@ -239,7 +238,7 @@ pub fn set_lane(app: &App, named: &Named, options: &[(&str, &str)]) -> Result<La
     after_a_change(app, named)
 }
 
-/// Takes back what `lanes set` has set; the configuration counts again. False when nothing was set.
+/// Takes back what `lanes set` has set, so that the configuration counts again. False if nothing was set.
 pub fn unset_lane(app: &App, named: &Named) -> Result<(bool, LaneRow), AppError> {
     let was_set = config_reload::control(app).lanes.contains_key(&named.0);
     if was_set {
@@ -253,7 +252,7 @@ pub fn unset_lane(app: &App, named: &Named) -> Result<(bool, LaneRow), AppError>
     Ok((was_set, after_a_change(app, named)?))
 }
 
-/// Refuses a change after which rules contradict each other that did not before.
+/// Refuses a change that makes rules contradict each other that did not before.
 fn no_new_contradiction(app: &App, before: &Config, control: &Control, undone: &str) -> Result<(), AppError> {
     let (known, after) = (before.contradictions(), control.over(&app.settings.written()).contradictions());
     let new = after.into_iter().find(|found| !known.iter().any(|known| known.is_like(found)));
@@ -263,7 +262,7 @@ fn no_new_contradiction(app: &App, before: &Config, control: &Control, undone: &
 fn after_a_change(app: &App, named: &Named) -> Result<LaneRow, AppError> {
     follow_control(app)?;
     if app.store.has_layout()? {
-        // Those who wait for a lane look at the new limit.
+        // The waiters for a lane look at the new limit.
         let locks = app.store.lock_index()?;
         let lanes = locks.lanes().filter(|lane| named.means(&lane.to_string()));
         lanes.for_each(|lane| app.store.call_waiters(&lane));
@@ -271,7 +270,7 @@ fn after_a_change(app: &App, named: &Named) -> Result<LaneRow, AppError> {
     Ok(lane_row(app, named.text(), 0, 0))
 }
 
-/// The lanes a task waits for, but for `global`, which every task takes.
+/// The lanes that a task waits for, without `global`, which every task takes.
 fn lanes_of(task: &Task) -> Vec<LaneName> {
     let user: Option<&Name> = task.takes_user_lane.then_some(&task.user);
     user.map(LaneName::user).into_iter().chain(task.lanes.iter().cloned()).collect()

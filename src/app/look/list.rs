@@ -13,7 +13,7 @@ use crate::policy::staleness::judge;
 use crate::store::{LineWaiter, LockView, Place, Started};
 use std::collections::BTreeMap;
 
-/// Which tasks are wanted.
+/// The tasks that are wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     /// Finished ones too.
@@ -36,7 +36,7 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Only those whose latest moment is an earlier one.
     pub until: Option<Timestamp>,
-    /// Only running ones that nobody watches.
+    /// Only running ones that no process watches.
     pub stuck: bool,
 }
 
@@ -46,7 +46,7 @@ impl Filter {
         *self != Self { all: self.all, states: self.states.clone(), ..Self::default() }
     }
 
-    /// Whether a task is wanted by what it says of itself, its state apart.
+    /// Whether a task matches by its record, apart from its state.
     fn means(&self, task: &Task) -> bool {
         let is = |wanted: &Option<String>, own: &Option<String>| wanted.is_none() || wanted == own;
         self.user.as_ref().is_none_or(|user| task.user == *user)
@@ -70,7 +70,7 @@ pub fn latest(task: &Task) -> Timestamp {
     over.or(started).unwrap_or(task.created_at).max(task.created_at)
 }
 
-/// What a list did not show.
+/// The tasks that a list did not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unshown {
     /// There is no queue in the state directory yet.
@@ -81,7 +81,7 @@ pub enum Unshown {
     Finished(u64),
 }
 
-/// Why nobody watches a running task. Derived when asked, never stored.
+/// The reason why no process watches a running task. Derived when asked, never stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stuck {
     /// Its supervisor is dead and its command lives on.
@@ -90,11 +90,11 @@ pub enum Stuck {
     Dead,
     /// Its supervisor, the process of this number, is stopped (SIGSTOP).
     Stopped(u32),
-    /// Its wait ran out at this moment, and nothing has come of that for an hour (S1.44).
+    /// Its wait ran out at this moment, and nothing has followed for an hour (S1.44).
     Expired(Timestamp),
 }
 
-/// For how long nothing must have happened to a task whose wait ran out before it is stuck, in milliseconds.
+/// Time without a change after which a task whose wait ran out is stuck, in milliseconds.
 const EXPIRED_MS: i64 = 3_600_000;
 
 /// Everything known about one task.
@@ -106,19 +106,19 @@ pub struct Shown {
     pub started: Option<Started>,
     /// Why it does not start, while it waits.
     pub obstacle: Option<Obstacle>,
-    /// Why nobody watches it, while it runs.
+    /// Why no process watches it, while it runs.
     pub stuck: Option<Stuck>,
 }
 
-/// Those who wait in lines, by their lanes.
+/// The waiters in lines, by their lanes.
 pub type Waiting = BTreeMap<String, Vec<LineWaiter>>;
 
-/// Those who wait for a lane with `lock` or `acquire`, in their order.
+/// The waiters for a lane with `lock` or `acquire`, in their order.
 pub fn waiters(app: &App, lane: &LaneName) -> Result<Vec<LineWaiter>, AppError> {
     if app.store.has_layout()? { Ok(app.store.waiters(lane)?) } else { Ok(Vec::new()) }
 }
 
-/// Those who wait for any lane with `lock` or `acquire`.
+/// The waiters for any lane with `lock` or `acquire`.
 pub fn all_waiters(app: &App) -> Result<Waiting, AppError> {
     let lanes = if app.store.has_layout()? { app.store.lanes_with_line()? } else { Vec::new() };
     let mut waiting = Waiting::new();
@@ -131,8 +131,8 @@ pub fn all_waiters(app: &App) -> Result<Waiting, AppError> {
     Ok(waiting)
 }
 
-/// Gives every wanted task to `sink`, started ones first, then pending ones by number, then finished ones, and records
-/// that do not read as errors; `sink` says whether to go on.
+/// Gives every wanted task to `sink`: started ones first, then pending ones by number, then finished ones. A damaged record
+/// is given as an error. `sink` returns whether to continue.
 pub fn list(app: &App, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppError>) -> bool) -> Result<(), AppError> {
     if !app.store.has_layout()? {
         return Ok(());
@@ -155,7 +155,7 @@ pub fn list(app: &App, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppErr
         places.push(app.store.pending_tasks(filter.user.as_ref())?);
     }
     if wants_started && wants(Status::Pending) {
-        // Those that were started while the queue was listed.
+        // The tasks that were started while the queue was listed.
         places.push(app.store.started_tasks());
     }
     if Status::ALL.into_iter().any(|status| status.is_final() && wants(status)) {
@@ -171,7 +171,7 @@ pub fn list(app: &App, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppErr
     Ok(())
 }
 
-/// What a list that showed nothing left out.
+/// The tasks that an empty list left out.
 pub fn unshown(app: &App, filter: &Filter) -> Result<Unshown, AppError> {
     if !app.store.has_layout()? {
         return Ok(Unshown::NoQueue);
@@ -182,7 +182,7 @@ pub fn unshown(app: &App, filter: &Filter) -> Result<Unshown, AppError> {
     Ok(Unshown::Finished(if filter.all { 0 } else { app.store.finished_count()? }))
 }
 
-/// Why nobody watches a task that runs, by its record; `None` when somebody does, or it does not run.
+/// Why no process watches a running task, by its record; `None` if one does, or if the task does not run.
 pub fn stuck(app: &App, task: &Task) -> Result<Option<Stuck>, AppError> {
     if !matches!(task.status(), Status::Running | Status::Waiting) {
         return Ok(None);
@@ -194,7 +194,7 @@ pub fn stuck(app: &App, task: &Task) -> Result<Option<Stuck>, AppError> {
             stopped => stopped,
         });
     }
-    // It may have come to its end since its record was read.
+    // The task may have come to its end since its record was read.
     let is_running = matches!(app.store.find(task.id)?, Some((Place::Running, _)));
     if !is_running || app.run_dir.is_supervised(task.id)? {
         return Ok(None);
@@ -202,7 +202,7 @@ pub fn stuck(app: &App, task: &Task) -> Result<Option<Stuck>, AppError> {
     Ok(Some(if app.run_dir.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
 }
 
-/// Since when the wait of a task is over, where nothing has come of that.
+/// The moment since which the wait of a task is over, if nothing has followed.
 fn expired(app: &App, id: TaskId) -> Result<Option<Stuck>, AppError> {
     let Some(open) = app.store.open_wait(id)? else { return Ok(None) };
     let Some(until) = Timestamp::parse(&open.until) else { return Ok(None) };

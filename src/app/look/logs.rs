@@ -1,5 +1,5 @@
-//! `logs`: what tasks have written, from their conductor directories, both streams in the order that their supervisors
-//! noted; `-f` goes on until the tasks are over.
+//! `logs`: the output of tasks, from their conductor directories, both streams in the order that their supervisors noted;
+//! `-f` goes on until the tasks are over.
 
 use crate::app::loans::{end_loans, heed_signals, lend_to};
 pub use crate::app::waits::tail::Stream;
@@ -9,7 +9,7 @@ use crate::model::{Task, TaskId, Timestamp};
 use crate::store::LogNotes;
 use std::time::Duration;
 
-/// Which part of the logs is wanted.
+/// The part of the logs that is wanted.
 #[derive(Clone, Default, Debug)]
 pub struct Wanted {
     /// One stream only.
@@ -39,12 +39,12 @@ impl Reading {
         Self { id, tails, notes: LogNotes::default(), attempt: 1, wanted: wanted.clone(), is_begun: false }
     }
 
-    /// Gives what came since the last call. False when the sink wants no more.
+    /// Gives the output since the last call. False if the sink wants no more.
     fn go_on(&mut self, app: &App, task: &Task, sink: &mut Sink<'_>) -> Result<bool, AppError> {
         for tail in &mut self.tails {
             tail.open(&app.run_dir, task)?;
         }
-        // The lengths before the notes: no attempt that begins later stands in what lies before them.
+        // The lengths are read before the notes, so that the bytes up to them belong to no attempt that begins later.
         let looks = self.tails.iter().map(Tail::look).collect::<std::io::Result<Vec<_>>>().map_err(unread(task))?;
         let notes = match app.run_dir.conductor(&task.conductor_dir, false)? {
             Some(conductor) if looks.iter().any(Option::is_some) => self.notes.more(&conductor, task.id)?,
@@ -107,11 +107,11 @@ impl Reading {
     }
 }
 
-/// Gives what was written since the last call to `sink`, which says whether to go on. False when it does not.
+/// Gives the output since the last call to `sink`, which returns whether to continue. False if it does not.
 pub fn copy_logs(app: &App, task: &Task, tails: &mut [Tail], sink: &mut Sink<'_>) -> Result<bool, AppError> {
     for tail in tails.iter_mut() {
         tail.open(&app.run_dir, task)?;
-        // As long as it is now: a command may write faster than this is read.
+        // Up to its present length: a command may write faster than this reads.
         let Some((size, at)) = tail.look().map_err(unread(task))? else { continue };
         if !tail.copy(size, task.attempt(), at, sink).map_err(unread(task))? {
             return Ok(false);
@@ -139,10 +139,10 @@ pub fn logs(
         let mut unfinished = Vec::new();
         for mut reading in readings {
             let id = reading.id;
-            // The state is read before the log: whatever a finished task wrote is then there to be read.
+            // The state is read before the log, so that the log then has all output of a finished task.
             let task = app.existing(id)?;
             if !reading.go_on(app, &task, &mut |piece| sink(id, piece))? {
-                // Nobody reads any more.
+                // The reader has gone.
                 return end_loans(app, lent, false, None);
             }
             if !task.status().is_final() {

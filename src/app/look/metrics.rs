@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 
 pub use crate::policy::analytics::exposition::{FAMILIES, samples};
 
-/// How many waiting tasks are looked at for the gauges of lanes.
+/// Number of waiting tasks that are looked at for the gauges of lanes.
 const MOST_LOOKED_AT: usize = 10_000;
-/// Of how many lanes there are gauges: those with most tasks. What the others have stands together.
+/// Number of lanes with gauges of their own: those with most tasks. The other lanes are added up.
 const MOST_LANES: usize = 500;
 
-/// What the tasks and holders of a lane are.
+/// The tasks and holders of a lane.
 #[derive(Default)]
 struct LaneNow {
     depth: u64,
@@ -109,7 +109,7 @@ fn add_waiting(app: &App, lanes: &mut BTreeMap<String, LaneNow>) -> Result<bool,
         if at >= MOST_LOOKED_AT {
             return Ok(false);
         }
-        // A record that does not read is `doctor`'s to report.
+        // `doctor` reports a damaged record.
         let Ok(task) = task else { continue };
         let since = could_start_since(app, &task, now);
         for lane in task.all_lanes() {
@@ -121,7 +121,7 @@ fn add_waiting(app: &App, lanes: &mut BTreeMap<String, LaneNow>) -> Result<bool,
     Ok(true)
 }
 
-/// Since when nothing but lanes, slots and turns keeps a task from starting; `None` where something else does.
+/// The moment since which only lanes, slots and turns keep a task from starting; `None` if something else does.
 fn could_start_since(app: &App, task: &Task, now: Timestamp) -> Option<Timestamp> {
     let is_kept = task.due_at.is_some_and(|due| due > now)
         || pause_of(task, &control(app).holds, now).is_some()

@@ -1,5 +1,5 @@
-//! The order of the pass that would come now, for the reasons of tasks: which of them would be tried, and whom their start
-//! would keep from its own. It is the order of `app::pass` without the claims.
+//! The order of the next pass, for the reasons of tasks: the tasks that would be tried, and the tasks that those starts would
+//! keep from their own. It is the order of `app::pass` without the claims.
 
 use super::explain::{Reasons, Wait};
 use crate::app::AppError;
@@ -15,17 +15,17 @@ use crate::policy::schedule::{Candidate, Round};
 use crate::store::Head;
 use std::collections::BTreeMap;
 
-/// What a pass would find.
+/// The findings of the next pass.
 #[derive(Default)]
 pub(super) struct Order {
-    /// For each task of a capacity lane that would be tried: whom its start would keep from its own.
+    /// For each task of a capacity lane that would be tried: the task that its start would keep from its own.
     tried: BTreeMap<TaskId, Option<Booked>>,
     /// The bookings at the end.
     bookings: Bookings,
 }
 
 impl Reasons<'_> {
-    /// Whom the start of a task would keep from its own start.
+    /// The task that the start of a task would keep from its own.
     pub(super) fn booked_before(&mut self, task: &Task) -> Result<Option<Booked>, AppError> {
         if !task.lanes.iter().any(|lane| lane.is_capacity_lane()) {
             return Ok(None);
@@ -36,7 +36,7 @@ impl Reasons<'_> {
         Ok(self.order.as_ref().and_then(|order| order.tried.get(&task.id).cloned().flatten()))
     }
 
-    /// As `booked_before`, for a task that is not queued and would be tried last.
+    /// Like `booked_before`, for a task that is not queued and would be tried last.
     pub(super) fn booked_before_new(&mut self, task: &Task) -> Result<Option<Booked>, AppError> {
         let found = self.booked_before(task)?;
         let (app, order) = (self.app, self.order.as_ref());

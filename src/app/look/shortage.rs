@@ -1,4 +1,4 @@
-//! Tasks that were claimed and do nothing: their start or result waits for a host that is short of space, or they are paused.
+//! Claimed tasks that do nothing: they are paused, or their start or result waits for a host that is short of space.
 
 use crate::app::{App, AppError, Pause};
 use crate::model::control::TaskHold;
@@ -8,7 +8,7 @@ use crate::policy::admission::{Obstacle, Room};
 use crate::store::{LockView, RunPause, Short};
 use std::path::Path;
 
-/// Why a task that was claimed stands still, as its supervisor shows it; `None` when it runs, or is not supervised.
+/// The reason why a claimed task does nothing, as its supervisor shows it; `None` if it runs, or is not supervised.
 pub fn standstill(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
     if task.status() != Status::Running {
         return Ok(None);
@@ -16,7 +16,7 @@ pub fn standstill(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> 
     let Some(short) = app.run_dir.shortage(task.id)? else { return paused_run(app, task) };
     let mut rooms = vec![room(app.store_path().to_owned(), app.store.file_system()?)];
     let logs = Path::new(&task.conductor_dir);
-    // Its logs may lie on a file system of their own. What is wrong there is `doctor`'s to report.
+    // Its logs may be on another file system. `doctor` reports the faults there.
     if short == Short::Start
         && !logs.starts_with(app.store_path())
         && let Some((path, system)) = logs.ancestors().find_map(|path| system_of(app, path))

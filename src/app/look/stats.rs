@@ -1,4 +1,4 @@
-//! `stats`: waits and holds of lanes, their depth, and how tasks ended; computed from the event log.
+//! `stats`: waits and holds of lanes, their depth, and the ends of tasks; computed from the event log.
 
 use super::lanes::lane_rows;
 use crate::app::config_reload::config;
@@ -22,22 +22,22 @@ pub struct LaneLine {
     pub depth: u64,
     /// Its living holders now.
     pub active: u64,
-    /// How many may hold it; `u32::MAX` for no limit.
+    /// Number of holders it may have; `u32::MAX` for no limit.
     pub limit: u32,
 }
 
 /// Tasks of one group.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TaskLine {
-    /// How many there are.
+    /// Number of tasks.
     pub count: u64,
-    /// How old they are on average, in milliseconds; of unfinished ones.
+    /// Average age of unfinished ones, in milliseconds.
     pub age_ms: Option<u64>,
-    /// How they ended, by their events.
+    /// Their ends, by their events.
     pub stats: TaskStats,
 }
 
-/// What happened in lanes since a moment.
+/// Statistics of lanes since a moment.
 pub fn lane_stats(app: &App, since: Timestamp) -> Result<Vec<LaneLine>, AppError> {
     let limit = |lane: &str| limit_of(app, lane);
     let replay = replay(app, since, &limit)?;
@@ -54,7 +54,7 @@ pub fn lane_stats(app: &App, since: Timestamp) -> Result<Vec<LaneLine>, AppError
     Ok(stats.into_iter().map(line).collect())
 }
 
-/// Unfinished tasks as they are, and those that ended since a moment, by state; and how many attempts were repeated.
+/// Unfinished tasks as they are, and those that ended since a moment, by state; and the number of repeated attempts.
 pub fn task_stats(app: &App, since: Timestamp) -> Result<(BTreeMap<String, TaskLine>, u64), AppError> {
     let limit = |lane: &str| limit_of(app, lane);
     let replay = replay(app, since, &limit)?;
@@ -63,7 +63,7 @@ pub fn task_stats(app: &App, since: Timestamp) -> Result<(BTreeMap<String, TaskL
         let now = app.host.now();
         let started = app.store.started_tasks();
         for task in app.store.pending_tasks(None)?.chain(started) {
-            // A record that does not read is `doctor`'s to report.
+            // `doctor` reports a damaged record.
             let Ok(task) = task else { continue };
             if task.status().is_final() {
                 continue;

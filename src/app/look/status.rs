@@ -15,12 +15,12 @@ use crate::policy::staleness::judge;
 use crate::store::{Counts, LockView};
 use std::collections::BTreeMap;
 
-/// Slots and who uses them.
+/// Slots and their use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capacity {
-    /// How many there are.
+    /// Number of slots.
     pub max: u32,
-    /// Where that number comes from.
+    /// The source of that number.
     pub from: SlotsFrom,
     /// Slots held by living tasks.
     pub used: u32,
@@ -33,31 +33,31 @@ pub struct Capacity {
 /// Everything at a glance.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overview {
-    /// How many tasks wait, by tier.
+    /// Number of waiting tasks, by tier.
     pub counts: Counts,
     /// The slots.
     pub capacity: Capacity,
     /// The locks of all lanes but global that were looked at.
     pub locks: Vec<LockView>,
-    /// How many more there are.
+    /// Number of further locks.
     pub unseen_locks: usize,
     /// The tasks that run or wait for an event.
     pub active: Vec<Task>,
-    /// How many records were set aside.
+    /// Number of records that were set aside.
     pub set_aside: usize,
-    /// Whether anything would start pending tasks.
+    /// Whether a process is at work that would start pending tasks.
     pub has_dispatcher: bool,
-    /// What stands first in the queue.
+    /// The front of the queue.
     pub front: Front,
-    /// What was queued in other sandboxes, and whether nothing else is pending.
+    /// The tasks that were queued in other sandboxes, and whether nothing else is pending.
     pub elsewhere: (Elsewhere, bool),
-    /// The pending task that has waited longest, and since when it is due.
+    /// The pending task that has waited longest, and the moment since which it is due.
     pub oldest: Option<(TaskId, Timestamp)>,
-    /// How tasks ended in the last hour.
+    /// Ends of tasks in the last hour.
     pub recent: Recent,
 }
 
-/// How tasks ended in a while, by the event log.
+/// Ends of tasks in a period, by the event log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Recent {
     /// Completed.
@@ -70,7 +70,7 @@ pub struct Recent {
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The slots and who uses them.
+/// The slots and their use.
 pub fn capacity(app: &App) -> Result<Capacity, AppError> {
     Ok(capacity_and_active(app)?.0)
 }
@@ -84,7 +84,7 @@ fn capacity_and_active(app: &App) -> Result<(Capacity, Vec<Task>), AppError> {
         return Ok((capacity, active));
     }
     for task in app.store.started_tasks() {
-        // A record that does not read is `doctor`'s to report.
+        // `doctor` reports a damaged record.
         let Ok(task) = task else { continue };
         if task.status().is_final() || task.status() == crate::model::Status::Pending {
             continue;
@@ -101,14 +101,14 @@ fn capacity_and_active(app: &App) -> Result<(Capacity, Vec<Task>), AppError> {
     Ok((capacity, active))
 }
 
-/// Since when a pending task has waited: since it was queued, or due.
+/// The moment since which a pending task has waited: since it was queued, or due.
 fn waits_since(app: &App, id: TaskId) -> Option<(TaskId, Timestamp)> {
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     let (_, task) = app.find(id).ok()??;
     (task.status() == Status::Pending).then(|| (id, task.due_since()))
 }
 
-/// How tasks have ended since a moment.
+/// Ends of tasks since a moment.
 fn recent(app: &App, since: Timestamp) -> Result<Recent, AppError> {
     let mut recent = Recent::default();
     app.store.visit_events(since, &mut |event| {

@@ -1,4 +1,4 @@
-//! `timeline`: who held which lane when, from the event log.
+//! `timeline`: holders of lanes over time, from the event log.
 
 use crate::app::demo::{Run, runs_of};
 use crate::app::{App, AppError};
@@ -38,7 +38,7 @@ pub fn runs_by(holds: &[Hold], by_lane: bool, since: Timestamp, now: Timestamp) 
         lines.push(match to {
             Some(to) if hold.end == "interrupted" => line("recovered", to),
             Some(to) => line("ended", to),
-            // It goes on: the moment tells how far.
+            // The run goes on: the moment is its end so far.
             None => line("started", now),
         });
     }

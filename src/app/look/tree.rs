@@ -12,22 +12,22 @@ use std::collections::BTreeMap;
 pub struct Branch {
     /// The task.
     pub task: Task,
-    /// How far below the first one it stands.
+    /// Its depth below the first one.
     pub depth: usize,
     /// Whether it is the last child of its parent.
     pub is_last: bool,
-    /// What it remembers: its steps.
+    /// Its memory: its steps.
     pub memory: Option<Memory>,
-    /// The runs of its command, of a task that takes steps: each as its end (S2.7).
+    /// The runs of its command, if it takes steps: each as its end (S2.7).
     pub runs: Vec<ActionLine>,
 }
 
-/// A task and its descendants, each before its children, which stand in the order of their numbers.
+/// A task and its descendants, each before its children. Children are in the order of their numbers.
 pub fn tree(app: &App, root: TaskId) -> Result<Vec<Branch>, AppError> {
     let root = as_seen(app, app.existing(root)?);
     let mut children: BTreeMap<TaskId, Vec<Task>> = BTreeMap::new();
     list(app, &Filter { all: true, ..Filter::default() }, &mut |found| {
-        // A record that does not read is `doctor`'s to report.
+        // `doctor` reports a damaged record.
         if let Ok(task) = found
             && let Some(parent) = task.parent
         {

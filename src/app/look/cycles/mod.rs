@@ -1,5 +1,5 @@
-//! Tasks and `luzia lock`s that wait for each other for ever: nested runs, waits and locks whose lanes are held by those who
-//! wait for them. The rule is `policy::cycles`; this file says who waits for whom.
+//! Tasks and `luzia lock`s that wait for each other for ever: nested runs, waits and locks whose lanes are held by those that
+//! wait for them. The rule is `policy::cycles`; this file finds the waits.
 
 use crate::app::admission::lenders::{lenders_if_waited, lenders_of, may_borrow};
 use crate::app::admission::situation::unfinished_before;
@@ -15,7 +15,7 @@ use crate::policy::cycles::{Need, Waits};
 use crate::store::{LockIndex, LockView, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many queued tasks are looked at.
+/// Number of queued tasks that are looked at.
 const MOST: usize = 1000;
 
 /// The slots of a lane that living holders have, with those whose own waits are known.
@@ -35,7 +35,7 @@ struct World<'a> {
 struct New<'a> {
     /// A task that would be queued and waited for; its number is 0.
     task: Option<&'a Task>,
-    /// Those that would wait.
+    /// The members that would wait.
     members: &'a [Member],
     /// For all of these tasks.
     tasks: &'a [TaskId],
@@ -53,7 +53,7 @@ pub(crate) fn cycle_with(app: &App, new: &Task) -> Result<Option<Vec<Member>>, A
     Ok(waits(app, New { task: Some(new), ..New::default() })?.cycle(Member::Task(new.id)))
 }
 
-/// Every ring of those that wait for each other for ever, each once.
+/// Every ring of members that wait for each other for ever, each once.
 pub fn cycles(app: &App) -> Result<Vec<Vec<Member>>, AppError> {
     let waits = waits(app, New::default())?;
     let mut seen: BTreeSet<BTreeSet<Member>> = BTreeSet::new();
@@ -121,7 +121,7 @@ fn around(app: &App, pid: u32, started: &[(TaskId, u32)], locks: &[LockView]) ->
     members.into_iter().collect()
 }
 
-/// Who holds a lock, if the waits of that holder are known.
+/// The holder of a lock, if the waits of that holder are known.
 fn member_of(view: &LockView) -> Option<Member> {
     let record = view.record().filter(|_| !view.verdict.is_stale())?;
     match (view.holder().and_then(TaskId::parse), record.kind, record.pid) {
@@ -131,14 +131,14 @@ fn member_of(view: &LockView) -> Option<Member> {
     }
 }
 
-/// Who waits for whom. Without anybody that waits inside a task or a `luzia lock` there is nothing to be known: then each ends
-/// by itself.
+/// The waits of all members. Without a process that waits inside a task or a `luzia lock` there is nothing to find: then each
+/// member ends by itself.
 fn waits(app: &App, new: New<'_>) -> Result<Waits, AppError> {
     let mut waits = Waits::default();
     if !app.store.has_layout()? {
         return Ok(waits);
     }
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     let running = app.store.started_tasks().filter_map(Result::ok).filter(|task| task.status() == Status::Running);
     let queued: Vec<Task> = app.store.pending_tasks(None)?.filter_map(Result::ok).take(MOST).collect();
     let mut has_waits = false;
@@ -187,7 +187,7 @@ fn waits(app: &App, new: New<'_>) -> Result<Waits, AppError> {
     Ok(waits)
 }
 
-/// Whether the process that queued a task and waits for it lives, as far as its number tells.
+/// Whether the process that queued a task and waits for it lives, as far as its pid shows.
 fn has_waiter(app: &App, task: &Task) -> bool {
     !matches!(app.host.probe(task.created_by_pid), Probe::Gone | Probe::Zombie)
 }
@@ -216,7 +216,7 @@ impl World<'_> {
                 living.iter().map(|(slot, holder)| (*slot, by_task(*holder))).collect();
             match lent(tasks.iter().copied(), &ids) {
                 Lent::No => needs.extend(self.first_in(&lane, task).map(Need::of)),
-                // What is not lent is taken as by others.
+                // Slots that are not lent count as held by others.
                 Lent::By(_) => wanted = wanted.saturating_sub(lendable(tasks.iter().copied(), &ids)),
                 Lent::Taken(slot) => {
                     let holder = tasks.into_iter().find(|(at, _)| *at == slot);
@@ -259,8 +259,8 @@ impl World<'_> {
     }
 }
 
-/// What must be over before a lane has so many free slots; `None` when it has them, or when enough of its holders are no tasks:
-/// those end by themselves.
+/// The members that must be over before a lane has so many free slots. `None` if it has them, or if enough of its holders are
+/// no tasks: those end by themselves.
 fn missing(living: &[(u32, Option<Member>)], wanted: u32, limit: u32) -> Option<Need> {
     if wanted == 0 {
         return None;
@@ -279,7 +279,7 @@ pub(crate) fn deadlock(message: String) -> AppError {
     AppError::new(Code::Deadlock, message)
 }
 
-/// Says who waits for whom in a ring.
+/// Describes the waits of a ring.
 pub fn ring_text(members: &[Member]) -> String {
     let mut text = members.first().map_or_else(String::new, Member::to_string);
     for at in 1..=members.len() {

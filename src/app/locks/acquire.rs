@@ -1,4 +1,4 @@
-//! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
+//! `acquire`, `renew` and `check`: leases for scripts, and the check whether a lane is free.
 
 use super::reentrancy::{reentrant, refuse_second_user};
 use crate::app::capacity::bars::{Bars, bars};
@@ -17,14 +17,14 @@ use crate::policy::staleness::standing::standing;
 use crate::store::{Event, Hold, LockView, Request};
 use std::collections::BTreeSet;
 
-/// What is asked for.
+/// A request for leases.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
     /// The lanes, as `lanes_to_take` gives them: all are taken, or none.
     pub lanes: Vec<LaneName>,
-    /// Who will hold them: `--task`.
+    /// The name of the holder: `--task`.
     pub holder: String,
-    /// How long to wait, in milliseconds.
+    /// Longest wait, in milliseconds.
     pub wait_ms: u64,
     /// A time to live of its own, in milliseconds.
     pub ttl_ms: Option<u64>,
@@ -50,16 +50,16 @@ pub struct Leased {
 pub struct Checked {
     /// The lane.
     pub lane: LaneName,
-    /// How many may hold it.
+    /// Number of holders it may have.
     pub limit: u32,
     /// Everything that occupies it.
     pub holders: Vec<LockView>,
-    /// What keeps everybody from it, apart from its holders.
+    /// The bars of the lane, apart from its holders.
     pub bars: Bars,
 }
 
 impl Checked {
-    /// Those holders that are not proven dead.
+    /// The holders that are not proven dead.
     pub fn living(&self) -> impl Iterator<Item = &LockView> {
         self.holders.iter().filter(|view| !view.verdict.is_stale())
     }
@@ -69,14 +69,14 @@ impl Checked {
         self.has_room() && self.bars.is_none()
     }
 
-    /// Whether fewer hold it than may.
+    /// Whether it has fewer holders than it may have.
     pub fn has_room(&self) -> bool {
         loan::holders(self.living().map(|view| view.slot)) < self.limit
     }
 }
 
 impl Leased {
-    /// The distinct ids of the locks, that of the first lane first: those that were taken together have one.
+    /// The distinct ids of the locks, that of the first lane first: locks that were taken together have one id.
     pub fn lock_ids(&self) -> Vec<&str> {
         let mut ids: Vec<&str> = Vec::new();
         for grant in &self.grants {
@@ -90,9 +90,9 @@ impl Leased {
 
 /// The lanes of a request, by what the task around this process holds.
 pub(crate) struct Around {
-    /// What it holds already.
+    /// The lanes that the task holds already.
     pub held: Vec<Grant>,
-    /// The others, in their order.
+    /// The other lanes, in their order.
     pub wanted: Vec<LaneName>,
 }
 
@@ -104,7 +104,7 @@ pub fn lanes_to_take(named: Vec<LaneName>) -> Result<Vec<LaneName>, AppError> {
     })
 }
 
-/// Tells what the task around this process holds from what is still to be taken.
+/// Separates the lanes that the task around this process holds from those that are still to be taken.
 pub(crate) fn split_by_holder(app: &App, lanes: &[LaneName]) -> Result<Around, AppError> {
     let mut around = Around { held: Vec::new(), wanted: Vec::new() };
     for lane in lanes {
@@ -117,7 +117,7 @@ pub(crate) fn split_by_holder(app: &App, lanes: &[LaneName]) -> Result<Around, A
     Ok(around)
 }
 
-/// Takes leases of all lanes or of none, waiting as long as was asked. `tell` takes the lines that say for whom it waits.
+/// Takes leases of all lanes or of none, waiting as long as was asked. `tell` gets the lines that say for whom it waits.
 pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<Leased, AppError> {
     let holder = app.holder_name(&lease.holder)?;
     Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
@@ -178,14 +178,14 @@ fn mark_leases_of_task(app: &App, holder: &str) -> Result<(), AppError> {
     }
 }
 
-/// Tells of the lanes that were taken, and not of those that were only refreshed.
+/// Reports the lanes that were taken, and not those that were only refreshed.
 pub(crate) fn note_granted_now(app: &App, granted: &Granted, holder: &str, begun_ms: u64) {
     for grant in granted.taken() {
         note_acquired(app, grant, holder, begun_ms);
     }
 }
 
-/// Tells that a lane was taken that has been waited for since a moment of the boot clock.
+/// Reports that a lane was taken, after a wait since a moment of the boot clock.
 pub(crate) fn note_acquired(app: &App, grant: &Grant, holder: &str, begun_ms: u64) {
     let waited_ms = app.host.boot_ms().saturating_sub(begun_ms);
     let lock = (grant.lock_id.0.as_str(), grant.fence.0);
@@ -220,8 +220,8 @@ pub(super) fn lanes_where(app: &App, wanted: impl Fn(&LockView) -> bool) -> Resu
     Ok(lanes.into_iter().collect())
 }
 
-/// Extends leases by their lock id: in some lanes, or, where none is named, in all that have it. Gives those that were
-/// extended, and the first error among the others.
+/// Extends leases by their lock id: in the named lanes, or, if none is named, in all lanes of the lock. Returns the extended
+/// leases, and the first error among the others.
 pub fn renew_all(app: &App, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Grant>, Option<AppError>), AppError> {
     let mut named = lanes.to_vec();
     if named.is_empty() {
@@ -282,7 +282,8 @@ pub fn check(app: &App, lane: &LaneName) -> Result<Checked, AppError> {
     Ok(Checked { lane: lane.clone(), limit: config(app).limit(lane), holders, bars })
 }
 
-/// A lease that is no longer there to be renewed: who has the lane now, or why the lease is over.
+/// The error of a lease that can no longer be renewed: it names the present holder of the lane, or the reason why the lease
+/// is over.
 fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Timestamp) -> AppError {
     let (now_text, next) = match view {
         Some(view) if view.lock_id() == Some(lock_id) => (format!(": {}", view.verdict.why().text()), Vec::new()),
@@ -297,26 +298,26 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
         .with_next(next)
 }
 
-/// What a request was granted.
+/// The grants of a request.
 #[derive(Default)]
 pub(crate) struct Granted {
     /// In the order of the request.
     pub grants: Vec<Grant>,
-    /// The lanes of which a lease was only refreshed.
+    /// The lanes whose lease was only refreshed.
     pub refreshed: Vec<LaneName>,
-    /// For kinds `process` and `session`: the open lock files of what was taken, in its order.
+    /// For kinds `process` and `session`: the open lock files of the lanes that were taken, in their order.
     pub files: Vec<Hold>,
 }
 
 impl Granted {
-    /// What was taken now.
+    /// The grants that were taken now.
     pub fn taken(&self) -> impl Iterator<Item = &Grant> {
         self.grants.iter().filter(|grant| !self.refreshed.contains(&grant.lane))
     }
 }
 
 impl Around {
-    /// What the task around holds together with what was granted, in the order of the lanes.
+    /// The lanes that the task around holds together with the granted ones, in the order of the lanes.
     pub fn leased(self, lanes: &[LaneName], granted: Granted, log: Vec<String>) -> Leased {
         let mut leased = Leased { grants: self.held, refreshed: granted.refreshed, log };
         leased.refreshed.extend(leased.grants.iter().map(|grant| grant.lane.clone()));
@@ -326,15 +327,15 @@ impl Around {
     }
 }
 
-/// What came of waiting for lanes.
+/// The result of a wait for lanes.
 pub(crate) enum Waited {
     /// All lanes are held now.
     Granted(Granted),
     /// The time is over, and lanes are full.
     Held(Full),
-    /// The time is over, and others go first in a lane that is free.
+    /// The time is over, and others go first in a free lane.
     Behind(LaneName),
-    /// The time is over, and a rule of a lane that is free keeps it.
+    /// The time is over, and a rule bars a free lane.
     Barred(Bar),
 }
 

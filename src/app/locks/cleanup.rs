@@ -14,18 +14,18 @@ use crate::policy::witness::Blind;
 use crate::store::Cleanup;
 use crate::supervise::seen;
 
-/// What a clean-up did, or would do.
+/// Results of a clean-up, or of its dry run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cleaned {
-    /// What happened to locks.
+    /// Results for locks.
     pub locks: Cleanup,
     /// Dead tasks that were recovered, or are being recovered by a supervisor of their own.
     pub recovered: Vec<TaskId>,
-    /// Tasks that are over, whose outward directory was brought to its end late.
+    /// Finished tasks whose outward directory was brought to its end late.
     pub closed: Vec<TaskId>,
-    /// What was refused or released on the word of a project's `meta.json`.
+    /// Claims of a project's `meta.json` that were refused, or that released a lock.
     pub projects: Vec<crate::app::check_project::Checked>,
-    /// Conductor directories that an error kept it from looking through. Everything else was done.
+    /// Conductor directories that could not be looked through because of an error. Everything else was done.
     pub failed: Vec<Failed>,
 }
 
@@ -46,7 +46,7 @@ impl Cleaned {
     }
 }
 
-/// Removes stale locks and recovers dead tasks; with `dry_run`, only tells. Checks every configured project too.
+/// Removes stale locks and recovers dead tasks; with `dry_run`, only reports. Checks every configured project too.
 pub fn cleanup_stale(app: &App, max_age_ms: Option<u64>, dry_run: bool) -> Result<Cleaned, AppError> {
     let mut cleaned = Cleaned::default();
     match clean(app, max_age_ms, dry_run, &mut cleaned) {
@@ -94,8 +94,8 @@ fn clean(app: &App, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleane
     Ok(())
 }
 
-/// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A
-/// command that does not die is waited for as long as its grace, no longer.
+/// Waits until the supervisors that recover these tasks have ended, so that their lanes are free afterwards. A command that
+/// does not die is waited for as long as its grace, no longer.
 pub(crate) fn await_recovery(app: &App, ids: &[TaskId]) -> Result<(), AppError> {
     let begin = app.host.boot_ms();
     for id in ids {
@@ -110,8 +110,8 @@ pub(crate) fn await_recovery(app: &App, ids: &[TaskId]) -> Result<(), AppError> 
     Ok(())
 }
 
-/// Whether the supervisor that started a task lives. That of a task to be recovered is dead, and who recovers it
-/// records no start.
+/// Whether the supervisor that started a task lives. The supervisor of a task to be recovered is dead, and the process that
+/// recovers the task records no start.
 fn runs_again(app: &App, id: TaskId) -> Result<bool, AppError> {
     let started = app.store.started(id)?.flatten();
     Ok(started.is_some_and(|started| {
@@ -124,7 +124,7 @@ fn runs_again(app: &App, id: TaskId) -> Result<bool, AppError> {
 pub(crate) fn recover_now(app: &App, id: TaskId) -> Result<(), AppError> {
     let Some(found) = app.store.find_abandoned(id)? else { return await_recovery(app, &[id]) };
     if let Some(why) = blindness(app, id, &found)? {
-        // No pass of anybody will see processes with unknown ids: only a person can tell.
+        // No pass will ever see processes with unknown ids: only a person can tell whether they live.
         let task = found.task.as_ref().filter(|_| why == Blind::UnknownPids);
         let lane = task.and_then(|task| task.all_lanes().first().map(lane_word));
         let force = lane.map(|lane| format!("luzia release {lane} --force"));
@@ -142,8 +142,8 @@ pub(crate) fn recover_now(app: &App, id: TaskId) -> Result<(), AppError> {
     await_recovery(app, &[id])
 }
 
-/// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. One
-/// that holds `tree.lock` certainly lives, and no word helps against that.
+/// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. A
+/// task whose `tree.lock` is held certainly lives, so the word does not count.
 pub(crate) fn recover_by_force(app: &App, id: TaskId) -> Result<(), AppError> {
     let Some(found) = app.store.find_abandoned(id)? else { return await_recovery(app, &[id]) };
     match blindness(app, id, &found)? {

@@ -1,4 +1,4 @@
-//! Outward directories that an error kept from telling the end of their task: closed late, by `cleanup-stale`.
+//! Outward directories in which an error kept the end of their task from being recorded: closed late, by `cleanup-stale`.
 
 use crate::app::config_reload::config;
 use crate::app::queue::enqueue::conductor_path;
@@ -13,12 +13,12 @@ pub struct Failed {
     pub project: Option<String>,
     /// Its path.
     pub path: String,
-    /// What is wrong with it.
+    /// Its fault.
     pub why: String,
 }
 
-/// Closes what still stands in `active/` of tasks that are over; gives their ids. An error of a conductor directory
-/// holds nothing up when a task ends, so that it is tried again here; one that cannot be used is named.
+/// Closes the directories in `active/` that finished tasks have left; returns the ids of these tasks. An error of a conductor
+/// directory never delays the end of a task, so the directory is closed here. One that cannot be used is reported.
 pub(crate) fn close_outward(app: &App, dry_run: bool) -> Result<(Vec<TaskId>, Vec<Failed>), AppError> {
     let (mut closed, mut failed) = (Vec::new(), Vec::new());
     for path in conductors(app)? {
@@ -42,7 +42,7 @@ pub(crate) fn close_outward(app: &App, dry_run: bool) -> Result<(Vec<TaskId>, Ve
                 closed.extend(found.is_some_and(|found| is_late(&found)).then_some(id));
                 continue;
             }
-            // Under its lock, so that nobody retries it meanwhile.
+            // Under the lock of the task, so that no process retries it meanwhile.
             let Some((task, lock)) = app.store.take_finished(id)? else { continue };
             if task.conductor_dir == path {
                 closed.extend(conductor.close_late(&task).is_ok().then_some(id));
@@ -53,8 +53,8 @@ pub(crate) fn close_outward(app: &App, dry_run: bool) -> Result<(Vec<TaskId>, Ve
     Ok((closed, failed))
 }
 
-/// The path of every conductor directory that tasks may have: those below the state directory, and those of the
-/// configuration, unless the state directory is a copy: those belong to its original.
+/// The path of every conductor directory that tasks may have: those below the state directory, and those of the configuration. If
+/// the state directory is a copy, those of the configuration belong to its original and are left out.
 pub(crate) fn conductors(app: &App) -> Result<Vec<String>, AppError> {
     let mut paths = app.run_dir.default_conductors()?;
     if app.store.copied_from().is_some() {

@@ -1,4 +1,4 @@
-//! Which work of somebody else a command would end or take away: then a person is asked first (P10).
+//! Work of others that a command would end or take away: then a person is asked first (P10).
 
 use super::session::key_of_process;
 use crate::app::{App, AppError, shell_word};
@@ -7,19 +7,19 @@ use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
 use crate::store::LockView;
 
-/// What a person is asked before work of somebody else, or of many, is changed.
+/// A question to a person before work of others, or of many, is changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Question {
-    /// What the answer hangs on, e.g. whose the work is.
+    /// The fact on which the answer depends, e.g. the owner of the work.
     pub fact: String,
-    /// What would be done, e.g. `end it`.
+    /// The act in question, e.g. `end it`.
     pub act: String,
-    /// What to do where nobody can be asked.
+    /// The hint if no person can be asked.
     pub hint: &'static str,
 }
 
 impl Question {
-    /// A question about work of somebody else.
+    /// A question about work of others.
     fn of_foreign(fact: String, act: String) -> Self {
         Self { fact, act, hint: "leave it to its owner; if its owner agrees, add --yes" }
     }
@@ -35,7 +35,7 @@ impl Question {
     }
 }
 
-/// How a release was asked for.
+/// The form of a request for a release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
     /// Whether the holder is named, by its name or its lock id.
@@ -44,8 +44,8 @@ pub struct Asked {
     pub force: bool,
 }
 
-/// The question to ask before a cancel or a pause: it would end or stop, as `verb` says, running work of somebody else.
-/// `account` is the name of the account that calls.
+/// The question to ask before a cancel or a pause that would end or stop, as `verb` says, running work of others. `account`
+/// is the name of the account that calls.
 pub fn foreign_question(app: &App, verb: &str, ids: &[TaskId], account: &str) -> Result<Option<Question>, AppError> {
     let mut foreign = Vec::new();
     for id in ids {
@@ -58,13 +58,13 @@ pub fn foreign_question(app: &App, verb: &str, ids: &[TaskId], account: &str) ->
     Ok((!foreign.is_empty()).then(|| asked_of(verb, &foreign)))
 }
 
-/// The question before something is done to running tasks of somebody else.
+/// The question before a change of running tasks of others.
 pub(crate) fn question_of(app: &App, verb: &str, ids: &[TaskId]) -> Result<Question, AppError> {
     let tasks = ids.iter().map(|id| app.existing(*id)).collect::<Result<Vec<_>, _>>()?;
     Ok(asked_of(verb, &tasks))
 }
 
-/// The question to ask before a release: it would take a lease of somebody else, or end a living holder by force.
+/// The question to ask before a release that would take a lease of others, or end a living holder by force.
 pub fn release_question(app: &App, lane: &LaneName, asked: Asked, account: &str) -> Result<Option<Question>, AppError> {
     if asked.is_named && !asked.force {
         return Ok(None);
@@ -97,7 +97,7 @@ fn is_around_or_child(app: &App, task: &Task) -> bool {
     inside.is_some_and(|own| own == task.id || task.parent == Some(own))
 }
 
-/// The key by which a later call knows that the same process asked. An agent has a name or a session instead.
+/// The key by which a later call recognizes the process that asked. An agent has a name or a session instead.
 pub(crate) fn asked_by(app: &App, pid: u32) -> Option<String> {
     if app.agent.is_some() { None } else { key_of_process(app, pid) }
 }
@@ -116,7 +116,7 @@ fn is_same(app: &App, holder: &Who, asked_by: Option<&str>) -> Option<bool> {
 fn is_foreign_task(app: &App, task: &Task, account: &str) -> bool {
     let holder = Who::of(task.agent.as_ref(), &[], None);
     let same_agent = is_same(app, &holder, task.asked_by.as_deref());
-    // An agent that tells no session has no more than its name.
+    // An agent that gives no session has no more than its name.
     let is_namesake = app.agent.is_some() && app.agent == task.agent && holder.session.is_none();
     let same_agent = same_agent.or(is_namesake.then_some(true));
     is_foreign(Sides { same_agent, caller: calling_user(app, account), holder: Some(task.user.as_str()) })
@@ -137,16 +137,16 @@ fn is_foreign_lock(app: &App, view: &LockView, force: bool, account: &str) -> Re
     }
     let record = view.record();
     let holder = record.map(|record| record.who.clone()).unwrap_or_default();
-    // The process of a `luzia lock` lives, and so do those above it; a lease says who asked.
+    // The process of a `luzia lock` lives, and so do those above it; a lease records its asker.
     let of_process = record.filter(|record| record.kind == LockKind::Process).and_then(|record| record.pid);
     let asked_by = match of_process {
-        // The process of a command that has ended is gone; what that left behind keeps the lane in the name of its asker.
+        // The process of a command that has ended is gone. A process that it left behind keeps the lane for the asker.
         Some(pid) => key_of_process(app, pid).or_else(|| holder.asked_by.clone()),
         None => record.and_then(|record| record.who.asked_by.clone()),
     };
     let same_agent = is_same(app, &holder, asked_by.as_deref());
     let user = view.lane.as_ref().filter(|lane| lane.is_user()).map(|lane| lane.key().as_str());
-    // Force ends what lives, so it needs more than that nothing speaks against it.
+    // Force ends living work, so a holder whose user is unknown counts as a holder of another user.
     let holder = if force { user.or(Some("")) } else { user };
     Ok(is_foreign(Sides { same_agent, caller: calling_user(app, account), holder }))
 }

@@ -1,5 +1,6 @@
-//! `guard`: runs a command only while the lock of its caller is in force (P5), in each of its lanes. It is looked at under the guard of its
-//! lane before the command starts, and once a second while it runs. A lease is refreshed meanwhile.
+//! `guard`: runs a command only while the lock of its caller is in force (P5), in each of its lanes. The lock is checked
+//! under the guard of its lane before the command starts, and once a second while the command runs. A lease is refreshed
+//! meanwhile.
 
 use super::acquire::{lanes_to_take, lanes_where};
 use crate::app::config_reload::lock_timeouts;
@@ -13,12 +14,12 @@ use crate::supervise::Keeper;
 use serde_json::json;
 use std::time::Duration;
 
-/// How often the lock is looked at while the command runs.
+/// Interval between two checks of the lock while the command runs.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a command that lost its lock has between SIGTERM and SIGKILL, in milliseconds.
+/// Time between SIGTERM and SIGKILL for a command that lost its lock, in milliseconds.
 const GRACE_MS: u64 = 5000;
 
-/// Which lock must be in force.
+/// The lock that must be in force.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Guarded {
     /// `--lane`; without one, every lane in which the lock in `LUZIA_LOCK_ID` is in force.
@@ -31,12 +32,12 @@ pub struct Guarded {
     pub env_fence: Option<u64>,
 }
 
-/// What came of a guarded command.
+/// The result of a guarded command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GuardEnd {
-    /// How the command ended.
+    /// The end of the command.
     pub end: End,
-    /// Why it was ended: its lock was lost.
+    /// The reason why it was ended: its lock was lost.
     pub lost: Option<String>,
 }
 
@@ -56,7 +57,7 @@ pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd,
     let mut keepers: Vec<Keeper> = Vec::new();
     for one in held.iter().filter(|one| one.view.record().is_some_and(|record| record.kind == LockKind::Lease)) {
         let holder = one.view.holder().unwrap_or_default().to_owned();
-        // From now on it cannot run out, whatever was left of it.
+        // From now on the lease cannot run out, however little time was left.
         let _ = app.store.keep_lock(LockKind::Lease, &holder, &one.grant, timeout_ms(&one.grant.lane));
         keepers.push(Keeper::new(&site, LockKind::Lease, holder, std::slice::from_ref(&one.grant), &timeout_ms));
     }
@@ -96,7 +97,7 @@ pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd,
     }
 }
 
-/// Tells of the first lock that is not in force any more, and gives why.
+/// Reports the first lock that is not in force any more, and returns the reason.
 fn first_lost(app: &App, held: &[Held]) -> Result<Option<String>, AppError> {
     for Held { grant, .. } in held {
         if let Some(why) = is_lost(app, grant)? {
@@ -108,13 +109,13 @@ fn first_lost(app: &App, held: &[Held]) -> Result<Option<String>, AppError> {
     Ok(None)
 }
 
-/// The locks that are asked for, each in force, in the order in which their lanes are taken.
+/// The requested locks, each in force, in the order in which their lanes are taken.
 fn guarded(app: &App, asked: &Guarded) -> Result<Vec<Held>, AppError> {
     let lanes = lanes_to_take(guarded_lanes(app, asked)?)?;
     lanes.into_iter().map(|lane| guarded_in(app, lane, asked)).collect()
 }
 
-/// The lock that is asked for in a lane, in force.
+/// The requested lock in a lane, in force.
 fn guarded_in(app: &App, lane: LaneName, asked: &Guarded) -> Result<Held, AppError> {
     let views = app.holders(&lane)?;
     let own = app.inside.as_ref().map(|inside| inside.task.to_string());
@@ -147,7 +148,7 @@ fn guarded_in(app: &App, lane: LaneName, asked: &Guarded) -> Result<Held, AppErr
     Ok(Held { grant: Grant { lane, slot: view.slot, lock_id: LockId(lock_id), fence, value, has_share: false }, view })
 }
 
-/// The lanes that are meant: those that are named, else all of the lock in the environment, or the one of a fence.
+/// The lanes to guard: the named ones, else all lanes of the lock in the environment, or the lane of a fence.
 fn guarded_lanes(app: &App, asked: &Guarded) -> Result<Vec<LaneName>, AppError> {
     if asked.lanes.len() > 1 && asked.fence.is_some() {
         let error = AppError::usage("--fence is of one lane, and several are named");
@@ -193,7 +194,7 @@ fn not_current(lane: &LaneName, asked: &Guarded, views: &[LockView]) -> AppError
     lost_error(message).next(format!("luzia explain {}", lane_word(lane)))
 }
 
-/// Who holds a lane, and by which fence.
+/// The holder of a lane, and its fence.
 fn told(view: &LockView) -> String {
     let fence = view.record().and_then(|record| record.fence).map(|fence| format!(" with fence {fence}"));
     format!("{}{}", view.shown().unwrap_or_else(|| "somebody".to_owned()), fence.unwrap_or_default())

@@ -1,6 +1,6 @@
-//! The keeper of a session: a process that holds the kernel locks of the session's leases and watches the agent's process. When
-//! that ends, or the keeper is told to end, it gives the leases back. When the keeper is killed, the kernel frees its locks, and
-//! that is proof for everybody.
+//! The keeper of a session: a process that holds the kernel locks of the session's leases and watches the agent's process.
+//! At the end of that process, or when the keeper is asked to end, the keeper gives the leases back. If the keeper is killed, the
+//! kernel frees its locks, which proves to every process that the leases are over.
 
 use crate::app::config_reload::{config, lock_timeouts};
 use crate::app::locks::release::released_line;
@@ -14,8 +14,8 @@ use std::time::Duration;
 /// The shortest time between two refreshes, in milliseconds.
 const SHORTEST_MS: u64 = 50;
 
-/// The longest time until the next look whether the locks are still there, in milliseconds: not everybody who releases one says
-/// so, and one of which another program removed every name is free until its keeper sees it.
+/// Longest time until the next look whether the locks are still there, in milliseconds. Not every process that releases a
+/// lock reports that. A lock file whose names another program has all removed is free until its keeper sees it.
 const LOOK_MS: u64 = 1000;
 
 /// Why a session is over.
@@ -74,7 +74,7 @@ pub fn keep_session(
     end_session(app, key, over, held)
 }
 
-/// Drops the locks that somebody else released or broke.
+/// Drops the locks that another process released or broke.
 fn forget_those_gone(app: &App, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
     let (mut kept, mut gone) = (Vec::new(), Vec::new());
     for mut lock in held.drain(..) {

@@ -21,16 +21,16 @@ use crate::store::{GivenBack, Hold, Request};
 use crate::supervise::{CpuShare, Keeper};
 use std::time::Duration;
 
-/// What a command run under a lock came to.
+/// The result of a command that ran under a lock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ran {
-    /// How it ended.
+    /// The end of the command.
     pub end: End,
-    /// The lanes that a process keeps which the command has left behind, and who that is.
+    /// The lanes that a process left behind by the command keeps, each with that process.
     pub kept: Vec<(LaneName, String)>,
 }
 
-/// How long a process that the command left behind may take to end before anybody is told, in milliseconds.
+/// Time that a process left behind by the command may take to end before it is reported, in milliseconds.
 const LINGER_MS: u64 = 150;
 
 /// A command that runs under a lock.
@@ -38,20 +38,20 @@ const LINGER_MS: u64 = 150;
 pub struct Under<'a> {
     /// The program and its arguments.
     pub command: &'a [String],
-    /// Whether the lanes end with it, whatever it left behind (`--close`).
+    /// Whether the lanes end with the command, whatever it left behind (`--close`).
     pub closes: bool,
 }
 
-/// A line of a `lock` on its way.
+/// A message of a `lock` that goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Line<'a> {
     /// For `-v`: what was done.
     Log(&'a str),
-    /// For whom it waits.
+    /// The holder for which it waits.
     Waits(&'a str),
 }
 
-/// What is kept while a command runs here: its lock, and its share of processors.
+/// The resources that are kept while a command runs here: its lock, and its share of processors.
 #[derive(Default)]
 pub(crate) struct Care<'a> {
     pub keeper: Option<Keeper<'a>>,
@@ -59,7 +59,7 @@ pub(crate) struct Care<'a> {
 }
 
 impl Care<'_> {
-    /// Does what is due, and gives for how long nothing is.
+    /// Does what is due, and returns the time until more is due.
     fn keep(&mut self, child: &mut dyn Child) -> Option<Duration> {
         let keeper = self.keeper.as_mut().map(|keeper| {
             keeper.keep();
@@ -73,7 +73,7 @@ impl Care<'_> {
     }
 }
 
-/// How a command ended, for the exit code of its caller.
+/// The end of a command, for the exit code of its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// With a code.
@@ -103,7 +103,7 @@ pub fn lock(
     lock_telling(app, lanes, wait_ms, command, say, &|| {})
 }
 
-/// As `lock`; `started` is called when the command has started.
+/// Like `lock`; `started` is called when the command has started.
 pub fn lock_telling(
     app: &App,
     lanes: &[LaneName],
@@ -131,12 +131,12 @@ pub fn lock_telling(
     let timeout_ms = lock_timeouts(app);
     let site = app.site();
     let keeper = Keeper::new(&site, LockKind::Process, holder.clone(), &grants, &timeout_ms);
-    // Where it cannot be recorded the kernel locks still tell of the command, until luzia is killed and it closes them.
+    // If the pid cannot be recorded, the kernel locks still show the command, until luzia is killed, which closes them.
     let record = |pid| {
         started();
         grants.iter().for_each(|grant| drop(app.store.record_command(grant, pid)));
     };
-    // What inherits a file keeps its kernel lock, also when luzia is killed.
+    // A process that inherits a file keeps its kernel lock, also when luzia is killed.
     let held = files.iter().filter_map(Hold::share).collect();
     let ran = run_here(app, InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);
     let kept = give_all(app, &holder, grants.iter().zip(files), closes, say)?;
@@ -190,8 +190,8 @@ fn take_for_command(
     Ok((request.holder, granted))
 }
 
-/// Gives lanes back, the last one first, and gives those that a process keeps which was left behind. All are tried before an
-/// error is told.
+/// Gives lanes back, the last one first, and returns those that a process left behind keeps. All are tried before an error is
+/// returned.
 fn give_all<'g>(
     app: &App,
     holder: &str,
@@ -216,7 +216,7 @@ fn give_all<'g>(
             }
             Ok(GivenBack::Kept) => {
                 let asked_by = consent::asked_by(app, app.host.identity().pid);
-                // Where it cannot be recorded, the lane is held by "its command" for those who look.
+                // If this cannot be recorded, the lane is shown as held by "its command".
                 let _ = app.store.record_left(grant, asked_by);
                 kept.insert(0, (grant.lane.clone(), users_text(app, &grant.lane, grant.slot)));
             }
@@ -234,7 +234,7 @@ fn give_all<'g>(
     failed.map_or(Ok(kept), |error| Err(error.into()))
 }
 
-/// What a command under a lock has in its environment.
+/// The variables that a command under a lock gets.
 fn lock_variables(app: &App, grants: &[Grant]) -> Vec<(String, String)> {
     let config = app.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
     let first = grants
@@ -260,7 +260,7 @@ fn share_of(app: &App, grants: &[Grant], env: &mut Vec<(String, String)>) -> Opt
 }
 
 /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile, and
-/// `started` is told the pid.
+/// `started` gets the pid.
 pub(crate) fn run_here(app: &App, command: InPlace, mut care: Care, started: &dyn Fn(u32)) -> Result<Exit, AppError> {
     let name = command.argv.first().map_or("", String::as_str);
     let mut child = app.host.start_here(command).map_err(|error| not_started(name, &error))?;
@@ -280,7 +280,7 @@ pub(crate) fn run_here(app: &App, command: InPlace, mut care: Care, started: &dy
     }
 }
 
-/// What helps where a program cannot be found, and where it cannot be executed.
+/// Hints for a program that cannot be found, and for one that cannot be executed.
 pub(crate) const NAME_A_PROGRAM: &str = "name a program that is there";
 pub(crate) const NAME_AN_EXECUTABLE: &str = "name a file that this account can execute";
 

@@ -1,5 +1,5 @@
-//! What the caller keeps until it is over or gives it back: the lanes of the task or `luzia lock` around it, and those of its
-//! session. To wait for such a lane would never end.
+//! Lanes that the caller keeps until it is over or gives them back: those of the task or `luzia lock` around it, and those of
+//! its session. A wait for such a lane would never end.
 
 use super::reentrancy::is_around;
 use crate::app::config_reload::config;
@@ -10,7 +10,7 @@ use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind};
 use crate::store::LockView;
 
-/// Who may keep lanes for the caller.
+/// Holders that may keep lanes for the caller.
 pub(crate) struct Own {
     /// A task or a `luzia lock` may be around this process.
     has_holder: bool,
@@ -36,7 +36,7 @@ impl Stuck {
     }
 }
 
-/// Who may keep lanes for the caller; `None` where nobody does.
+/// Holders that may keep lanes for the caller; `None` if there are no such holders.
 pub(crate) fn own(app: &App) -> Result<Option<Own>, AppError> {
     let session = if app.store.has_sessions()? { session_key_here(app) } else { None };
     let own = Own { has_holder: app.has_holder, session };

@@ -1,5 +1,6 @@
-//! Inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, what only gives
-//! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
+//! Re-entrancy inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again. A
+//! release that would only give such a lane back does nothing, and a command that would wait for itself is refused (S4.16,
+//! X27).
 
 use crate::app::admission::lenders::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::config_reload::follow_config;
@@ -37,7 +38,7 @@ pub struct Inside {
 pub struct RanWithin {
     /// The task.
     pub task: Task,
-    /// How the command ended.
+    /// The end of the command.
     pub end: End,
 }
 
@@ -71,7 +72,7 @@ fn around(app: &App, lane: &LaneName) -> Result<Option<LockView>, AppError> {
     Ok(None)
 }
 
-/// Refuses the lane of a user to a process that runs inside the lock of another user: nobody holds two (S3.36).
+/// Refuses the lane of a user to a process that runs inside the lock of another user: no process holds two (S3.36).
 pub(crate) fn refuse_second_user(app: &App, wanted: &[LaneName]) -> Result<(), AppError> {
     let Some(second) = wanted.iter().find(|lane| lane.is_user()).filter(|_| app.has_holder) else { return Ok(()) };
     for view in list::locks(app)? {
@@ -86,8 +87,8 @@ pub(crate) fn refuse_second_user(app: &App, wanted: &[LaneName]) -> Result<(), A
     Ok(())
 }
 
-/// Who keeps a lane, when a release would only give back what the task around this process holds: the other half of
-/// an `acquire` that took nothing.
+/// The keeper of a lane, if a release would only give back what the task around this process holds: the counterpart of an
+/// `acquire` that took nothing.
 pub(crate) fn keeps(app: &App, lane: &LaneName, which: &Release) -> Result<Option<String>, AppError> {
     let Some(around) = around(app, lane)? else { return Ok(None) };
     let is_meant = match which {
@@ -102,7 +103,7 @@ pub(crate) fn keeps(app: &App, lane: &LaneName, which: &Release) -> Result<Optio
     Ok(around.holder().filter(|_| is_meant).map(str::to_owned))
 }
 
-/// Whether a lock is that of the task, or of a `luzia lock`, inside which this process runs: one that is not given back
+/// Whether a lock belongs to the task, or to a `luzia lock`, inside which this process runs. Such a lock is not given back
 /// before this process is over (P1). The environment alone is no proof of that.
 pub(crate) fn is_around(app: &App, view: &LockView) -> Result<bool, AppError> {
     let Some(record) = view.record().filter(|_| !view.verdict.is_stale()) else {
@@ -122,9 +123,9 @@ pub(crate) fn is_around(app: &App, view: &LockView) -> Result<bool, AppError> {
     }
 }
 
-/// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
-/// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
-/// queued.
+/// Runs a command as a part of the task around it. That task must hold every lane that the command needs (contract, section
+/// 4), and be of the same project and account. The request must not ask for anything that only a task of its own can have.
+/// `None` if the command must be queued.
 pub fn run_within(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
     let Some(inside) = &app.inside else { return Ok(None) };
     if only_of_a_task(new).is_some() {
@@ -180,7 +181,7 @@ pub fn refuse_waiting_inside(app: &App, new: &TaskRequest, caller: &Caller) -> R
     Err(error)
 }
 
-/// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.
+/// Refuses a new task that would be waited for, if that closes a ring of tasks that wait for each other.
 fn refuse_ring(app: &App, task: &Task) -> Result<(), AppError> {
     let ring = if task.waited_for { cycle_with(app, task)? } else { None };
     let Some(ring) = ring else { return Ok(()) };
@@ -197,7 +198,7 @@ fn refuse_ring(app: &App, task: &Task) -> Result<(), AppError> {
 /// Like `refuse_waiting_inside`, for tasks that are queued already: all of them are waited for, or with `any` one of them.
 pub fn refuse_waiting_for(app: &App, ids: &[TaskId], any: bool) -> Result<(), AppError> {
     let Some(own) = own::own(app)? else { return Ok(()) };
-    // By rules that do not read nobody is refused.
+    // If the rules are invalid, no wait is refused.
     if follow_config(app).is_err() {
         return Ok(());
     }
@@ -210,17 +211,18 @@ pub fn refuse_waiting_for(app: &App, ids: &[TaskId], any: bool) -> Result<(), Ap
     }
 }
 
-/// As `refuse_waiting_for`, for a task that the caller has just queued: it is taken out of the queue again.
+/// Like `refuse_waiting_for`, for a task that the caller has just queued: it is taken out of the queue again.
 pub fn refuse_or_take_back(app: &App, id: TaskId) -> Result<(), AppError> {
     let Err(error) = refuse_waiting_for(app, &[id], false) else { return Ok(()) };
     match cancel_pending(app, id, "luzia", Some("its caller would wait for itself"))? {
         Some(_) => Err(error),
-        // It has started, so the lane was given back meanwhile.
+        // The task has started, so the lane was given back meanwhile.
         None => Ok(()),
     }
 }
 
-/// Refuses to wait until the queue is empty, when a task of it could not start before: of very many tasks the first are looked at.
+/// Refuses to wait until the queue is empty, if a task of it could not start before. Of very many tasks only the first are
+/// checked.
 pub(crate) fn refuse_draining_inside(app: &App) -> Result<(), AppError> {
     const MOST: usize = 1000;
     let Some(own) = own::own(app)? else { return Ok(()) };

@@ -19,7 +19,7 @@ use crate::store::{Break, By, Event, LockView, Release, Released, broken};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a holder that is ended by force may take between SIGTERM and SIGKILL.
+/// Time between SIGTERM and SIGKILL for a holder that is ended by force.
 const FORCE_GRACE: Duration = Duration::from_secs(10);
 
 /// The answer to a release.
@@ -27,15 +27,15 @@ const FORCE_GRACE: Duration = Duration::from_secs(10);
 pub struct Given {
     /// The lock that was released; `None` when the lane was free.
     pub lock: Option<Break>,
-    /// Who keeps the lane: the task or the `luzia lock` inside which this process runs, and for which nothing was released.
+    /// The keeper of the lane: the task or the `luzia lock` inside which this process runs, for which nothing was released.
     pub kept_by: Option<String>,
     /// Lines for `-v`, in the words of their source.
     pub log: Vec<String>,
-    /// Who starts the task that waits for the lane, where this process may not.
+    /// The process that starts the task waiting for the lane, if this process may not.
     pub waiting: Option<String>,
 }
 
-/// Releases a lane, and makes a pass where a task waits for it.
+/// Releases a lane, and makes a pass if a task waits for it.
 pub fn release(
     app: &App,
     lane: &LaneName,
@@ -78,7 +78,7 @@ fn give_back(
         let released = app.store.release(lane, &which, by, config(app).lock_timeout_ms(lane), judge)?;
         pass_if_owed(app, lane);
         match released {
-            // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
+            // A holder that was ended has given its lock back itself, and the lane may already belong to the next one.
             Released::Free | Released::NotYours(_) if ended.is_some() => {
                 let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
                 return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect(), waiting: None });
@@ -131,7 +131,7 @@ fn end_holder(app: &App, view: &LockView) -> Result<(), AppError> {
         let task = record.task_id.as_deref().and_then(TaskId::parse);
         if let Some(task) = task {
             match cancel(app, task, "luzia release --force", Some("its lane was released by force"), None) {
-                // It has ended by itself meanwhile.
+                // The task has ended by itself meanwhile.
                 Err(error) if error.code() == Code::TaskOver => {}
                 ended => drop(ended?),
             }
@@ -185,12 +185,12 @@ pub(crate) fn released_line(lane: &LaneName, holder: &str) -> Option<String> {
     (lane.kind() == "thread").then(|| format!("[MessageService] Thread {} lock released by execution {by}", lane.key()))
 }
 
-/// What a log line about threads calls a holder: the bare number of a task, any other name as it is (S0.30, S0.31).
+/// The name of a holder in a log line about threads: the bare number of a task, any other name as it is (S0.30, S0.31).
 pub(crate) fn execution(holder: &str) -> &str {
     holder.strip_prefix("task_").unwrap_or(holder)
 }
 
-/// Who holds a lane, since when, whether the holder lives and how that is known (P7).
+/// The holder of a lane: its name, the moment of its grant, whether it lives, and the evidence for that (P7).
 pub fn held_text(lane: &LaneName, view: &LockView, now: Timestamp) -> String {
     let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
     let since = view.record().and_then(|record| record.acquired_at);
@@ -225,7 +225,8 @@ pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
     }
 }
 
-/// The command that takes a lane by force. A holder that lives and is within its time has no such command (P10). `lane` is an argument of a command.
+/// The command that takes a lane by force. A holder that lives and is within its time has no such command (P10). `lane` is an
+/// argument of a command.
 pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_stopped: bool) -> Option<String> {
     let is_late = matches!(verdict, Verdict::Live { overdue: true, .. });
     let is_session = matches!(verdict, Verdict::Live { why: Reason::SessionLives, .. });
@@ -235,7 +236,7 @@ pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_
     })
 }
 
-/// The refusal to release what a living holder has. Its first way on waits or looks; force stands apart, and only where the
+/// The refusal to release the lane of a living holder. Its first hint waits or looks. Force is listed apart, and only if the
 /// holder is late or stopped (P10).
 fn living_error(lane: &LaneName, view: &LockView, now: Timestamp, is_stopped: bool) -> AppError {
     let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);

@@ -18,15 +18,16 @@ use crate::policy::staleness::standing::standing;
 use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
 use std::time::Duration;
 
-/// How long a keeper may take to answer, in milliseconds. Its start takes milliseconds on a host that is not short of anything.
+/// Time that a keeper may take to answer, in milliseconds. It starts within milliseconds on a host that is not short of
+/// anything.
 const ANSWER_MS: u64 = 30_000;
-/// How long one look for its answer waits at most.
+/// Longest wait of one look for its answer.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A session and the process that it lasts as long as.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
-    /// What tells it from others.
+    /// The key that distinguishes it from other sessions.
     pub key: String,
     /// The agent's process.
     pub process: Identity,
@@ -38,7 +39,7 @@ pub fn session(app: &App, given: Option<&str>, pid: Option<u32>) -> Result<Sessi
         Some(_) => process_of(app, pid)?,
         None => {
             let agent = agent_above_caller(app)?;
-            // A shell or the maker of a sandbox as pid 1: the agent lives outside.
+            // Pid 1 is a shell or the maker of a sandbox: the agent lives outside.
             if agent.process.pid == 1 && is_passer(&agent) {
                 return Err(ends_with_sandbox());
             }
@@ -67,7 +68,7 @@ fn session_key(
     Ok(process_key(&process()?, app.host.own_origin().pid_namespace.unwrap_or(0)))
 }
 
-/// The key of the process that asked for what a process of this account does: its agent's, where no session is named.
+/// The key of the process that asked for the work of a process of this account: that of its agent, if no session is named.
 pub(crate) fn key_of_process(app: &App, pid: u32) -> Option<String> {
     let namespace = app.host.own_origin().pid_namespace;
     let above = app.host.ancestors(pid, &may_be_agent);
@@ -75,7 +76,7 @@ pub(crate) fn key_of_process(app: &App, pid: u32) -> Option<String> {
     Some(process_key(agent, namespace.unwrap_or(0)))
 }
 
-/// The key of the caller's session where nothing but the agent's process tells it.
+/// The key of the caller's session, if only the agent's process gives it.
 pub(crate) fn agent_key(app: &App) -> Option<String> {
     key_of_process(app, app.host.identity().pid)
 }
@@ -137,7 +138,7 @@ pub fn acquire_for_session(
         .try_for_each(|grant| hand_to_keeper(app, session, grant).map_err(|error| (grant.clone(), error)));
     granted.files.clear();
     if let Err((failed, error)) = handed {
-        // What the session had before stays with its keeper.
+        // Leases that the session had before stay with its keeper.
         let ended: Vec<&Grant> =
             granted.grants.iter().filter(|one| **one == failed || granted.taken().any(|grant| grant == *one)).collect();
         return Err(give_all_back(app, session, &ended, error));
@@ -146,7 +147,7 @@ pub fn acquire_for_session(
     Ok(around.leased(&lease.lanes, granted, log))
 }
 
-/// Gives leases back that could not all be handed over; the error tells also of one that the keeper has and keeps.
+/// Gives leases back when not all could be handed over; the error also names a lease that the keeper has and keeps.
 fn give_all_back(app: &App, session: &Session, grants: &[&Grant], mut error: AppError) -> AppError {
     for grant in grants.iter().rev() {
         let Err(failed) = give_back(app, session, grant) else { continue };
@@ -231,7 +232,7 @@ pub fn release_session(app: &App, given: Option<&str>, pid: Option<u32>) -> Resu
     Ok((key, released))
 }
 
-/// Ends a lease of a session for somebody else: its process goes on, and other leases of the session stay.
+/// Ends a lease of a session for another process: the process of the session goes on, and its other leases stay.
 pub(crate) fn end_session_lease(app: &App, view: &LockView) -> Result<(), AppError> {
     let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { return Ok(()) };
     let which = Release::LockId(id.to_owned());
@@ -244,7 +245,7 @@ pub(crate) fn end_session_lease(app: &App, view: &LockView) -> Result<(), AppErr
     Ok(())
 }
 
-/// Lets a keeper see that a lock is gone. One that is not told keeps nothing: it only lives longer.
+/// Wakes a keeper, so that it sees that a lock is gone. A keeper that is not woken keeps nothing: it only lives longer.
 fn wake_keeper(app: &App, key: &str, view: Option<&LockView>) {
     let slot = view.and_then(|view| Some((view.lane.as_ref()?, view.slot)));
     if let Some((lane, slot)) = slot.filter(|(lane, slot)| !key.is_empty() && app.store.keeper_holds(key, lane, *slot))
@@ -258,8 +259,7 @@ pub(crate) fn is_of(view: &LockView, key: &str) -> bool {
     view.record().filter(is_lease).is_some_and(|record| record.who.session.as_deref() == Some(key))
 }
 
-/// How the holder of a session lease is called: one name for each key.
-/// No agent is to be seen: it lives outside this sandbox, and the keeper of its session would end with the sandbox.
+/// The error if no agent is visible: it lives outside this sandbox, and the keeper of its session would end with the sandbox.
 fn ends_with_sandbox() -> AppError {
     let message = "no agent is to be seen in this sandbox, and a lease of its session would end with the sandbox";
     AppError::new(Code::EndsWithSandbox, message).hint(
@@ -267,6 +267,7 @@ fn ends_with_sandbox() -> AppError {
     )
 }
 
+/// The name of the holder of a session lease: one name for each key.
 fn holder_of(key: &str) -> String {
     format!("{SESSION_HOLDER}{:08x}", crc32fast::hash(key.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! After a lane was given back by `release`, `luzia lock` or a session: one pass, where a queued task waits for that lane (S0.23).
+//! After `release`, `luzia lock` or a session has given a lane back: one pass, if a queued task waits for that lane (S0.23).
 
 use crate::app::admission::reach::{is_near, may_start};
 use crate::app::config_reload::follow_config;
@@ -7,8 +7,8 @@ use crate::app::{App, AppError};
 use crate::model::{LaneName, QueueName, TaskId, Tier};
 use crate::store::{Event, Place};
 
-/// Makes a pass where a task waits for one of these lanes, which are free now. Gives a sentence where only a process of another
-/// sandbox may start that task. An error is no error of the verb: the lanes are free.
+/// Makes a pass if a task waits for one of these lanes, which are free now. Returns a sentence if only a process of another
+/// sandbox may start that task. An error does not fail the verb: the lanes are free.
 pub(crate) fn pass_for_waiting(app: &App, lanes: &[LaneName]) -> Option<String> {
     let made = next_in(app, lanes).and_then(|next| match next {
         Some((id, false)) => Ok(Some(format!(
@@ -45,7 +45,7 @@ fn next_in(app: &App, lanes: &[LaneName]) -> Result<Option<(TaskId, bool)>, AppE
             }
         }
     }
-    // Of the others the names of queues tell the users, and the first task of each queue its capacity lanes.
+    // For the other lanes, the names of queues give the users, and the first task of each queue gives its capacity lanes.
     let has_capacity = lanes.iter().any(LaneName::is_capacity_lane);
     for (queue, priority) in queues.values().flatten() {
         let Some(name) = QueueName::parse(queue) else { continue };

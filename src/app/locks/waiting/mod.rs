@@ -23,30 +23,31 @@ use crate::store::{Acquired, Break, Changes, Event, InLine, LaneNeed, LockView, 
 use std::time::Duration;
 use told::{lanes_held, tell_wait, warn_of_lock};
 
-/// How long a waiter without a place in the line sleeps at most between two looks.
+/// Longest sleep between two looks of a waiter without a place in the line.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
-/// How long a wait may last before the waiter says for whom it waits: most waits are over by then.
+/// Time before a waiter says for whom it waits: most waits are over by then.
 const SILENT_MS: u64 = 300;
-/// How often a waiter says for whom it waits, at most.
+/// Shortest time between two messages in which a waiter says for whom it waits.
 const TELL_MS: u64 = 60_000;
-/// How often a dead holder is recovered before that is given up, or, without a limit, before each further try waits.
+/// Number of recoveries of a dead holder before the waiter gives up, or, without a limit, before it waits between further
+/// tries.
 const RECOVERIES: u32 = 10;
 
-/// A rule of a lane that keeps somebody from a lane with room.
+/// A rule that bars a lane with room.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Bar {
     /// The rate of a lane allows no grant before a moment.
     Rate {
         /// The lane.
         lane: LaneName,
-        /// When it may be granted again.
+        /// The moment from which it may be granted again.
         until: Timestamp,
     },
-    /// What is left of `global` is kept for other lanes.
+    /// The rest of `global` is kept for other lanes.
     Kept,
-    /// A lane is paused, its gate is shut, or strangers use what its slots stand for.
+    /// A lane is paused, its gate is shut, or strangers use the values of its slots.
     NotNow {
-        /// Which of them.
+        /// The one of these that applies.
         why: NotNow,
         /// Whether it is the pause.
         is_paused: bool,
@@ -55,7 +56,7 @@ pub(crate) enum Bar {
     },
 }
 
-/// Why somebody waits.
+/// The reason of a wait.
 enum Seen {
     Held(Box<LockView>),
     Behind(LaneName),
@@ -67,24 +68,24 @@ struct Wait<'a> {
     in_line: InLine<'a>,
     begin_ms: u64,
     limit_ms: Option<u64>,
-    /// What a waiter without a place watches.
+    /// The watch of a waiter without a place.
     changes: Option<Changes>,
     recoveries: u32,
     /// Whether it takes a place before it looks: others are in the guard, or were there.
     joins: bool,
-    /// Whether it was asked whether this wait closes a ring.
+    /// Whether the check was made that this wait closes no ring.
     is_checked: bool,
     /// Whether it has been in the line long enough to ask whether those before it are stopped.
     asks: bool,
-    /// Takes the line that says for whom it waits.
+    /// Gets the line that says for whom it waits.
     tell: &'a mut dyn FnMut(&str),
     told: Option<(u64, String)>,
-    /// Whether it was told that it has waited for as long as its lane says.
+    /// Whether it was reported that it has waited for as long as its lane says.
     is_warned: bool,
 }
 
-/// Tries to take the lanes until they are granted or the time is over (`None`: for ever). `tell` takes a line that says
-/// for whom it waits, as soon as it waits for a while, and at most once a minute when that changes.
+/// Tries to take the lanes until they are granted or the time is over (`None`: for ever). `tell` gets a line that says for
+/// whom it waits, as soon as it waits for a while, and at most once a minute when that changes.
 pub(crate) fn acquire_waiting(
     app: &App,
     request: &Request,
@@ -121,7 +122,7 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
         if stands_behind(app, &request, wait) {
             continue;
         }
-        // The command has looked when it began.
+        // The command has made this look when it began.
         if !std::mem::take(&mut is_first) {
             follow_limits(app, &mut request)?;
         }
@@ -145,7 +146,7 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
                 return Ok(Waited::Granted(Granted { grants, refreshed, files: Vec::new() }));
             }
             Acquired::Held(view) => {
-                // Without a way to ask, the caller waits on.
+                // If the holder cannot be asked to end, the caller waits on.
                 let _ = end_overdue(app, &view);
                 Seen::Held(view)
             }
@@ -162,7 +163,7 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
                 continue;
             }
         };
-        // A lane in whose line it was the first may have been left to tasks.
+        // The lane of which it was the first in line may have been left to tasks.
         if let Some(lane) = stood.filter(|lane| before.is_some() && !wait.in_line.stands_in(lane)) {
             pass_if_owed(app, &lane);
         }
@@ -185,7 +186,7 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
     }
 }
 
-/// Takes up limits that `lanes set` has changed since.
+/// Applies limits that `lanes set` has changed since.
 fn follow_limits(app: &App, request: &mut Request) -> Result<(), AppError> {
     let before = control(app);
     follow_control(app)?;
@@ -205,14 +206,14 @@ fn shut_paused(app: &App, request: &mut Request) {
     }
 }
 
-/// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
-/// error there is no error of the verb.
+/// Makes a pass if this process has given a lane back to a task that gave way to it: no other process may come for that task.
+/// An error there does not fail the verb.
 pub(crate) fn pass_if_owed(app: &App, lane: &LaneName) {
     let owed = app.store.owes_pass().map(|owed| (lane, owed));
     pass_for(app, owed.as_slice());
 }
 
-/// As `pass_if_owed`, one pass for all lanes that were given back.
+/// Like `pass_if_owed`, one pass for all lanes that were given back.
 pub(crate) fn pass_for(app: &App, owed: &[(&LaneName, Owed)]) {
     if owed.is_empty() {
         return;
@@ -226,18 +227,18 @@ pub(crate) fn pass_for(app: &App, owed: &[(&LaneName, Owed)]) {
     }
 }
 
-/// How much of the time of a wait is left.
+/// The time that is left of a wait.
 fn left(app: &App, wait: &Wait) -> Duration {
     let passed = waited_ms(app, wait);
     wait.limit_ms.map_or(Duration::MAX, |limit| Duration::from_millis(limit.saturating_sub(passed)))
 }
 
-/// Takes or keeps a place in the line, and waits there when others stand before it. False when it is to look whether it
-/// can have the lane: it is the first, has no place, or has waited long enough for those before it.
+/// Takes or keeps a place in the line, and waits there if others are before it. False if the waiter is to look whether it can
+/// have the lane: it is the first, has no place, or has waited long enough for those before it.
 fn stands_behind(app: &App, request: &Request, wait: &mut Wait) -> bool {
     let Some(lane) = place_of(request, wait).map(|need| need.lane.clone()) else { return false };
     let asks = std::mem::take(&mut wait.asks) || self::left(app, wait).is_zero();
-    // Of the first, the guard shows whether somebody came in between.
+    // For the first in line, the guard shows whether another waiter came in between.
     let may_be_behind = wait.in_line.position().map_or(wait.joins, |ahead| ahead > 0);
     if asks || !may_be_behind {
         return false;
@@ -264,7 +265,7 @@ fn recover_for(app: &App, task: TaskId, wait: &mut Wait) -> Result<(), AppError>
     recover_now(app, task)
 }
 
-/// Waits until a further try may come to something, or the time is over.
+/// Waits until a further try may succeed, or the time is over.
 fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
     let left = self::left(app, wait);
     let is_held = matches!(seen, Seen::Held(_));
@@ -273,7 +274,7 @@ fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
         _ => u64::MAX,
     };
     let longest = match wait.in_line.position() {
-        // Nobody calls when a host is idle or a stranger gives a port back.
+        // No event reports that a host is idle or that a stranger gives a port back.
         _ if matches!(seen, Seen::Barred(Bar::NotNow { .. })) => NO_LOCK_LOOK,
         // Of several holders only one is looked at.
         Some(0) if is_held && wait.in_line.sees_life() && request.needs.iter().all(|n| n.limit == 1) => LONGEST_TRUST,
@@ -285,7 +286,7 @@ fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
         Seen::Held(view) => until_overdue(app, view),
         Seen::Behind(_) | Seen::Barred(_) => None,
     };
-    // One that was asked to end ends in its own time.
+    // A holder that was asked to end ends in its own time.
     let longest =
         longest.min(Duration::from_millis(again)).min(overdue.filter(|left| !left.is_zero()).unwrap_or(Duration::MAX));
     let longest = longest.min(warn_of_lock(app, request, Some(seen), false, wait));
@@ -300,7 +301,7 @@ fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
         wait.asks = !is_woken;
         return;
     }
-    // A watch that starts now may have missed a release: the caller looks once more before it is waited on.
+    // A watch that starts now may have missed a release: the caller looks once more before it waits on the watch.
     match &mut wait.changes {
         Some(changes) => changes.wait(longest.min(left)),
         None => wait.changes = Some(app.store.watch_locks()),
@@ -329,7 +330,7 @@ fn note_granted(
     }
 }
 
-/// The lane in whose line a waiter stands, or would stand first.
+/// The lane in whose line a waiter is, or would be first.
 fn place_of<'r>(request: &'r Request, wait: &Wait) -> Option<&'r LaneNeed> {
     let stands = request.needs.iter().find(|need| wait.in_line.stands_in(&need.lane));
     stands.or(request.needs.first())

@@ -1,4 +1,4 @@
-//! What a waiter says: for whom it waits, that it has waited for long, and by which error it ends.
+//! Messages of a waiter: for whom it waits, that it has waited for long, and the error with which it ends.
 
 use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
 use crate::app::capacity::bars::Bars;
@@ -16,7 +16,7 @@ use crate::store::{Event, LaneNeed, LockView, NotNow, Request};
 use serde_json::json;
 use std::time::Duration;
 
-/// The lanes that keep a request, each with those who hold it.
+/// The full lanes of a request, each with its holders.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Full(pub Vec<(LaneName, Vec<LockView>)>);
 
@@ -53,7 +53,7 @@ impl Full {
     }
 }
 
-/// The full lanes of a request with all that hold them, of which one was met.
+/// The full lanes of a request with all their holders; `met` is the one that was met.
 pub(super) fn lanes_held(app: &App, request: &Request, met: &LockView) -> Full {
     let mut full = Vec::new();
     for need in &request.needs {
@@ -65,7 +65,7 @@ pub(super) fn lanes_held(app: &App, request: &Request, met: &LockView) -> Full {
         let holders = living(app, need);
         let roots = loan::holders(holders.iter().map(|view| view.slot));
         if is_met {
-            // It may be gone since; those that hold the lane with it are named after it.
+            // The holder may be gone since; those that hold the lane with it are named after it.
             let others = holders.into_iter().filter(|view| view.slot != met.slot);
             full.insert(0, (need.lane.clone(), std::iter::once(met.clone()).chain(others).collect()));
         } else if roots.saturating_add(need.count) > need.limit {
@@ -90,8 +90,8 @@ fn living(app: &App, need: &LaneNeed) -> Vec<LockView> {
     views
 }
 
-/// Tells once that this wait has lasted for as long as a lane says, while it lasts where a rule was written, else when it
-/// `is_over`. Gives the time until then.
+/// Reports once that this wait has lasted for as long as a lane says: during the wait if a rule was written, else when it
+/// `is_over`. Returns the time until then.
 pub(super) fn warn_of_lock(
     app: &App,
     request: &Request,
@@ -122,7 +122,7 @@ pub(super) fn warn_of_lock(
     Duration::MAX
 }
 
-/// Says for whom it waits, when it has waited for a while, and again when that has changed.
+/// Says for whom it waits, after it has waited for a while, and again when that has changed.
 pub(super) fn tell_wait(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
     let waited = waiting::waited_ms(app, wait);
     let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);
@@ -159,7 +159,7 @@ pub(super) fn tell_wait(app: &App, request: &Request, seen: &Seen, wait: &mut Wa
     wait.told = Some((waited, state));
 }
 
-/// What keeps somebody from a lane with room, in words for people.
+/// A bar of a lane with room, in words for people.
 pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
     match bar {
         Bar::Rate { lane, until } => {
@@ -171,7 +171,7 @@ pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
     }
 }
 
-/// The error of a lane with room that a rule keeps.
+/// The error of a lane with room that a rule bars.
 pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
     let (code, lane) = match bar {
         Bar::Rate { lane, .. } => (Code::RateLimited, lane.clone()),
@@ -197,7 +197,7 @@ pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
         .next(format!("luzia lanes show {}", shell_word(lane.to_string())))
 }
 
-/// A lane that nobody holds, and that others are about to take.
+/// The error of a free lane that others are about to take.
 pub(crate) fn behind_error(lane: &LaneName) -> AppError {
     AppError::new(Code::LockHeld, format!("lane \"{lane}\" is free, but others wait in its line and go first"))
         .hint("wait in the line with -w, or try again")

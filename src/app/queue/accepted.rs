@@ -1,13 +1,13 @@
-//! Errors after a commit point: a task that was accepted is named, whatever fails afterwards (P11). A caller that tried
-//! again would run the work twice, so none of these errors is `Busy`.
+//! Errors after a commit point: they name a task that was accepted, whatever fails afterwards (P11). A caller that tried again
+//! would run the work twice, so none of these errors is `Busy`.
 
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 
-/// How many ids an error lists one by one.
+/// Number of ids that an error lists one by one.
 const MOST_LISTED: usize = 20;
 
-/// The error of a verb that fails after it has accepted a task: it names the task and says where the task stands.
+/// The error of a verb that fails after it has accepted a task: it names the task and its place.
 pub fn after_accepting(app: &App, id: TaskId, error: AppError) -> AppError {
     if matches!(error.kind(), Kind::NotFound | Kind::Corrupt | Kind::Bug) {
         return error;
@@ -37,7 +37,7 @@ fn not_busy(error: AppError) -> AppError {
     if error.kind() == Kind::Busy { error.with_kind(Kind::Unavailable) } else { error }
 }
 
-/// The error of a cancel that fails: it says what stands of the request. An error that tells it already stays as it is.
+/// The error of a cancel that fails: it says what has become of the request. An error that says so already stays as it is.
 pub(crate) fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> AppError {
     let is_told = matches!(error.code(), Code::CancelPending | Code::SupervisorStopped);
     if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {
@@ -54,7 +54,8 @@ pub(crate) fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> App
     error.reworded(|why| format!("{id} {stands}, but {why}")).hint(hint).with_next([format!("luzia explain {id}")])
 }
 
-/// The error of an acceptance that failed: what was published before the failure is queued and may run, so it is named.
+/// The error of an acceptance that failed: it names the tasks that were published before the failure, which are queued and may
+/// run.
 pub(crate) fn half_accepted(app: &App, tasks: &[Task], error: AppError) -> AppError {
     let (mut queued, mut unknown) = (Vec::new(), Vec::new());
     for task in tasks {

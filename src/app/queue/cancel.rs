@@ -13,9 +13,9 @@ use crate::policy::lifecycle::Trigger;
 use crate::store::{Changes, Place};
 use std::time::Duration;
 
-/// How long a cancel waits for the end beyond the grace, in milliseconds.
+/// Time that a cancel waits for the end beyond the grace, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
-/// How long a cancel waits for a change at most before it looks again: the death of a supervisor changes no file.
+/// Longest time for which a cancel waits for a change before it looks again: the death of a supervisor changes no file.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
@@ -42,14 +42,14 @@ fn cancel_and_wait(
         match app.store.find(id)? {
             None => return app.existing(id),
             Some((Place::Done, task)) if task.status() == Status::Cancelled => return Ok(task),
-            // It ended in another way before the request was carried out.
+            // The task ended in another way before the request was carried out.
             Some((Place::Done, task)) => return Err(over(&task)),
             Some((place @ (Place::Pending | Place::Parked | Place::Waiting), _)) => {
                 let cancel = if place == Place::Waiting { cancel_resting } else { cancel_pending };
                 if let Some(task) = cancel(app, id, by, reason)? {
                     return Ok(task);
                 }
-                // A result that nobody brought to its end may stand beside it.
+                // A result that no supervisor has brought to its end may be beside it.
                 if !app.run_dir.is_supervised(id)? {
                     recover_now(app, id)?;
                 }
@@ -69,8 +69,8 @@ fn cancel_and_wait(
     }
 }
 
-/// Tells the supervisor to look at the request; a task without one is recovered, which honours the request. A wake-up
-/// and no SIGTERM, which would interrupt another task when the supervisor has gone on to one.
+/// Wakes the supervisor to look at the request. A task without a supervisor is recovered, which honours the request. No SIGTERM
+/// is sent: it would interrupt another task if the supervisor has gone on to one.
 fn wait_for_end(app: &App, id: TaskId, changes: &mut Option<Changes>) -> Result<(), AppError> {
     if !app.run_dir.is_supervised(id)? {
         return recover_now(app, id);

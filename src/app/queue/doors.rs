@@ -1,5 +1,5 @@
-//! Mistakes that are told before a task is queued: a project that is not configured, a user who is not known, a directory or
-//! a program that is not there. `--no-check` leaves the look at directory and program out.
+//! Mistakes that are reported before a task is queued: a project that is not configured, an unknown user, and a directory or a
+//! program that does not exist. `--no-check` skips the check of directory and program.
 
 use super::terms::slots::check_slots;
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
@@ -14,10 +14,10 @@ use crate::policy::naming::mistakes::{has_separator, is_shell_line, misplaced_op
 use crate::request::TaskRequest;
 use std::collections::BTreeSet;
 
-/// How many users of a batch are compared with those that are known.
+/// Number of users of a batch that are compared with the known ones.
 const MOST_COMPARED: usize = 100;
 
-/// Users that are named for the first time, beside those that are known.
+/// Users that are named for the first time, and the known ones.
 #[derive(Default)]
 pub struct NewUsers {
     new: BTreeSet<Name>,
@@ -40,8 +40,8 @@ impl NewUsers {
     }
 }
 
-/// The task whose child a task to be is, the one around this process where none is named; and whether somebody waits for
-/// the child in its name.
+/// The parent of a new task: the named one, else the task around this process; and whether a process waits for the child in its
+/// name.
 pub(super) fn parent_of(app: &App, new: &TaskRequest) -> Result<(Option<TaskId>, bool), AppError> {
     // The environment alone is no proof that this process is in the tree of that task.
     let is_in_tree = |id| processes::is_in_tree(app, id).unwrap_or(false);
@@ -97,14 +97,14 @@ pub fn check_user_lane(app: &App, lane: &LaneName) -> Result<(), AppError> {
     Err(AppError::new(Code::UnknownUser, message).hint(hint).next("luzia config show"))
 }
 
-/// Refuses a task that could not start as far as its lanes and its command tell, or that would let a value be run.
+/// Refuses a task that could not start because of its lanes or its command, or that would let a value be run.
 pub(crate) fn check_door(app: &App, new: &TaskRequest, task: &Task) -> Result<(), AppError> {
     check_places(task)?;
     check_slots(app, task)?;
     check_command(app, new, task)
 }
 
-/// Refuses a working directory or a program that is not there now. After another task it may be there by then.
+/// Refuses a working directory or a program that does not exist now. After another task it may exist by then.
 pub(crate) fn check_command(app: &App, new: &TaskRequest, task: &Task) -> Result<(), AppError> {
     if new.no_check || task.run_as.is_some() || !task.after.is_empty() {
         return Ok(());
@@ -114,12 +114,12 @@ pub(crate) fn check_command(app: &App, new: &TaskRequest, task: &Task) -> Result
         .map_err(|error| if new.is_waited_for { error } else { as_usage(error) })
 }
 
-/// The error of a command line that was refused, as nothing was tried.
+/// The error of a command line that was refused before anything was tried.
 pub(crate) fn as_usage(error: AppError) -> AppError {
     error.with_kind(Kind::Usage)
 }
 
-/// Refuses a command whose program or directory is not there.
+/// Refuses a command whose program or directory does not exist.
 pub(crate) fn check_program(
     app: &App,
     command: &[String],
@@ -177,8 +177,7 @@ pub(crate) fn stdin_of(app: &App, new: &TaskRequest) -> Result<Option<Identity>,
     }
 }
 
-/// What a person should know about tasks that were just accepted; remembers their users. Never an error: the tasks are
-/// queued.
+/// Notes for a person on tasks that were just accepted; remembers their users. Never an error: the tasks are queued.
 pub fn notes_on(app: &App, accepted: &[(&TaskRequest, &Accepted)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (new, _) in accepted {
@@ -198,8 +197,8 @@ pub fn notes_on(app: &App, accepted: &[(&TaskRequest, &Accepted)]) -> Vec<String
     notes
 }
 
-/// A note for each lane without a rule whose name is almost that of a lane with one, or that name and a number behind it: who
-/// takes the one does not wait for the other.
+/// A note for each lane without a rule whose name is almost that of a lane with a rule, or is that name and a number. A task in
+/// one of the two lanes does not wait for the other.
 pub fn lane_notes<'a>(app: &App, lanes: impl IntoIterator<Item = &'a LaneName>) -> Vec<String> {
     let config = config_reload::config(app);
     let ruled: Vec<&str> = config.lanes.keys().map(|name| name.strip_prefix("lane:").unwrap_or(name)).collect();
@@ -231,7 +230,7 @@ pub fn lane_notes<'a>(app: &App, lanes: impl IntoIterator<Item = &'a LaneName>) 
     lanes.into_iter().filter_map(note).collect()
 }
 
-/// Those of some users that are named for the first time.
+/// The users among some that are named for the first time.
 pub fn new_users<'a>(app: &App, users: impl IntoIterator<Item = &'a Name>) -> NewUsers {
     let mut new: BTreeSet<Name> = users.into_iter().cloned().collect();
     if new.is_empty() {
@@ -245,7 +244,8 @@ pub fn new_users<'a>(app: &App, users: impl IntoIterator<Item = &'a Name>) -> Ne
     NewUsers { new, known }
 }
 
-/// Remembers users, so that they are not new the next time, and the places whose lanes were named. What cannot be written is only a hint that is lost.
+/// Remembers users, so that they are not new the next time, and the places whose lanes were named. A failed write only loses a
+/// hint.
 pub fn remember(app: &App, users: &NewUsers) {
     if !users.new.is_empty() {
         let _ = app.store.remember_users(&users.new);

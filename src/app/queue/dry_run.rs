@@ -1,4 +1,4 @@
-//! `enqueue --dry-run`: what would become of a request, without queueing it.
+//! `enqueue --dry-run`: the outcome of a request, without queueing it.
 
 use super::terms::dependencies::check_dependencies;
 use crate::app::foresee::{Estimate, THOROUGH, expected};
@@ -9,20 +9,20 @@ use crate::model::{Task, TaskId};
 use crate::policy::admission::Obstacle;
 use crate::request::TaskRequest;
 
-/// What would become of a request.
+/// The outcome that a request would have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Preview {
     /// The task as it would be, with the greatest number there is: it would come last.
     pub task: Task,
-    /// How many tasks would take their turn before it.
+    /// Number of tasks that would take their turn before it.
     pub ahead: u64,
     /// Every reason why it would not start, in the order in which dispatch meets them.
     pub obstacles: Vec<Obstacle>,
-    /// When it would start.
+    /// Its expected start.
     pub estimate: Option<Estimate>,
 }
 
-/// Checks a request as `enqueue` does, and tells its place and what it would wait for. Writes nothing.
+/// Checks a request as `enqueue` does, and returns its place and the obstacles of its task. Writes nothing.
 pub fn dry_run(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Preview, AppError> {
     let mut task = task_of(app, new, caller)?;
     check_dependencies(app, &mut task)?;

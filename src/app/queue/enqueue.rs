@@ -51,10 +51,10 @@ const TRACE_VARIABLES: [&str; 3] = ["TRACEPARENT", "TRACESTATE", "BAGGAGE"];
 /// The longest of them, in bytes.
 const MOST_TRACE_BYTES: usize = 8192;
 
-/// The process that asks: what a task takes over from it.
+/// The process that asks, and the properties that a task takes over from it.
 #[derive(Debug)]
 pub struct Caller {
-    /// What a task takes over of its environment (see [`inherited`]).
+    /// The part of its environment that a task takes over (see [`inherited`]).
     pub env: Environment,
     /// Its working directory, or why it has none: it was removed, or its name is not UTF-8.
     pub cwd: Result<String, String>,
@@ -230,8 +230,8 @@ fn fits(key: &[u8], value: &[u8]) -> bool {
     !is_of_trace || value.len() <= MOST_TRACE_BYTES
 }
 
-/// What a task takes over of the environment of the process that asks for it: neither luzia's own variables nor those
-/// that change how programs load.
+/// The part of the environment of the asking process that a task takes over: without luzia's own variables and those that change
+/// how programs load.
 pub fn inherited(mut env: Vec<(Vec<u8>, Vec<u8>)>) -> Environment {
     let is_loader = |key: &[u8]| LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
     env.retain(|(key, value)| !key.starts_with(b"LUZIA_") && !is_loader(key) && fits(key, value));
@@ -287,8 +287,8 @@ pub(crate) fn priority_of(number: Option<u8>) -> Result<Priority, AppError> {
         .ok_or_else(|| AppError::usage(format!("{number} is not a priority")).hint("0 comes first, 9 last, 5 is usual"))
 }
 
-/// The further lanes in canonical order, without repeats, and whether the task takes the lane of its user: not when it names
-/// lanes and neither a user nor a project (contract, section 4). A second user is refused: never two user locks (S3.36).
+/// The further lanes in canonical order, without repeats, and whether the task takes the lane of its user. It does not if it
+/// names lanes and neither a user nor a project (contract, section 4). A second user is refused: never two user locks (S3.36).
 fn lanes_of(new: &TaskRequest, user: &Name, given: Vec<LaneName>) -> Result<(Vec<LaneName>, bool), AppError> {
     let own = LaneName::user(user);
     let mut lanes = Vec::new();

@@ -1,4 +1,4 @@
-//! Keys: names by which a request that is made again is known. A key is taken as long as a task that has it is unfinished.
+//! Keys: names by which a repeated request is recognized. A key is taken as long as a task that has it is unfinished.
 
 use super::cancel::cancel;
 use super::terms::prepare_terms;
@@ -13,12 +13,12 @@ use crate::request::TaskRequest;
 use crate::request::words::OnConflict;
 use crate::store::{KeySlot, Place, StoreError};
 
-/// Accepts a request with a key, or does what was asked for when an unfinished task has the key.
+/// Accepts a request with a key, or acts as requested if an unfinished task has the key.
 pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Result<Accepted, AppError> {
     let key = task.key.clone().unwrap_or_default();
     let on_conflict = new.on_conflict.unwrap_or_default();
     let fresh_ms = duration("fresh", new.fresh.as_deref())?;
-    // Of several that wait the last one is replaced; the others stay beside it.
+    // Of several waiting tasks the last one is replaced; the others stay beside it.
     let mut beside: Vec<TaskId> = Vec::new();
     loop {
         let mut slot = app.store.enter_key(&key)?;
@@ -59,7 +59,7 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Res
                 let (waiting, running): (Vec<_>, Vec<_>) =
                     unfinished.iter().partition(|(place, _)| matches!(place, Place::Pending | Place::Parked));
                 running.iter().try_for_each(|(_, other)| check_replaced(app, other, &key, by))?;
-                // It goes first, so that it does not start when what runs has ended.
+                // The waiting task goes first, so that it does not start when the running one has ended.
                 if waiting.iter().any(|(_, other)| other.id == last.id) {
                     let replaced = cancel_pending(app, last.id, by, Some("replaced"));
                     replaced.map_err(|error| not_replaced(app, last.id, error))?;
@@ -71,8 +71,8 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Res
     }
 }
 
-/// The task with a key that ended last, less than `fresh_ms` ago, and whose answer stands for the work: one that was
-/// cancelled has none, and one whose work tree moved has that of another one.
+/// The task with a key that ended last, less than `fresh_ms` ago, and whose answer stands for the work. A cancelled task has no
+/// answer, and a task whose work tree moved has the answer of another tree.
 fn just_ended(app: &App, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task>, AppError> {
     let Some(fresh_ms) = fresh_ms else { return Ok(None) };
     let since = app.host.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
@@ -84,7 +84,7 @@ fn just_ended(app: &App, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task
     Ok(app.store.last_ended(&member, since, &counts)?)
 }
 
-/// Refuses to end a task that runs for somebody else, or around this process.
+/// Refuses to end a task that runs for others, or around this process.
 fn check_replaced(app: &App, other: &Task, key: &str, by: &str) -> Result<(), AppError> {
     let refuse = |why: &str, hint: &str| {
         Err(AppError::new(Code::KeyRuns, format!("{} has the key \"{key}\" and {why}", other.id))
@@ -107,10 +107,10 @@ fn check_replaced(app: &App, other: &Task, key: &str, by: &str) -> Result<(), Ap
     Ok(())
 }
 
-/// Ends a task that runs in favour of a new one.
+/// Ends a running task in favour of a new one.
 fn replace(app: &App, other: &Task, by: &str) -> Result<(), AppError> {
     match cancel(app, other.id, by, Some("replaced"), None) {
-        // It came to its end by itself.
+        // The task came to its end by itself.
         Err(error) if error.code() == Code::TaskOver => Ok(()),
         ended => ended.map(drop).map_err(|error| not_replaced(app, other.id, error)),
     }
@@ -128,7 +128,7 @@ fn is_inside(app: &App, id: TaskId) -> Result<bool, AppError> {
     Ok(false)
 }
 
-/// The error of a replacement that failed when it took the older task out of the queue: it says where that stands.
+/// The error of a replacement that failed when it took the older task out of the queue: it names the place of that task.
 fn not_replaced(app: &App, older: TaskId, error: AppError) -> AppError {
     let stands = match app.find(older) {
         Ok(Some((_, task))) => format!("{older} is {}", task.status()),

@@ -5,7 +5,7 @@ use crate::app::lifecycle::change::{change_waiting, not_waiting};
 use crate::app::{App, AppError, Code};
 use crate::model::{Priority, Status, Task, TaskId};
 
-/// Before whom a task is to come.
+/// The tasks before which a task is to come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
     /// Before every task of its session, and of its threads.
@@ -14,18 +14,18 @@ pub enum Goal {
     Before(TaskId),
 }
 
-/// What a move came to.
+/// The result of a move.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moved {
     /// The task as it is now.
     pub task: Task,
-    /// Its priority before, where that is another one now.
+    /// Its priority before, if it has changed.
     pub priority_before: Option<Priority>,
-    /// Whether fair share decides between it and the tasks before which it was to come, which are of others.
+    /// Set if fair share decides between it and the tasks before which it was to come, which belong to others.
     pub takes_turns_with: Option<Others>,
 }
 
-/// With whom a task takes turns by fair share.
+/// The others with which a task takes turns by fair share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Others {
     /// Other users.
@@ -64,7 +64,7 @@ pub fn move_task(app: &App, id: TaskId, goal: Goal) -> Result<Moved, AppError> {
     Ok(Moved { priority_before: Some(task.priority), ..stays(moved) })
 }
 
-/// The place of the first of those with which a task takes turns; `None` when there is no other.
+/// The place of the first task with which a task takes turns; `None` if there is no such task.
 fn first_place(app: &App, task: &Task) -> Result<Option<(Priority, TaskId)>, AppError> {
     let others = turns_in_session(app, task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
     let mut first = others.map(|(priority, (place, _))| (priority, place)).next();
@@ -77,7 +77,7 @@ fn first_place(app: &App, task: &Task) -> Result<Option<(Priority, TaskId)>, App
     Ok(first)
 }
 
-/// The place of another task, if that waits in a lane of the first one.
+/// The place of another task, if it waits in a lane of the first one.
 fn place_before(task: &Task, other: &Task) -> Result<(Priority, TaskId), AppError> {
     let has_common = task.all_lanes().iter().any(|lane| !lane.is_global() && other.all_lanes().contains(lane));
     let why = match other.status() {

@@ -1,6 +1,6 @@
-//! `pause` and `resume`: keep the host, a user, a lane, a pattern of lanes or a task from starting, and lift that again.
-//! A hold of a user or a lane is one line in `spool/control.json`, so it costs the others nothing however many tasks wait. A
-//! hold of a task stands in its record, which is parked outside the scan.
+//! `pause` and `resume`: keep the host, a user, a lane, a pattern of lanes or a task from starting, and lift that again. A hold
+//! of a user or a lane is one line in `spool/control.json`, so it costs the others nothing however many tasks wait. A hold of a
+//! task is stored in its record, which is parked outside the scan.
 
 mod running;
 
@@ -13,10 +13,10 @@ use crate::store::Event;
 use running::{pause_running, resume_running};
 use serde_json::json;
 
-/// For how long a hold that ended is remembered: its time does not count against `--start-within`.
+/// Time for which a hold that ended is remembered: its time does not count against `--start-within`.
 const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 
-/// What a command line names.
+/// The object that a command line names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
     /// A task.
@@ -35,23 +35,23 @@ impl What {
     }
 }
 
-/// What `pause` says of a hold.
+/// The hold that `pause` asks for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wish {
-    /// When it ends by itself.
+    /// The moment at which it ends by itself.
     pub until: Option<Timestamp>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
-    /// Who asks.
+    /// The caller.
     pub by: Option<String>,
 }
 
-/// What came of `pause` or `resume` for one name.
+/// The result of `pause` or `resume` for one name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed {
     /// `task_<n>`, `*` for the host, a lane or a pattern.
     pub what: String,
-    /// The hold as it stands, or as it stood.
+    /// The hold as it is, or as it was.
     pub hold: Option<Hold>,
     /// Whether anything was changed.
     pub is_changed: bool,
@@ -107,7 +107,7 @@ pub fn is_paused_itself(app: &App, task: &Task) -> bool {
     }
 }
 
-/// Keeps tasks from starting. What runs goes on, but for a task that is named: its processes are stopped.
+/// Keeps tasks from starting. Running tasks go on, except a task that is named: its processes are stopped.
 pub fn pause(app: &App, what: &What, wish: &Wish) -> Result<Changed, AppError> {
     let now = app.host.now();
     match what {
@@ -129,7 +129,7 @@ pub fn pause(app: &App, what: &What, wish: &Wish) -> Result<Changed, AppError> {
     }
 }
 
-/// Lets tasks start again. A pattern means every hold of a lane whose name begins so; one that means none is refused.
+/// Lets tasks start again. A pattern means every hold of a lane whose name begins so; a pattern without such a hold is refused.
 pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
     let now = app.host.now();
     let held = match what {
@@ -175,7 +175,7 @@ fn pause_task(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Chan
         }
     }
     match pause_waiting(app, id, wish, now) {
-        // It has started meanwhile.
+        // The task has started meanwhile.
         Err(error) if error.code() == Code::TaskNotPending => pause_running(app, id, wish, now),
         paused => paused,
     }
@@ -225,7 +225,7 @@ fn note_hold(app: &App, name: &'static str, hold: &Hold) {
     app.store.note(&event);
 }
 
-/// How much of the time of `--start-within` is left, in milliseconds.
+/// The time that is left of `--start-within`, in milliseconds.
 fn left_to_start(task: &Task, now: Timestamp) -> Option<u64> {
     let kept = task.hold.as_ref().and_then(|hold| hold.start_left_ms);
     let from = match &task.hold {

@@ -17,19 +17,19 @@ fn room_for_several() -> AppError {
     AppError::usage("--preempt makes room for one slot of a lane, not for several")
 }
 
-/// How room is made for a task.
+/// The way in which room is made for a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// What becomes of the holders.
+    /// The treatment of the holders.
     pub how: How,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
     pub grace_ms: Option<u64>,
-    /// Whether work of somebody else may be ended or queued again.
+    /// Whether work of others may be ended or queued again.
     pub others: bool,
 }
 
-/// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
-/// room can be made.
+/// The question to ask before room is made for a task, if that would end or interrupt work of others. An error if no room can be
+/// made.
 pub fn room_question(app: &App, new: &TaskRequest, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
     let task = task_of(app, new, caller)?;
     if task.terms.slot_count.is_some() {
@@ -74,7 +74,7 @@ pub fn enqueue_preempting(app: &App, new: &TaskRequest, caller: &Caller, room: R
     Ok(accepted)
 }
 
-/// Writes down that a task makes room for itself, and asks for that room. Commit point is the sync of `spool`.
+/// Records that a task makes room for itself, and asks for that room. Commit point is the sync of `spool`.
 fn preempt_for(app: &App, task: &Task, wish: Preempt) -> Result<(), AppError> {
     app.store.change_control::<_, AppError>(|control| {
         control.preempts.retain(|one| one.task != task.id);
@@ -82,7 +82,7 @@ fn preempt_for(app: &App, task: &Task, wish: Preempt) -> Result<(), AppError> {
         Ok(())
     })?;
     follow_control(app)?;
-    // One that is paused, not due or after others asks for room when a pass meets it in the queue.
+    // A task that is paused, not due or after others asks for room when a pass meets it in the queue.
     if let Some((Place::Pending, task)) = app.store.find(task.id)?
         && admits_passing(app, &task)
         && may_start(app, &task)

@@ -13,10 +13,10 @@ use crate::policy::requests::dependency::{Met, met};
 use crate::store::{Ending, Event, Place};
 use std::collections::BTreeSet;
 
-/// How many earlier ends a task remembers.
+/// Number of earlier ends that a task remembers.
 const MOST_ENDS: usize = 20;
 
-/// What a task that is retried does about the tasks it comes after.
+/// The relation of a retried task to the tasks it comes after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// It waits for those that are not over.
@@ -25,7 +25,7 @@ pub enum Order {
     Dropped,
 }
 
-/// What a task that is retried has of its earlier starts.
+/// The memory of its earlier starts that a retried task keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remembered {
     /// Its variables, finished steps and waits.
@@ -52,7 +52,7 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     let Some((Place::Done, task)) = app.store.find(id)? else { return Err(busy()) };
     let again = Task {
         state: TaskState::Pending,
-        // One that started has met its moment; the due time since was that of a pause between attempts.
+        // A task that started has met its moment; the due time since was that of a pause between attempts.
         due_at: task.due_at.filter(|_| task.starts == 0),
         start_by: None,
         after,
@@ -70,11 +70,11 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     }
     let ending = Ending::of(again);
     if let Err(error) = app.store.record_ending(&ending, None) {
-        // Nothing may begin again after an answer that says it could not be asked for.
+        // After an answer that the retry could not be requested, the task must not begin again.
         let withdrawn = app.store.withdraw_ending(id, lock);
         return Err(not_recorded(id, error.into(), &withdrawn));
     }
-    // From here on it is retried, whichever process brings it to its end.
+    // From here on the task is retried, whichever process brings it to its end.
     app.store.note(&Event::of("retried", ending.task()));
     show_outside(app, ending.task());
     let settled = app.store.settle(&ending, lock).map_err(AppError::from);
@@ -91,7 +91,7 @@ fn with_end(task: &Task) -> Vec<Outcome> {
     ends
 }
 
-/// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.
+/// The tasks it comes after that are not over. A failed one would end it unstarted, so this is an error now.
 fn still_before(app: &App, task: &Task, comes_after: &[TaskId]) -> Result<Vec<TaskId>, AppError> {
     let mut open = Vec::new();
     for before in comes_after {
@@ -106,7 +106,7 @@ fn still_before(app: &App, task: &Task, comes_after: &[TaskId]) -> Result<Vec<Ta
                     .next(format!("luzia retry {}", chain_to(app, task)?)));
             }
             Some(_) => open.push(*before),
-            // Pruned since, and it had completed if this one ever started.
+            // The other task was pruned since, and it had completed if this one ever started.
             None if task.starts > 0 => {}
             None => {
                 return Err(out_of_order(task.id, *before, "is gone")
@@ -118,7 +118,7 @@ fn still_before(app: &App, task: &Task, comes_after: &[TaskId]) -> Result<Vec<Ta
     Ok(open)
 }
 
-/// The task and all that it comes after that are over and did not complete, as arguments.
+/// The task, and all tasks it comes after that are over and did not complete, as arguments.
 fn chain_to(app: &App, task: &Task) -> Result<String, AppError> {
     let (mut chain, mut open) = (BTreeSet::from([task.id]), task.comes_after.clone());
     while let Some(id) = open.pop() {
@@ -133,7 +133,7 @@ fn chain_to(app: &App, task: &Task) -> Result<String, AppError> {
     Ok(chain.iter().map(TaskId::to_string).collect::<Vec<_>>().join(" "))
 }
 
-/// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
+/// Puts the directory of a retried task where those of other attempts to come wait. A fault there never delays a task.
 fn show_outside(app: &App, task: &Task) {
     let Ok(Some(conductor)) = app.run_dir.conductor(&task.conductor_dir, false) else { return };
     if let Err(error) = conductor.close_late(task) {

@@ -25,14 +25,14 @@ use crate::store::{Changes, Duty, Lending, Presence};
 use standby::stand_by;
 use std::time::Duration;
 
-/// What the user of `run` wants next; asked between two steps.
+/// The wish of the user of `run`; asked between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wish {
     /// Go on.
     GoOn,
-    /// Nobody reads the output any more: cancel, as SIGPIPE ends a command in a pipeline.
+    /// The reader of the output has gone: cancel, as SIGPIPE ends a command in a pipeline.
     Unread,
-    /// Somebody else has queued the task, or waits for it: leave it alone.
+    /// Another process has queued the task, or waits for it: leave it alone.
     Leave,
     /// The first Ctrl-C: cancel with the grace.
     Cancel,
@@ -40,7 +40,7 @@ pub enum Wish {
     Kill,
 }
 
-/// How `run` talks to its user.
+/// The user of a `run`, as `run` talks to it.
 pub trait Audience {
     /// Output of the command. False when not all of it could be passed on yet; the rest is kept for the
     /// next call.
@@ -50,9 +50,9 @@ pub trait Audience {
     /// The task changed its state, or waits for another reason than before.
     /// `place` is that of a pending task that waits for something.
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>);
-    /// Something failed that is tried again.
+    /// The error of something that is tried again.
     fn failed(&mut self, error: &AppError);
-    /// What the user wants.
+    /// The wish of the user.
     fn wish(&mut self) -> Wish;
     /// Whether this process waits on, by a later call, for a task that it leaves alone now.
     fn waits_on(&self) -> bool {
@@ -60,35 +60,35 @@ pub trait Audience {
     }
 }
 
-/// Where a task stands that waits.
+/// The place of a waiting task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InQueue {
     /// Its place among those of its user, from 1.
     pub position: u64,
-    /// When it is expected to start.
+    /// Its expected start.
     pub estimate: Option<Estimate>,
 }
 
-/// What a `run` holds while it sees its task through.
+/// The state of a `run` that sees its task through.
 struct Seat {
     presence: Option<Presence>,
     duty: Option<Duty>,
     changes: Option<Changes>,
     looked_ms: u64,
-    /// What a running task waits for, as of the last look.
+    /// The obstacle of a running task, as of the last look.
     shortage: Option<Obstacle>,
 }
 
-/// For `run --no-wait`: makes a pass, and takes a task that this did not start out of the queue again. Gives that task
-/// and what kept it.
+/// For `run --no-wait`: makes a pass, and takes the task out of the queue again if the pass did not start it. Returns that task
+/// and its obstacle.
 pub fn start_or_take_back(app: &App, id: TaskId) -> Result<Option<(Task, Obstacle)>, AppError> {
     pass(app)?;
     let task = app.existing(id)?;
     Ok(take_back_if_blocked(app, &task)?.map(|obstacle| (task, obstacle)))
 }
 
-/// For `run --no-wait` that has met a task with its key: makes a pass, and gives the task and what keeps it where it has
-/// not started. It stays where it is.
+/// For `run --no-wait` that has met a task with its key: makes a pass, and returns the task, with its obstacle if it has not
+/// started. The task stays where it is.
 pub fn start_or_leave(app: &App, id: TaskId) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
     pass(app)?;
     let task = app.existing(id)?;
@@ -105,14 +105,14 @@ pub fn is_followed(app: &App, id: TaskId) -> bool {
     app.store.is_followed(id).unwrap_or(false)
 }
 
-/// Says that this process waits for a task that it has met by its key, as long as it keeps what it gets: nobody else's
-/// interrupt ends such a task.
+/// Records that this process waits for a task that it has met by its key, as long as it keeps the result. An interrupt of another
+/// process does not end such a task.
 pub fn follow(app: &App, accepted: &Accepted) -> Result<Option<Lending>, AppError> {
     let is_met = !accepted.created && !accepted.task.status().is_final();
     Ok(is_met.then(|| app.store.follow(accepted.task.id)).transpose()?)
 }
 
-/// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
+/// For `run --no-wait`: takes a task that did not start at once out of the queue again, and returns its obstacle.
 fn take_back_if_blocked(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
     let mut status = task.status();
     // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
@@ -135,8 +135,8 @@ pub fn event_messages(app: &App, id: TaskId, since: crate::model::Timestamp) -> 
     Ok(messages.filter_map(|message| message.as_str()).map(str::to_owned).collect())
 }
 
-/// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
-/// it is when it is to be left.
+/// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Returns the task as it
+/// is if it is to be left.
 pub fn see_through(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
     watch_over(app, id, group_output, audience).map_err(|error| after_accepting(app, id, error))
 }
@@ -154,7 +154,7 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
             Wish::Unread | Wish::Cancel | Wish::Kill if is_followed(app, id) => Wish::Leave,
             wish => wish,
         };
-        // What was asked for while an attempt came to its end is asked for again before the next one.
+        // A wish that came while an attempt came to its end is carried out again before the next one.
         let is_new = wish != wished || wish != Wish::GoOn && app.existing(id)?.status() == Status::Pending;
         if is_new && carry_out_or_tell(app, id, wish, audience)? {
             wished = wish;
@@ -186,7 +186,7 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
         }
         let may_print = (!group_output || task.status().is_final()) && wished != Wish::Unread;
         let mut is_told = true;
-        // What never started has no logs, and perhaps no directory for them.
+        // A task that never started has no logs, and perhaps no directory for them.
         if may_print && task.last_start.is_some() {
             // A command may write faster than its output can be passed on: the wish of its user does not wait for that.
             let kept_wish = (!task.status().is_final()).then_some(wished);
@@ -203,7 +203,7 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
     }
 }
 
-/// The place of a task that waits for something; with an estimate where that is asked for and costs little.
+/// The place of a waiting task; with an estimate if that is asked for and costs little.
 pub fn place_of(
     app: &App,
     task: &Task,
@@ -212,14 +212,14 @@ pub fn place_of(
 ) -> Result<Option<InQueue>, AppError> {
     let Some(obstacle) = obstacle.filter(|_| task.status() == Status::Pending) else { return Ok(None) };
     let position = position(app, task)?.saturating_add(1);
-    // An estimate is a courtesy: an error there is no error of the verb.
+    // An estimate is a courtesy: an error there does not fail the verb.
     let estimate =
         if estimates { expected(app, task, std::slice::from_ref(obstacle), QUICK).ok().flatten() } else { None };
     Ok(Some(InQueue { position, estimate }))
 }
 
-/// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried
-/// and the caller is to look again. `wished` is what the user wants while the wait may go on.
+/// One round for a task that waits: a pass, or a wait while another `run` has the duty. False if nothing was tried and the caller
+/// is to look again. `wished` is the wish of the user while the wait may go on.
 fn dispatch_or_stand_by(
     app: &App,
     task: &Task,
@@ -270,7 +270,7 @@ fn look_after(app: &App, task: Task, seat: &mut Seat, audience: &mut dyn Audienc
         return Ok(task);
     }
     seat.looked_ms = app.host.boot_ms();
-    // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
+    // Its supervisor may be dead, and nothing on disk changes by that: only this look notices it.
     let task = if task.status().is_final() || app.run_dir.is_supervised(task.id)? {
         task
     } else {
@@ -281,7 +281,7 @@ fn look_after(app: &App, task: Task, seat: &mut Seat, audience: &mut dyn Audienc
     Ok(task)
 }
 
-/// What keeps a pending task, or what a running one waits for. A file that stays locked leaves that open.
+/// The obstacle of a pending task, or of a running one. It is unknown while a file stays locked.
 fn obstacle_of(app: &App, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, AppError> {
     match task.status() {
         Status::Pending => {}
@@ -294,8 +294,8 @@ fn obstacle_of(app: &App, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, 
     }
 }
 
-/// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends
-/// its `run`.
+/// `None`, and a message to the user, if another process keeps a file locked. The task was accepted, so this never ends its
+/// `run`.
 fn patiently<T, E: Into<AppError>>(result: Result<T, E>, audience: &mut dyn Audience) -> Result<Option<T>, AppError> {
     match result.map_err(Into::into) {
         Ok(value) => Ok(Some(value)),
@@ -307,8 +307,8 @@ fn patiently<T, E: Into<AppError>>(result: Result<T, E>, audience: &mut dyn Audi
     }
 }
 
-/// Passes on what a task has written since the last call; stops when the user wants something else than `wished`. False
-/// when not all of it could be passed on: `tails` and `audience` keep the rest.
+/// Passes on the output of a task since the last call; stops if the user wants something else than `wished`. False if not all of
+/// it could be passed on: `tails` and `audience` keep the rest.
 fn pass_logs_on(
     app: &App,
     task: &Task,
@@ -324,12 +324,12 @@ fn pass_logs_on(
         }
         wished.is_none_or(|wished| audience.wish() == wished)
     };
-    // What the audience kept from the last call goes first.
+    // Output that the audience kept from the last call goes first.
     let nothing = Piece::Bytes { stream: Stream::Out, bytes: b"", attempt: 0, at: task.created_at };
     Ok(sink(nothing) && copy_logs(app, task, tails, &mut sink)?)
 }
 
-/// False when it is to be tried again.
+/// Carries out a wish, or reports the error; false if it must be tried again.
 fn carry_out_or_tell(app: &App, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
     match carry_out(app, id, wish) {
         Err(error) if is_busy(&error) => {
@@ -345,7 +345,7 @@ fn carry_out_or_tell(app: &App, id: TaskId, wish: Wish, audience: &mut dyn Audie
     }
 }
 
-/// False when it is to be tried again.
+/// Carries out a wish; false if it must be tried again.
 fn carry_out(app: &App, id: TaskId, wish: Wish) -> Result<bool, AppError> {
     let (reason, grace_ms) = match wish {
         Wish::GoOn | Wish::Leave => return Ok(true),

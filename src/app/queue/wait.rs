@@ -9,13 +9,13 @@ use crate::model::{Status, Task, TaskId};
 use crate::store::Lending;
 use std::time::Duration;
 
-/// How often a waiter asks the parent of a child for a pass, in milliseconds.
+/// Interval at which a waiter asks the parent of a child for a pass, in milliseconds.
 const REMIND_MS: u64 = 5000;
-/// How long a waiter sleeps at most between two looks.
+/// Longest sleep of a waiter between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Waits until all of the tasks are over and gives them, or with `any` gives the one that was over first. `on_change`
-/// hears of every change of state.
+/// Waits until all of the tasks are over and returns them, or with `any` returns the one that was over first. `on_change` gets
+/// every change of state.
 pub fn wait(
     app: &App,
     ids: &[TaskId],
@@ -29,7 +29,7 @@ pub fn wait(
     let mut lent = lend_to(app, ids.iter().copied())?;
     let awaited = awaited(app, if any { &[] } else { ids })?;
     if !awaited.is_empty() {
-        // Of two that begin at once, at least one sees the other.
+        // Of two waits that begin at once, at least one sees the other.
         refuse_ring_of_tasks(app, ids)?;
     }
     let begin = app.host.boot_ms();
@@ -75,7 +75,7 @@ pub fn wait(
                 .hint(hint)
                 .next(format!("luzia explain {}", open.first().map_or("", String::as_str))));
         }
-        // Who runs this task ends after us, and nobody else may be there to start what we wait for.
+        // The supervisor of this task ends after this process, and no other process may be there to start the awaited tasks.
         if let Some(inside) = app.inside.as_ref().filter(|_| last.contains(&Some(Status::Pending))) {
             wake_supervisor(app, inside.task)?;
         }
@@ -87,7 +87,8 @@ pub fn wait(
     }
 }
 
-/// Says for which tasks the task around this process waits, as long as the answer is kept. What only looks waits unseen.
+/// Records for which tasks the task around this process waits, as long as the result is kept. A process that only looks records
+/// nothing.
 fn awaited(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
     let Some(inside) = app.inside.as_ref() else { return Ok(Vec::new()) };
     if !is_in_tree(app, inside.task)? {

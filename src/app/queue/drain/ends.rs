@@ -1,11 +1,11 @@
-//! Which tasks have ended while a dispatcher drains, also those that others started.
+//! The tasks that have ended while a dispatcher drains, including those that others started.
 
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
 use crate::store::EventReader;
 use std::collections::BTreeSet;
 
-/// The tasks that were over already, or were told of.
+/// The tasks that were over already, or were reported.
 pub(super) struct Ends {
     seen: BTreeSet<TaskId>,
     /// The first day whose finished tasks are looked through.
@@ -21,7 +21,7 @@ impl Ends {
         Ok(Self { seen: app.store.done_since(&first_day)?.into_iter().collect(), first_day, events })
     }
 
-    /// Tells the tasks that events say have ended. An event may be lost; [`Ends::finish`] tells what is left.
+    /// Reports the tasks whose ends are in the events. An event may be lost; [`Ends::finish`] reports the rest.
     pub(super) fn look(&mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
         let mut events = Vec::new();
         app.store.read_on(&mut self.events, &mut |event| {
@@ -39,7 +39,7 @@ impl Ends {
         Ok(())
     }
 
-    /// Tells every task that has ended since, by the records.
+    /// Reports every task that has ended since, by the records.
     pub(super) fn finish(mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
         self.look(app, tell)?;
         for id in app.store.done_since(&self.first_day)? {
@@ -52,7 +52,7 @@ impl Ends {
         if self.seen.contains(&id) {
             return Ok(());
         }
-        // A record that was pruned, or does not read, has no end to tell.
+        // A record that was pruned, or is damaged, has no end to report.
         let found = app.find(id).ok().flatten();
         if let Some((_, task)) = found.filter(|(_, task)| task.status().is_final()) {
             self.seen.insert(id);

@@ -18,9 +18,9 @@ use crate::policy::steps::waits::WaitKind;
 use ends::Ends;
 use std::time::Duration;
 
-/// How long a dispatcher that drains sleeps at most between two looks.
+/// Longest sleep of a draining dispatcher between two looks.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);
-/// How often a dispatcher that drains tells for what it waits, in milliseconds.
+/// Interval at which a draining dispatcher reports for what it waits, in milliseconds.
 const TELL_MS: u64 = 60_000;
 
 /// Dispatches until nothing is left that a drain waits for (`policy::drain`).
@@ -55,7 +55,7 @@ pub fn drain(app: &App, log: &mut dyn Log) -> Result<(), AppError> {
 
 fn is_drained(app: &App, pass: &Pass, begun: Timestamp) -> Result<bool, AppError> {
     let inside = app.inside.as_ref().map(|inside| inside.task);
-    // A task that only somebody elsewhere can recover is not waited for: this dispatcher would wait for ever.
+    // A task that only a process elsewhere can recover is not waited for: this dispatcher would wait for ever.
     let is_left =
         |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
     for id in app.store.in_flight()? {
@@ -63,8 +63,8 @@ fn is_drained(app: &App, pass: &Pass, begun: Timestamp) -> Result<bool, AppError
             return Ok(false);
         }
     }
-    // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
-    // only a newer luzia or a pass in another sandbox can start is not waited for.
+    // An empty folder that a crash left is no task, so apparent work is counted before it is waited for. A task that only a newer
+    // luzia or a pass in another sandbox can start is not waited for.
     let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
     let counts = |queue: &str| is_near(app, queue).unwrap_or(true);
     let has_pending = !app.store.is_queue_empty()? && app.store.has_more_waiting_than(blocked, &counts)?;
@@ -73,7 +73,7 @@ fn is_drained(app: &App, pass: &Pass, begun: Timestamp) -> Result<bool, AppError
     Ok(!is_awaited)
 }
 
-/// Whether a task in flight is waited for. One that does not read may run.
+/// Whether a task in flight is waited for. A task whose record is damaged may run.
 fn is_run_awaited(app: &App, id: TaskId, begun: Timestamp) -> Result<bool, AppError> {
     match app.find(id) {
         Ok(Some((_, task))) => awaits(app, &task, begun),
@@ -81,7 +81,7 @@ fn is_run_awaited(app: &App, id: TaskId, begun: Timestamp) -> Result<bool, AppEr
     }
 }
 
-/// Whether a dispatcher that drains waits for one of these tasks. It stops at the first.
+/// Whether a draining dispatcher waits for one of these tasks. It stops at the first.
 fn has_awaited_among(
     app: &App,
     tasks: impl Iterator<Item = Result<Task, crate::store::StoreError>>,
@@ -89,7 +89,7 @@ fn has_awaited_among(
 ) -> Result<bool, AppError> {
     let (control, now) = (config_reload::control(app), app.host.now());
     for task in tasks {
-        // What does not read, or starts elsewhere, was told of or counted before.
+        // A task that is damaged, or that starts elsewhere, was reported or counted before.
         let Ok(task) = task else { continue };
         if task.status() == Status::Running || pause_of(&task, &control.holds, now).is_some() || !may_start(app, &task)
         {
@@ -107,10 +107,10 @@ fn awaits(app: &App, task: &Task, begun: Timestamp) -> Result<bool, AppError> {
     Ok(is_awaited(stand_of(app, task)?, made, begun))
 }
 
-/// How a task stands towards the event that it waits for.
+/// The state of a task towards the event that it waits for.
 fn stand_of(app: &App, task: &Task) -> Result<Stand, AppError> {
     let open = match open_wait(app, task.id) {
-        // A wait that does not read keeps no drain from its end: the next look at it ends the task.
+        // A damaged wait keeps no drain from its end: the next look at it ends the task.
         Err(error) if error.is_damage() => return Ok(Stand::WaitsForEvent),
         open => open?,
     };
@@ -121,6 +121,6 @@ fn stand_of(app: &App, task: &Task) -> Result<Stand, AppError> {
     }
     let waits = app.store.waits(task.id).unwrap_or_default();
     let came = unused_mail(app, task.id, &waits)?.iter().filter(|mail| is_meant(mail, &open)).count();
-    // With all that it waits for it is about to go on.
+    // A task with all that it waits for is about to go on.
     Ok(if u32::try_from(came).unwrap_or(u32::MAX) >= open.expect.max(1) { Stand::Goes } else { Stand::WaitsForEvent })
 }

@@ -1,5 +1,5 @@
-//! `pause` and `resume` of a task that runs: a durable request, which its supervisor carries out. The answer waits until the
-//! task stands still, or goes on.
+//! `pause` and `resume` of a running task: a durable request, which its supervisor carries out. The answer waits until the task
+//! is stopped, or goes on.
 
 use crate::app::lifecycle::end::over;
 use crate::app::locks::cleanup::recover_now;
@@ -12,22 +12,22 @@ use crate::os::Signal;
 use crate::store::{Changes, Place};
 use std::time::Duration;
 
-/// How long the supervisor may take, in milliseconds.
+/// Time that the supervisor may take, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
-/// How long is waited for a change at most before the next look: the supervisor's sign changes no folder.
+/// Longest wait for a change before the next look: the supervisor's sign changes no folder.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What is asked of a supervisor.
+/// A request to a supervisor.
 struct Asked<'a> {
     id: TaskId,
     request: &'a TaskHold,
-    /// Whether the task is to stand still, and not to go on.
+    /// Whether the task is to stop, and not to go on.
     stops: bool,
 }
 
-/// What came of a look.
+/// The result of a look.
 enum Come {
-    /// It is as it was asked to be.
+    /// The task is as it was asked to be.
     Done,
     /// The task does not run any more.
     Left(Status),
@@ -43,13 +43,13 @@ pub(super) fn pause_running(app: &App, id: TaskId, wish: &Wish, now: Timestamp) 
     let request = TaskHold { since, until, reason, by, start_left_ms: None };
     match ask(app, &Asked { id, request: &request, stops: true })? {
         None => Ok(Changed::by(id.to_string(), as_hold(&task, &request))),
-        // It is queued again: then it is kept from starting.
+        // The task is queued again: then it is kept from starting.
         Some(Status::Pending) => pause_waiting(app, id, wish, now),
         Some(_) => Err(over(&app.existing(id)?)),
     }
 }
 
-/// Lets a task that stands still go on.
+/// Lets a stopped task go on.
 pub(super) fn resume_running(app: &App, task: &Task, now: Timestamp) -> Result<Changed, AppError> {
     let id = task.id;
     let Some(pause) = app.store.run_pause(id)? else { return Ok(Changed::unchanged(id.to_string())) };
@@ -59,7 +59,7 @@ pub(super) fn resume_running(app: &App, task: &Task, now: Timestamp) -> Result<C
     Ok(Changed::by(id.to_string(), hold))
 }
 
-/// Asks the supervisor of a task, and waits until it has done it. Gives the state of a task that does not run any more.
+/// Asks the supervisor of a task, and waits until it has done it. Returns the state of a task that does not run any more.
 fn ask(app: &App, asked: &Asked) -> Result<Option<Status>, AppError> {
     let mut is_recorded = false;
     ask_and_wait(app, asked, &mut is_recorded).map_err(|error| after_asking(asked, is_recorded, error))
@@ -101,7 +101,7 @@ fn look_at_pause(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Com
         return Ok(Come::Left(app.existing(asked.id)?.status()));
     };
     if !matches!(place, Place::Running | Place::Waiting) {
-        // A result that nobody brought to its end may stand beside it.
+        // A result that no supervisor has brought to its end may be beside it.
         if place != Place::Done && app.run_dir.is_supervised(asked.id)? {
             return Ok(Come::Waits);
         }
@@ -112,11 +112,11 @@ fn look_at_pause(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Com
     }
     let now = app.host.now();
     match app.store.run_pause(asked.id)? {
-        // A later one has other words. What counts is that the task stands still.
+        // A later pause has other words. Only the stop of the task counts.
         Some(pause) if asked.stops && *is_recorded && pause.stands(now) => {
             return Ok(if pause.is_in_effect { Come::Done } else { Come::Waits });
         }
-        // Its end has come, or somebody has resumed it meanwhile.
+        // Its end has come, or another caller has resumed it meanwhile.
         Some(_) | None if asked.stops && *is_recorded && asked.request.until.is_some_and(|until| until <= now) => {
             return Ok(Come::Done);
         }
@@ -128,7 +128,7 @@ fn look_at_pause(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Com
     Ok(Come::Waits)
 }
 
-/// The error of a request to a task of which nothing runs.
+/// The error of a request to a task without a process.
 fn no_process(id: TaskId) -> AppError {
     AppError::new(Code::TaskWaits, format!("{id} waits for an event without a process"))
         .hint("nothing of it runs, so nothing was stopped; a pause of its user or of its lane holds it when the event comes")
@@ -139,7 +139,7 @@ fn words(stops: bool) -> &'static str {
     if stops { "stand still" } else { "go on" }
 }
 
-/// The error of a request that may stand: it says so.
+/// The error of a request that may be in force: it says so.
 fn after_asking(asked: &Asked, is_recorded: bool, error: AppError) -> AppError {
     let is_told = matches!(error.code(), Code::PausePending | Code::SupervisorStopped);
     if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {

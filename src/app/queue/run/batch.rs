@@ -14,24 +14,24 @@ use crate::app::{App, AppError, Obstacle};
 use crate::model::{Status, Task, TaskId};
 use std::time::Duration;
 
-/// How many tasks that are not over are looked at in one round. The queue may be long, and those behind them wait.
+/// Number of unfinished tasks that are looked at in one round. The queue may be long, and those behind them wait.
 const LOOKED_AT: usize = 64;
 
 /// A task of the batch.
 struct Member {
     id: TaskId,
-    /// Whether this very request has queued it; a task of somebody else is never cancelled.
+    /// Whether this very request has queued it; a task of others is never cancelled.
     is_ours: bool,
-    /// Whether it is not waited for any more: the user wants to end, and somebody else has queued it or waits for it.
+    /// Whether it is left alone: the user wants to end, and another process has queued it or waits for it.
     is_left: bool,
-    /// The task when it was seen last.
+    /// The task as of the last look.
     task: Task,
-    /// What was said of it last.
+    /// The last report about it.
     told: Option<(Status, Option<&'static str>)>,
 }
 
-/// Sees all of them to their ends and gives them, in their order. When its user wants to end, or nobody reads any more,
-/// they are cancelled, and those that somebody else has queued or waits for are left alone.
+/// Sees all of them to their ends and returns them, in their order. When its user wants to end, or the reader of the output has
+/// gone, they are cancelled. Those that others have queued or wait for are left alone.
 pub fn see_all_through(app: &App, accepted: &[Accepted], audience: &mut dyn Audience) -> Result<Vec<Task>, AppError> {
     let member = |one: &Accepted| Member {
         id: one.task.id,
@@ -83,7 +83,7 @@ pub fn see_all_through(app: &App, accepted: &[Accepted], audience: &mut dyn Audi
     }
 }
 
-/// Whether nobody supervises one of the tasks that are not over: nothing on disk changes by that.
+/// Whether one of the unfinished tasks has no supervisor: nothing on disk changes by that.
 fn is_one_alone(app: &App, members: &[Member]) -> Result<bool, AppError> {
     for member in members.iter().filter(|member| !member.task.status().is_final()).take(LOOKED_AT) {
         if !app.run_dir.is_supervised(member.id)? {
@@ -93,7 +93,7 @@ fn is_one_alone(app: &App, members: &[Member]) -> Result<bool, AppError> {
     Ok(false)
 }
 
-/// Looks at the first tasks that are not over, and tells what has changed.
+/// Looks at the first unfinished tasks, and reports changes.
 fn look_again(app: &App, members: &mut [Member], audience: &mut dyn Audience) -> Result<(), AppError> {
     for member in members.iter_mut().filter(|member| !member.task.status().is_final()).take(LOOKED_AT) {
         member.task = app.existing(member.id)?;
@@ -107,7 +107,7 @@ fn look_again(app: &App, members: &mut [Member], audience: &mut dyn Audience) ->
     Ok(())
 }
 
-/// Asks every task of this request to end, when its user wants that. What comes to a further attempt is asked again.
+/// Asks every task of this request to end, if its user wants that. A task that comes to a further attempt is asked again.
 fn carry_out_all(
     app: &App,
     members: &mut [Member],
@@ -130,7 +130,7 @@ fn carry_out_all(
     Ok(())
 }
 
-/// False when not all of it could be passed on yet; `tails` keep the place.
+/// Passes output on; false if not all of it could be passed on yet. `tails` keep the place.
 fn pass_output_on(
     app: &App,
     task: &Task,
@@ -138,7 +138,7 @@ fn pass_output_on(
     wished: Wish,
     audience: &mut dyn Audience,
 ) -> Result<bool, AppError> {
-    // What never started has no logs, and perhaps no directory for them.
+    // A task that never started has no logs, and perhaps no directory for them.
     if task.last_start.is_none() {
         return Ok(true);
     }

@@ -1,4 +1,4 @@
-//! How a `run` waits while another one has the duty of making the passes.
+//! Waits of a `run` while another one has the duty of making the passes.
 
 use crate::app::admission::reach::own_context;
 use crate::app::{App, AppError};
@@ -6,14 +6,14 @@ use crate::model::{SandboxId, Task};
 use crate::store::{Duty, Standby};
 use std::time::Duration;
 
-/// For how long a `run` that stands by relies on the holder of the duty. One that was stopped delays timers and recoveries
-/// that long. The n-th of those who stand by relies on it n times longer, so all of them together cost little.
+/// Time for which a `run` on standby relies on the holder of the duty. A stopped holder delays timers and recoveries that long.
+/// The n-th `run` on standby relies on it n times longer, so all of them together cost little.
 const LONGEST_TRUST: Duration = Duration::from_secs(60);
 /// The first and the longest pause while the duty changes hands.
 const HANDS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
-/// Waits while another `run` has the duty and the record of the task stays in its place. False when that took so long
-/// that the holder of the duty may be stopped: then this `run` makes one pass without it.
+/// Waits while another `run` has the duty and the record of the task stays in its place. False if that took so long that the
+/// holder of the duty may be stopped: then this `run` makes one pass without it.
 pub(super) fn stand_by(
     app: &App,
     task: &Task,
@@ -33,7 +33,7 @@ pub(super) fn stand_by(
     stood
 }
 
-/// With a place among those who stand by.
+/// Waits with a place among those on standby.
 fn stand_with(
     app: &App,
     task: &Task,
@@ -42,7 +42,7 @@ fn stand_with(
     duty: &mut Option<Duty>,
     stays: &mut dyn FnMut() -> bool,
 ) -> Result<bool, AppError> {
-    // What moves the record from here on calls.
+    // A process that moves the record from here on wakes this one.
     if !app.store.is_pending(task)? {
         return Ok(false);
     }
@@ -69,7 +69,7 @@ fn stand_with(
     Ok(true)
 }
 
-/// Without a place: by looks.
+/// Waits without a place, by looks.
 fn stand_by_looks(
     app: &App,
     task: &Task,

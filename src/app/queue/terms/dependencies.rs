@@ -25,8 +25,8 @@ pub(crate) fn all_before(app: &App, new: &TaskRequest) -> Result<Vec<TaskId>, Ap
     Ok(all)
 }
 
-/// Looks at the tasks it comes after: unknown ones are refused, those that ended as was wanted need no waiting, those that
-/// ended otherwise are a refusal.
+/// Checks the tasks it comes after: an unknown one is refused, one that ended as wanted needs no wait, and one that ended
+/// otherwise is a refusal.
 pub(crate) fn check_dependencies(app: &App, task: &mut Task) -> Result<(), AppError> {
     let mut open = Vec::new();
     task.comes_after = std::mem::take(&mut task.after);

@@ -1,4 +1,4 @@
-//! `--group`: which tasks a new one belongs to.
+//! `--group`: the group of a new task.
 
 use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError};
@@ -8,8 +8,8 @@ use crate::policy::requests::groups::{OpenGroup, joined};
 use crate::request::TaskRequest;
 use crate::store::{KeySlot, Place};
 
-/// Puts a task that has its number into the group it asks for: a group belongs to one session, that of its first task. What is given back keeps others out of the group until the
-/// record of the task stands.
+/// Puts a task that has its number into the group it asks for: a group belongs to one session, that of its first task. The
+/// returned slot keeps others out of the group until the record of the task is stored.
 pub(crate) fn join_group<'a>(
     app: &'a App,
     task: &mut Task,

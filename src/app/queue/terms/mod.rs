@@ -1,4 +1,4 @@
-//! What few requests ask for: conditions of other tasks, work that is not done twice, groups, and what an attempt means.
+//! Terms that few requests use: conditions on other tasks, work that is not done twice, groups, and the meaning of an attempt.
 
 pub mod dependencies;
 pub(crate) mod env;
@@ -27,7 +27,7 @@ use serde_json::json;
 /// The longest command of `--on-finish`, in bytes.
 const MOST_COMMAND_BYTES: usize = 64 * 1024;
 
-/// How often a step of a task is tried again that names no number (X19).
+/// Number of retries of each step of a task that names no number (X19).
 const STEP_RETRIES: u32 = 3;
 
 /// The retries of a task that names no number: 3 for each step of one that was queued, else none.
@@ -36,7 +36,7 @@ pub(crate) fn default_retries(new: &TaskRequest) -> u32 {
     if has_steps && !new.is_run { STEP_RETRIES } else { 0 }
 }
 
-/// Whether a line of a batch is accepted by itself: something is looked up and written for it under its number.
+/// Whether a line of a batch is accepted by itself, because data under its number is looked up and written for it.
 pub(crate) fn stands_alone(task: &Task, new: &TaskRequest) -> bool {
     task.key.is_some() || new.group.is_some() || new.reuse.is_some()
 }
@@ -98,8 +98,8 @@ pub(crate) fn accept_alone(app: &App, mut task: Task, new: &TaskRequest) -> Resu
     Ok(Accepted { task, created: true })
 }
 
-/// What is done for a task that has its number and is not accepted yet. What is given back keeps others out of its group
-/// until its record stands.
+/// Prepares a task that has its number and is not accepted yet. The returned slot keeps others out of its group until its record
+/// is stored.
 pub(crate) fn prepare_terms<'a>(
     app: &'a App,
     task: &mut Task,
@@ -109,7 +109,7 @@ pub(crate) fn prepare_terms<'a>(
     join_group(app, task, new)
 }
 
-/// Tells of tasks that others have asked for (S2.34).
+/// Reports tasks that other tasks have requested (S2.34).
 pub(crate) fn note_children(app: &App, tasks: &[Task]) {
     let spawned = |task: &Task| {
         let data = json!({ "child": task.id.to_string(), "parent": task.parent?.to_string() });
@@ -132,7 +132,7 @@ fn unusual(value: u64, usual: u64) -> Option<u64> {
     (value != usual).then_some(value)
 }
 
-/// Refuses a task that says it borrows lanes and is no child that somebody waits for (S0.19).
+/// Refuses a task that says it borrows lanes, unless it is a child for which a process waits (S0.19).
 pub(crate) fn check_inherit(new: &TaskRequest, parent: Option<TaskId>, is_waited_for: bool) -> Result<(), AppError> {
     if !new.inherit || parent.is_some() && is_waited_for {
         return Ok(());

@@ -25,7 +25,7 @@ pub(crate) fn plus(at: Timestamp, ms: u64) -> Timestamp {
     at.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
-/// When a task is due: `--in` or `--at`.
+/// The moment at which a task is due: `--in` or `--at`.
 pub(crate) fn due_of(app: &App, new: &TaskRequest, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
     if new.delay.is_some() && new.at.is_some() {
         return Err(AppError::usage("a task is due \"in\" a time or \"at\" a time, not both"));
@@ -37,7 +37,7 @@ pub(crate) fn due_of(app: &App, new: &TaskRequest, now: Timestamp) -> Result<Opt
     moment(app, new.at.as_deref(), now)
 }
 
-/// When a delay (`--in`) ends by the boot clock; `None` for another time.
+/// The end of a delay (`--in`) by the boot clock; `None` for another time.
 pub(crate) fn due_by_boot_clock(app: &App, new: &TaskRequest) -> Result<Option<DueBoot>, AppError> {
     let due = due_of(app, new, app.host.now())?.filter(|_| new.delay.is_some());
     Ok(due.map(|at| app.host.by_boot_clock(at)))
@@ -46,7 +46,7 @@ pub(crate) fn due_by_boot_clock(app: &App, new: &TaskRequest) -> Result<Option<D
 /// Reads a moment as people say it, by the clock of this host.
 pub fn moment(app: &App, text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
     let Some(text) = text else { return Ok(None) };
-    // A zone that is named needs none of this host.
+    // A moment that names its zone needs no zone of this host.
     if let Some(at) = Timestamp::parse(text) {
         return Ok(Some(at));
     }
@@ -64,7 +64,7 @@ pub fn moment(app: &App, text: Option<&str>, now: Timestamp) -> Result<Option<Ti
     })
 }
 
-/// Reads a moment that lies behind, for `--since` and `--until`, by the clock of this host.
+/// Reads a past moment, for `--since` and `--until`, by the clock of this host.
 pub fn past_moment(app: &App, option: &str, text: Option<&str>) -> Result<Option<Timestamp>, AppError> {
     let Some(text) = text else { return Ok(None) };
     past(text, app.host.now(), &local_zone(app)).map(Some).map_err(|error| {
@@ -75,7 +75,7 @@ pub fn past_moment(app: &App, option: &str, text: Option<&str>) -> Result<Option
     })
 }
 
-/// A moment for people: with its zone, and in how long it comes.
+/// A moment for people: with its zone, and the time until then.
 pub fn said(app: &App, at: Timestamp, zone: &Zone) -> String {
     let text = zone.text(at);
     match u64::try_from(at.ms_since(app.host.now())) {

@@ -1,4 +1,4 @@
-//! `--reuse`: a task goes on from what the last one of its goal had noted (S2.F3).
+//! `--reuse`: a task goes on from the variables of the last task of its goal (S2.F3).
 
 use crate::app::queue::doors::shown;
 use crate::app::queue::enqueue::Accepted;
@@ -9,8 +9,8 @@ use crate::request::TaskRequest;
 /// The word for the goal of the request itself.
 const OWN_GOAL: &str = "goal";
 
-/// Gives a task that has its number the variables of the newest completed task of the goal, durably. They stand before the
-/// task does, so that its first start finds them. Where there is no such task, it begins without any.
+/// Gives a task that has its number the variables of the newest completed task of the goal, durably. They are stored before the
+/// task is, so that its first start finds them. If there is no such task, it begins without any.
 pub(super) fn reuse(app: &App, task: &mut Task, new: &TaskRequest) -> Result<(), AppError> {
     let Some(text) = new.reuse.as_deref() else { return Ok(()) };
     let goal = goal_of(text, new.goal.as_deref())?;
@@ -32,7 +32,7 @@ pub(super) fn reuse(app: &App, task: &mut Task, new: &TaskRequest) -> Result<(),
     Ok(())
 }
 
-/// Whose variables an accepted task begins with, in words.
+/// A note on the task whose variables an accepted task begins with.
 pub(in crate::app::queue) fn note(new: &TaskRequest, accepted: &Accepted) -> Option<String> {
     let Accepted { task, created: true } = accepted else { return None };
     let goal = goal_of(new.reuse.as_deref()?, new.goal.as_deref()).ok()?;

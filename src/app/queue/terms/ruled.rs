@@ -1,4 +1,4 @@
-//! The lanes that a task takes because a rule stands for its project or its goal (S2.F2, S3.F1).
+//! The lanes that a task takes because there is a rule for its project or its goal (S2.F2, S3.F1).
 
 use crate::app::lifecycle::change::change_waiting;
 use crate::app::queue::enqueue::name;
@@ -8,7 +8,7 @@ use crate::model::{LaneName, Name, Task};
 /// The kinds of lanes that a task takes by a rule alone.
 const RULED: [&str; 2] = ["project", "goal"];
 
-/// How many waiting tasks get a lane by a rule that is set.
+/// Number of waiting tasks that get a lane when a rule is set.
 const MOST_CHANGED: usize = 10_000;
 
 /// Whether a lane or a pattern is of projects or goals.
@@ -16,7 +16,7 @@ pub fn is_ruled(lane: &str) -> bool {
     lane.split_once(':').is_some_and(|(kind, _)| RULED.contains(&kind))
 }
 
-/// Adds the lanes `project:NAME` and `goal:NAME` to those that a task names, where a rule for such a lane stands.
+/// Adds the lanes `project:NAME` and `goal:NAME` to those that a task names, if there is a rule for such a lane.
 pub(crate) fn with_ruled_lanes(
     app: &App,
     mut lanes: Vec<LaneName>,
@@ -40,13 +40,14 @@ pub(crate) fn with_ruled_lanes(
     Ok(lanes)
 }
 
-/// Puts waiting tasks into the lanes of their projects and goals; gives how many. One that starts meanwhile goes on without.
+/// Puts waiting tasks into the lanes of their projects and goals; returns their number. One that starts meanwhile goes on
+/// without.
 pub fn give_ruled_lanes(app: &App) -> Result<usize, AppError> {
     if !app.store.has_layout()? {
         return Ok(0);
     }
     let with = |task: &Task| with_ruled_lanes(app, task.lanes.clone(), task.project.as_ref(), task.goal.as_deref());
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     let waiting = app.store.pending_tasks(None)?.flatten();
     let lacks: Vec<Task> =
         waiting.filter(|task| with(task).is_ok_and(|lanes| lanes != task.lanes)).take(MOST_CHANGED).collect();

@@ -7,7 +7,7 @@ use crate::model::task::terms::MOST_SLOTS;
 use crate::model::{LaneName, Task};
 use crate::policy::admission::narrow;
 
-/// How many slots a request asks for, where that is more than one.
+/// Number of slots that a request asks for, if that is more than one.
 pub(crate) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
     match asked {
         Some(count) if count == 0 || count > MOST_SLOTS => {
@@ -36,7 +36,7 @@ pub(crate) fn check_slots(app: &App, task: &Task) -> Result<(), AppError> {
     }
     let lenders = if task.waited_for { lenders_if_waited(app, task)? } else { Vec::new() };
     for lane in task.lanes.iter().filter(|lane| task.slots_of(lane) > 1) {
-        // What is missing could be held by others whose children wait for the slots of this parent.
+        // Missing slots could be held by others whose children wait for the slots of this parent.
         let lent = lenders.iter().filter(|lender| lender.lanes.contains(lane)).map(|lender| lender.slots_of(lane));
         if let Some(lent) = lent.max().filter(|lent| *lent < task.slots_of(lane)) {
             let message = format!("--slots {count}: the task borrows lane \"{lane}\", of which its parent has {lent}");

@@ -1,4 +1,4 @@
-//! Same work once: the key of a command by what it works on (`--key @tree`), and whether that moved meanwhile (`--stable`).
+//! Same work once: the key of a command by its subject (`--key @tree`), and whether the subject moved meanwhile (`--stable`).
 
 use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::name;
@@ -23,7 +23,7 @@ pub(super) fn key_of(
         return Ok(Some(name("key", text)?.to_string()));
     };
     let mut hash = Sha256::new();
-    // Each part with its length, so that no two lists of arguments read the same.
+    // Each part has its length before it, so that no two lists of arguments give the same bytes.
     for part in command.iter().map(String::as_str).chain([cwd, subject]) {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(part.as_bytes());

@@ -1,4 +1,4 @@
-//! The way back of a process that has waited: it returns when its task has the slots again that it gave up meanwhile.
+//! The return of a process that has waited: it returns when its task again has the slots that it gave up meanwhile.
 
 use crate::app::loans::{die_of, is_ending};
 use crate::app::processes::wake_supervisor;
@@ -7,16 +7,16 @@ use crate::model::{LaneName, TaskId};
 use crate::store::Waiter;
 use std::time::Duration;
 
-/// For how long nothing is said, and how often the supervisor is asked again, in milliseconds.
+/// Time before the first message, and interval of requests to the supervisor, in milliseconds.
 const SILENT_MS: u64 = 300;
 const ASK_AGAIN_MS: u64 = 5000;
 
-/// Returns when a task has all its lanes in this start. `say` is told once when that takes time.
+/// Returns when a task has all its lanes in this start. `say` gets one message if that takes time.
 pub(super) fn come_back(app: &App, id: TaskId, start: u64, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
     let (mut changes, mut asked_ms, mut is_told) = (app.run_dir.watch(id), None, false);
     while let Some(lanes) = app.run_dir.away(id, u32::try_from(start).unwrap_or(u32::MAX))? {
         if let Some(signal) = app.host.procs.asked_to_end() {
-            // The supervisor stops what goes on without its slots.
+            // The supervisor stops a process that goes on without its slots.
             return Err(die_of(app, signal));
         }
         let now = app.host.boot_ms();
@@ -34,8 +34,8 @@ pub(super) fn come_back(app: &App, id: TaskId, start: u64, say: &mut dyn FnMut(&
     Ok(())
 }
 
-/// For a process that a signal asks to end: its wait stays as it is, the task takes its slots back, and then the process ends. Does not
-/// return where no signal came.
+/// For a process that a signal asks to end. Its wait stays as it is, the task takes its slots back, and then the process ends.
+/// Does not return if no signal came.
 pub(super) fn leave(app: &App, (id, start): (TaskId, u64), signal: i32, waiter: Waiter) -> Result<AppError, AppError> {
     if !is_ending(app)? {
         app.store.leave_wait(waiter)?;

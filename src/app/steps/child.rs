@@ -1,5 +1,5 @@
-//! `enqueue --wait` inside a task: the task waits for its child as `await agent --match child=ID` does, in the state `waiting`, and has
-//! the variables of what the child said (S1.22).
+//! `enqueue --wait` inside a task: the task waits for its child as `await agent --match child=ID` does, in the state `waiting`.
+//! It gets the variables of the child's end (S1.22).
 
 use super::wait::{WaitOrder, await_within};
 use crate::app::waits::came::{take_in_vars, vars_of};
@@ -12,7 +12,7 @@ use crate::store::Mail;
 /// No wait for a child lasts longer: ten years, in milliseconds.
 const LONGEST_MS: u64 = 10 * 365 * 24 * 3_600_000;
 
-/// The task around this process, where a task is its child.
+/// The task around this process, if a task is its child.
 fn parent_here(app: &App, child: &Task) -> Option<TaskId> {
     app.inside.as_ref().map(|inside| inside.task).filter(|id| child.parent == Some(*id))
 }
@@ -41,7 +41,7 @@ pub fn await_child(app: &App, child: &Task, say: &mut dyn FnMut(&str)) -> Result
     }
 }
 
-/// Sets the variables of the end of a child for which no wait stood open.
+/// Sets the variables of the end of a child for which no wait was open.
 pub fn take_result(app: &App, child: &Task) -> Result<(), AppError> {
     let Some(parent) = parent_here(app, child) else { return Ok(()) };
     let (Some((_, task)), waits) = (app.find(parent)?, app.store.waits(parent)?) else { return Ok(()) };

@@ -10,7 +10,7 @@ use crate::store::{Mail, OpenWait, Waits};
 /// The children of a task that are not over, by their numbers; as far as a wait for their ends is for them.
 pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Result<Vec<Task>, AppError> {
     let mut children: Vec<Task> = Vec::new();
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     list(app, &Filter::default(), &mut |found| {
         children.extend(found.ok().filter(|task| task.parent == Some(id)));
         true
@@ -21,13 +21,13 @@ pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Resu
     Ok(children)
 }
 
-/// How many ends of children a wait for all of them expects: of those that are not over, and those that were told of and ended no
-/// wait. At least one; where a filter looks at more than the child, one.
+/// Number of ends of children that a wait for all of them expects: children that are not over, and those whose end was reported
+/// and ended no wait. At least one; if a filter looks at more than the child, one.
 pub(crate) fn ends_expected(app: &App, id: TaskId, waits: &Waits, open: &OpenWait) -> Result<u32, AppError> {
     if open.filter.iter().any(|(name, _)| name != "child") {
         return Ok(1);
     }
-    // In this order: the end of a child is told before the child is over.
+    // In this order: the end of a child is reported before the child is over.
     let children = open_children(app, id, &open.filter)?;
     let told: Vec<Mail> = unused_mail(app, id, waits)?.into_iter().filter(|mail| is_meant(mail, open)).collect();
     let is_told = |child: &Task| {

@@ -1,4 +1,4 @@
-//! `luzia finish`: a task says how it ends.
+//! `luzia finish`: a task states its own end.
 
 use crate::app::steps::unfinished;
 use crate::app::{App, AppError, Code};
@@ -8,7 +8,7 @@ use crate::policy::steps::names::MOST_VALUE_BYTES;
 use crate::store::Event;
 use serde_json::{Value, json};
 
-/// Reads what a task says of its end.
+/// Reads the end that a task states.
 pub fn finish_of(status: Status, summary: Option<&str>, data: Option<&str>) -> Result<Finish, AppError> {
     let size = |text: Option<&str>| text.map_or(0, str::len);
     for (option, given) in [("summary", summary), ("data", data)] {
@@ -29,7 +29,7 @@ pub fn finish_of(status: Status, summary: Option<&str>, data: Option<&str>) -> R
     Ok(Finish { status, summary: summary.map(str::to_owned), data: data.map(str::to_owned) })
 }
 
-/// Records how a task ends whose command runs. What it has said before stands.
+/// Records the end that a task with a running command states. An earlier statement stays in force.
 pub fn finish(app: &App, id: TaskId, finish: &Finish) -> Result<(), AppError> {
     let task = unfinished(app, id)?;
     let not_running = || {
@@ -39,7 +39,7 @@ pub fn finish(app: &App, id: TaskId, finish: &Finish) -> Result<(), AppError> {
     let start = app.store.started(id)?.flatten().map(|started| started.start);
     let start = start.filter(|_| task.status() == Status::Running).ok_or_else(not_running)?;
     let check = || {
-        // It may have ended while this process waited for the lock.
+        // The task may have ended while this process waited for the lock.
         unfinished(app, id)?;
         let now = app.store.started(id)?.flatten().map(|started| started.start);
         if now == Some(start) { Ok(()) } else { Err(not_running()) }

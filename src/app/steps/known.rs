@@ -1,19 +1,19 @@
-//! How an await is known again in a later start of its task: by its name, else by the step around it, its own arguments, and how
-//! many equal ones came before it in the start. So an answer never goes to another await.
+//! Recognition of an await in a later start of its task: by its name, else by the step around it, its own arguments, and the
+//! number of equal awaits before it. So an answer never goes to another await.
 
 use crate::app::AppError;
 use crate::app::steps::wait::WaitOrder;
 use crate::store::{DoneWait, OpenWait, Waits};
 use serde_json::json;
 
-/// An await as it is known.
+/// The identity of an await.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Known {
-    /// What it is known by.
+    /// Its key.
     pub key: String,
-    /// How many of the same key came before it in this start.
+    /// Number of awaits with this key before it in this start.
     pub turn: u32,
-    /// How many awaits came before it in this start. By this alone versions without keys knew it.
+    /// Number of awaits before it in this start. Versions without keys recognized it by this alone.
     pub position: usize,
 }
 
@@ -43,7 +43,7 @@ impl Known {
         Self { key, turn, position }
     }
 
-    /// What came of it in an earlier start.
+    /// Its result in an earlier start.
     pub(super) fn done(&self, order: &WaitOrder, waits: &Waits) -> Result<Option<DoneWait>, AppError> {
         let is_same = |done: &&DoneWait| done.key == self.key && done.turn == self.turn;
         if let Some(done) = waits.done.iter().find(is_same) {
@@ -57,7 +57,7 @@ impl Known {
         Ok(old.filter(|done| is_of(order, (&done.kind, &done.event))).cloned())
     }
 
-    /// The wait that stands open for it since an earlier start, or, where it has a name, since an earlier try.
+    /// Its wait that is open since an earlier start, or, if it has a name, since an earlier try.
     pub(super) fn open<'a>(&self, order: &WaitOrder, waits: &'a Waits) -> Result<Option<&'a OpenWait>, AppError> {
         let Some(open) = &waits.open else { return Ok(None) };
         if open.key == self.key && open.turn == self.turn {

@@ -1,4 +1,4 @@
-//! `emit`: an event goes into the mailbox of every task that it is for.
+//! `emit`: an event goes into the mailbox of every task to which it is addressed.
 
 use crate::app::look::lanes::Named;
 use crate::app::look::list::{Filter, list};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// The most bytes of the data of an event, as JSON.
 const MOST_DATA_BYTES: usize = 256 * 1024;
 
-/// For whom an event is. All that is named must be so.
+/// The address of an event. All named members must match.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Address {
     /// This task.
@@ -36,9 +36,9 @@ pub struct Delivery {
     pub id: TaskId,
     /// Its number in the mailbox.
     pub number: u64,
-    /// What the task waited for when it came.
+    /// The wait of the task when the event came.
     pub wait: Option<OpenWait>,
-    /// Whether it is what the task waited for.
+    /// Whether the task waited for this event.
     pub is_meant: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// The event that was probably meant, as far as no task waited for this one.
+    /// The event that was probably meant, if no task waited for this one.
     pub fn nearest(&self) -> Option<String> {
         if self.to.iter().any(|delivery| delivery.is_meant) {
             return None;
@@ -94,7 +94,8 @@ pub fn event_data(text: Option<&str>, read: &dyn Fn(&str) -> Result<String, AppE
     })
 }
 
-/// The event that a word names: its name, a kind that `await` knows, or `event:` and a name. Refuses those that luzia itself makes.
+/// The event that a word names: its name, a kind that `await` knows, or `event:` and a name. Refuses events that luzia itself
+/// makes.
 pub fn event_name(text: &str) -> Result<String, AppError> {
     let (named, kind) = (text.strip_prefix("event:"), WaitKind::parse(text));
     let event = named.unwrap_or_else(|| kind.map_or(text, |kind| kind.event()));
@@ -158,7 +159,7 @@ pub fn emit(app: &App, event: &str, to: &Address, data: &Value) -> Result<Delive
                 }
                 delivered.to.push(Delivery { id, number, wait, is_meant });
             }
-            // Of several, one may have ended since they were looked up.
+            // One of several tasks may have ended since they were looked up.
             Err(error) if error.code() == Code::TaskOver && to.task.is_none() => {}
             Err(error) => return Err(partly(&delivered, error)),
         }
@@ -166,7 +167,7 @@ pub fn emit(app: &App, event: &str, to: &Address, data: &Value) -> Result<Delive
     if delivered.to.is_empty() {
         return Err(nobody(to));
     }
-    // The event is kept, whatever comes of this: the next pass does what was not done.
+    // The event is kept, even if this fails: the next pass does the rest.
     let ids: Vec<TaskId> = delivered.to.iter().map(|delivery| delivery.id).collect();
     let _ = resume_addressed(app, &ids);
     Ok(delivered)
@@ -186,7 +187,7 @@ fn addressees(app: &App, to: &Address) -> Result<Vec<TaskId>, AppError> {
     }
     let filter = Filter { lane: lane.map(Named::from), user: to.user.clone(), ..Filter::default() };
     let mut ids = Vec::new();
-    // A record that does not read is `doctor`'s to report.
+    // `doctor` reports a damaged record.
     list(app, &filter, &mut |found| {
         ids.extend(found.ok().map(|task| task.id));
         true

@@ -1,4 +1,4 @@
-//! What a task remembers between its starts: variables, signs of progress, finished steps, and mail.
+//! The memory of a task between its starts: variables, signs of progress, finished steps, and mail.
 
 mod away;
 pub mod child;
@@ -53,8 +53,8 @@ pub fn subject(app: &App, named: Option<&str>) -> Result<TaskId, AppError> {
     Ok(id)
 }
 
-/// The task inside which this process runs, for a verb that nobody calls from outside.
-/// `example` is a command line of that verb.
+/// The task inside which this process runs, for a verb that is called only inside a task. `example` is a command line of that
+/// verb.
 pub fn own_task(app: &App, example: &str) -> Result<TaskId, AppError> {
     let hint = format!("the command of a task calls this, as in luzia run -- sh -c '{example}'");
     subject(app, None).map_err(|error| if app.inside.is_none() { error.hint(hint) } else { error })

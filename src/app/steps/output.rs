@@ -18,7 +18,8 @@ pub(super) fn check_output(app: &App, order: &OutputOrder, of: Option<TaskId>) -
     app.existing(order.task).map(drop)
 }
 
-/// Waits for output of a task, outside of all tasks. Nothing of it is remembered, and it begins with what is in the logs.
+/// Waits for output of a task, outside of all tasks. Nothing of the wait is stored, and it begins with the present content of the
+/// logs.
 pub fn await_output(
     app: &App,
     order: &OutputOrder,

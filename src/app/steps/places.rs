@@ -1,4 +1,4 @@
-//! Where the value of a variable may stand (P12): checked when a command comes in, and said of a task that has not started.
+//! Permitted places of the value of a variable (P12): checked when a command comes in, and shown for a task that has not started.
 
 use crate::app::{App, AppError};
 use crate::model::Task;
@@ -6,7 +6,7 @@ use crate::policy::steps::course::command_of;
 use crate::policy::steps::scripts::{Misplaced, in_script, misplaced, place_in_script, without_value};
 use std::collections::BTreeSet;
 
-/// Refuses a task of which a command has the place of a variable in text that a program runs, or in the name of an option.
+/// Refuses a task with a command that has the place of a variable in text that a program runs, or in the name of an option.
 pub(crate) fn check_places(task: &Task) -> Result<(), AppError> {
     let actions = task.stepwise.iter().flat_map(|stepwise| &stepwise.actions);
     let wrong = std::iter::once(&task.command).chain(actions).find_map(|command| misplaced(command));
@@ -38,7 +38,7 @@ pub fn unset_places(app: &App, task: &Task) -> BTreeSet<String> {
     }
     let mut unset = without_value(command_of(task), &|_| false);
     if !unset.is_empty() {
-        // What does not read is told by the verbs that need it.
+        // The verbs that need damaged variables report them.
         let vars = app.store.vars(task.id).map(|read| read.vars).unwrap_or_default();
         unset.retain(|name| !vars.contains_key(name));
     }

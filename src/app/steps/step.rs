@@ -12,12 +12,12 @@ use crate::store::{Event, StepRecord, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
-/// How much of a step's output is passed on at once.
+/// Size of the pieces in which a step's output is passed on.
 const PIECE: usize = 64 * 1024;
-/// How often the output of a command is looked at where nothing tells of it.
+/// Interval between two looks at the output of a command if no event reports it.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What a failure of a step's command means.
+/// The meaning of a failure of a step's command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnError {
     /// The step is not done; its code is passed on.
@@ -32,7 +32,7 @@ pub enum OnError {
 pub struct StepOrder<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What a failure means.
+    /// The meaning of a failure.
     pub on_error: OnError,
     /// Its command.
     pub command: &'a [String],
@@ -40,7 +40,7 @@ pub struct StepOrder<'a> {
     pub around: Option<&'a str>,
 }
 
-/// What a step tells while it goes on.
+/// Messages of a step while it goes on.
 pub enum StepNews<'a> {
     /// Output of its command.
     Output(&'a [u8]),
@@ -48,10 +48,10 @@ pub enum StepNews<'a> {
     Says(String),
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepEnd {
-    /// How its command ended.
+    /// The end of its command.
     pub end: End,
     /// Whether it was done in an earlier start, so that nothing ran now.
     pub is_remembered: bool,
@@ -61,7 +61,7 @@ pub struct StepEnd {
 
 type Tell<'a> = dyn FnMut(StepNews) -> Result<(), AppError> + 'a;
 
-/// Does a step of the task inside which this process runs, unless it is done already.
+/// Runs a step of the task inside which this process runs, unless the step is done already.
 pub fn step(app: &App, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, AppError> {
     step_name(order.name)?;
     let id = own_task(app, "luzia step test -- make test")?;
@@ -129,7 +129,7 @@ fn do_step(
             ..StepRecord::default()
         };
         record.keep_output(&kept);
-        // Where the output is found: `luzia logs TASK --step NAME` prints it.
+        // The place of the output: `luzia logs TASK --step NAME` prints it.
         let data = json!({ "step": name, "exit_code": code, "begun_at": begun_at.to_string(), "ran_ms": record.ran_ms,
             "tries": tries, "done": is_done, "stdout_bytes": record.stdout_bytes,
             "output_ref": format!("step:{id}/{name}") });
@@ -195,7 +195,7 @@ fn run_step(
     }
 }
 
-/// What the command of a step has in its environment beside what is there.
+/// The variables that the command of a step gets in addition.
 fn step_variables(app: &App, id: TaskId, name: &str) -> Result<Vec<(String, String)>, AppError> {
     let mut env = vec![("LUZIA_STEP_NAME".to_owned(), name.to_owned())];
     if let Some(last) = app.store.last_step(id)? {
@@ -241,7 +241,7 @@ fn remembered(id: TaskId, start: u32, done: &StepRecord, tell: &mut Tell) -> Res
     Ok(StepEnd { end: End::Code(i32::from(done.exit_code)), is_remembered: true, is_done: true })
 }
 
-/// Refuses what cannot be the name of a step.
+/// Refuses a text that cannot be the name of a step.
 fn step_name(name: &str) -> Result<(), AppError> {
     if is_step_name(name) {
         return Ok(());

@@ -7,7 +7,7 @@ use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, 
 use crate::store::{Beat, Event, Vars, VarsRead, var_text};
 use serde_json::{Value, json};
 
-/// Reads `K=V` arguments. With `as_json` a value is JSON and may not be malformed.
+/// Reads `K=V` arguments. With `as_json` a value must be valid JSON.
 pub fn assignments(words: &[String], as_json: bool) -> Result<Vec<(String, Value)>, AppError> {
     words.iter().map(|word| assignment(word, as_json)).collect()
 }
@@ -42,7 +42,7 @@ fn assignment(word: &str, as_json: bool) -> Result<(String, Value), AppError> {
     Ok((name.to_owned(), value))
 }
 
-/// Refuses what cannot be the name of a variable.
+/// Refuses a text that cannot be the name of a variable.
 pub fn var_name(name: &str) -> Result<(), AppError> {
     if is_var_name(name) {
         return Ok(());
@@ -58,7 +58,7 @@ pub fn set_vars(app: &App, id: TaskId, new: &[(String, Value)], gone: &[String])
     let task = unfinished(app, id)?;
     fits(&new.iter().cloned().collect(), 0)?;
     let read = app.store.change_vars(id, |vars| {
-        // It may have ended while this process waited for the lock.
+        // The task may have ended while this process waited for the lock.
         unfinished(app, id)?;
         let before = size_of(vars);
         for name in gone {
@@ -116,7 +116,7 @@ fn size_of(vars: &Vars) -> usize {
     sizes.filter(|(_, value)| *value <= MOST_VALUE_BYTES).map(|(name, value)| name + value).sum()
 }
 
-/// Refuses more than the environment of a command has room for, unless the variables become less than they were.
+/// Refuses variables that exceed the room in the environment of a command, unless they become less than they were.
 fn fits(vars: &Vars, before: usize) -> Result<(), AppError> {
     let bytes = size_of(vars);
     if bytes <= MOST_BYTES || bytes < before {

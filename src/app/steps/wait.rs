@@ -1,5 +1,5 @@
-//! `await`: a process of a task blocks until an event comes, or its time runs out. Its supervisor gives slots to others meanwhile,
-//! and the process returns when the task has them again.
+//! `await`: a process of a task blocks until an event comes, or its time runs out. Its supervisor gives slots to other tasks
+//! meanwhile, and the process returns when the task has them again.
 
 use super::away::{come_back, leave};
 use crate::app::hooks::hand_hooks_over;
@@ -23,15 +23,15 @@ use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, StoreError, Waite
 use crate::supervise::told_end;
 use std::time::Duration;
 
-/// How long is waited without a look at the clock and the mailbox.
+/// Longest wait without a look at the clock and the mailbox.
 const LOOK: Duration = Duration::from_secs(15);
 
-/// How often a process that waits looks at the output for which it waits.
+/// Interval at which a waiting process looks at the output for which it waits.
 pub(super) const OUTPUT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How often a supervisor is asked to end a run.
+/// Interval of the requests to a supervisor to end a run.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
-/// How often is looked for a supervisor where none is left.
+/// Interval of the looks for a supervisor if none is left.
 const ORPHAN_PAUSE: Duration = Duration::from_millis(200);
 
 /// A wait as it was asked for.
@@ -41,19 +41,19 @@ pub struct WaitOrder {
     pub name: Option<String>,
     /// The step around it.
     pub around: Option<String>,
-    /// What is waited for.
+    /// Its kind.
     pub kind: WaitKind,
     /// The event that ends it.
     pub event: String,
-    /// How long, in milliseconds.
+    /// Its time, in milliseconds.
     pub time_ms: u64,
-    /// What the end of the time means.
+    /// The meaning of the end of the time.
     pub on_timeout: OnTimeout,
     /// A shell command that is run once when the time has run out.
     pub timeout_command: Option<String>,
-    /// What an event must say, by name.
+    /// The values that an event must have, by name.
     pub filter: Vec<(String, String)>,
-    /// How many events are expected; 0 for the ends of all children that are not over.
+    /// Number of expected events; 0 for the ends of all children that are not over.
     pub expect: u32,
     /// Whether the run ends meanwhile, and the command is started again when the wait is over.
     pub ends_run: bool,
@@ -61,7 +61,7 @@ pub struct WaitOrder {
     pub output: Option<OutputOrder>,
 }
 
-/// What came of a wait.
+/// The result of a wait.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WaitEnd {
     /// The task.
@@ -70,13 +70,13 @@ pub struct WaitEnd {
     pub mail: Vec<Mail>,
     /// Whether its time ran out.
     pub is_timed_out: bool,
-    /// Whether the task is to end for that.
+    /// Whether the task must end because of that.
     pub is_failed: bool,
     /// Whether it was over in an earlier start.
     pub is_remembered: bool,
-    /// Whether what it waited for can come no more.
+    /// Whether its event can come no more.
     pub is_missed: bool,
-    /// How a wait for output ended.
+    /// The end of a wait for output.
     pub output: Option<OutputEnd>,
 }
 
@@ -147,7 +147,7 @@ pub(super) fn await_within(
     go_on(app, going, say)
 }
 
-/// The wait that stands open since an earlier start, or a new one.
+/// The wait that is open since an earlier start, or a new one.
 fn opened(app: &App, task: &Task, waits: &Waits, known: Known, order: &WaitOrder) -> Result<OpenWait, AppError> {
     if let Some(open) = known.open(order, waits)? {
         let (since, until) = (open.since.clone(), open.until.clone());
@@ -184,7 +184,7 @@ fn open_now(app: &App, task: &Task, known: Known, order: &WaitOrder) -> OpenWait
     }
 }
 
-/// Makes the wait durable and says so, in the words and the order of S1.46.
+/// Makes the wait durable and reports it, in the words and the order of S1.46.
 fn enter(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
     let (task, kind) = (&going.task, &going.open.kind);
     let note = |name, text: String| app.store.note(&Event::of(name, task).saying(text));
@@ -208,7 +208,7 @@ fn go_on(app: &App, mut going: Going, say: &mut dyn FnMut(&str)) -> Result<WaitE
     let mut seen = used;
     let keeps_all = going.task.all_lanes().iter().all(|lane| is_kept_in_wait(app, lane));
     if !keeps_all && !going.order.ends_run && going.order.kind != WaitKind::Agent {
-        // The supervisor gives up what the wait does not keep. This process ends when the task has that again.
+        // The supervisor gives up the slots that the wait does not keep. This process ends when the task has them again.
         app.host.procs.catch_ends();
         wake_supervisor(app, id)?;
     }
@@ -218,7 +218,7 @@ fn go_on(app: &App, mut going: Going, say: &mut dyn FnMut(&str)) -> Result<WaitE
             return Err(leave(app, (id, going.waits.start), signal, going.waiter)?);
         }
         if !app.run_dir.is_supervised(id)? {
-            // Recovery ends this run, and takes the wait over as it stands.
+            // Recovery ends this run, and takes the wait over as it is.
             app.host.sleep(ORPHAN_PAUSE);
             continue;
         }
@@ -261,7 +261,7 @@ fn go_on(app: &App, mut going: Going, say: &mut dyn FnMut(&str)) -> Result<WaitE
     }
 }
 
-/// Looks at the output that is waited for; how long to sleep then at most.
+/// Looks at the output that is waited for; returns the longest sleep until the next look.
 fn look_at_output(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<Duration, AppError> {
     let Some(reader) = going.reader.as_mut().filter(|_| going.wait.phase == Phase::Waiting) else {
         return Ok(LOOK);
@@ -283,7 +283,7 @@ fn look_at_output(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) -> Re
     }
 }
 
-/// Asks the supervisor to end this run. From the checkpoint on the wait is not this process's any more: an event that
+/// Asks the supervisor to end this run. From the checkpoint on the wait does not belong to this process any more. An event that
 /// comes now is for the process that looks at the task when its run has ended.
 fn end_run(app: &App, going: &mut Going) -> Result<WaitEnd, AppError> {
     going.open.ends_run = true;
@@ -295,7 +295,7 @@ fn end_run(app: &App, going: &mut Going) -> Result<WaitEnd, AppError> {
     }
 }
 
-/// Does what the table says of an event.
+/// Acts on an event as the table says.
 fn step_wait(
     app: &App,
     going: &mut Going,
@@ -337,7 +337,7 @@ fn step_wait(
     Ok(())
 }
 
-/// Records that the wait is over. One that ends the task is asked for anew by a retry of it.
+/// Records that the wait is over. A retry of the task asks anew for a wait that ended the task.
 fn close(app: &App, going: &mut Going, failed_in: Option<u64>) -> Result<(), AppError> {
     going.waits.open = None;
     going.waits.failed_in = failed_in;
@@ -395,7 +395,7 @@ fn run_timeout_command(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) 
     Ok(app.store.write_waits(&going.waiter, &going.waits)?)
 }
 
-/// Sets the variables of what came (S1.21–S1.28).
+/// Sets the variables of the received events (S1.21–S1.28).
 fn set_resumed(app: &App, going: &Going) -> Result<(), AppError> {
     let new = vars_of(going.order.kind, &going.got, going.seen.as_ref());
     take_in_vars(app, &going.task, new)

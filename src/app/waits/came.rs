@@ -1,4 +1,4 @@
-//! What an event means for a wait: whether it is meant, what the task is told of it.
+//! The meaning of an event for a wait: whether it matches, and the variables that the task gets from it.
 
 use crate::app::{App, AppError};
 use crate::model::Task;
@@ -39,13 +39,13 @@ pub fn answer_of(mail: &Mail) -> Value {
     named.unwrap_or(&mail.data).clone()
 }
 
-/// The variables that are set when a wait is over (S1.21–S1.28): of a wait for output the line that matched.
+/// The variables that are set when a wait is over (S1.21–S1.28): for a wait for output, the line that matched.
 pub(crate) fn vars_of(kind: WaitKind, got: &[Mail], seen: Option<&OutputEnd>) -> Vec<(String, Value)> {
     let line = seen.and_then(|seen| seen.line.as_ref()).map(|line| ("lastOutput".to_owned(), json!(line)));
     resumed_vars(kind, got).into_iter().chain(line).collect()
 }
 
-/// Sets the variables of what came for a task.
+/// Sets the variables of received events for a task.
 pub(crate) fn take_in_vars(app: &App, task: &Task, new: Vec<(String, Value)>) -> Result<(), AppError> {
     let mut left_out = Vec::new();
     app.store.change_vars::<AppError>(task.id, |vars| {
@@ -59,8 +59,8 @@ pub(crate) fn take_in_vars(app: &App, task: &Task, new: Vec<(String, Value)>) ->
     Ok(())
 }
 
-/// Adds the variables of what came. Those that are too large to be kept are left out, with the values that they had before, so
-/// that no event keeps a task from going on; gives their names.
+/// Adds the variables of received events. Variables that are too large are left out, with the values that they had before, so
+/// that no event keeps a task from going on. Returns their names.
 pub(crate) fn take_in(vars: &mut Vars, new: Vec<(String, Value)>) -> Vec<String> {
     let mut fresh: Vec<String> = new.iter().map(|(name, _)| name.clone()).collect();
     vars.extend(new);
@@ -89,8 +89,8 @@ fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
         WaitKind::Response => vec![("lastResponse".to_owned(), answer_of(last))],
         WaitKind::Agent => {
             let own = named(&["triggeredExecutionId", "childExecutionStatus", "childExecutionSuccess"]);
-            // The children's variables come first, the newest last: what is told of the children themselves stands. The last
-            // message of a person is that of the task, or that of the child that got one.
+            // The children's variables come first, the newest last, so that the variables about the children themselves are kept.
+            // The last message of a person is that of the task, or that of the child that got one.
             let of =
                 |mail: &Mail| mail.data.get("variables").and_then(|vars| vars.as_object().cloned()).unwrap_or_default();
             let of_children = got.iter().flat_map(of).filter(|(name, _)| is_var_name(name));
@@ -105,13 +105,14 @@ fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
             [named(&["signedDocumentUrl"]), vec![("signedAt".to_owned(), at)]].concat()
         }
         WaitKind::Test => named(row(kind).members),
-        // It is ended by no event.
+        // No event ends it.
         WaitKind::Output => Vec::new(),
         WaitKind::Event | WaitKind::Delay => vec![("lastEvent".to_owned(), last.data.clone())],
     }
 }
 
-/// What became of each child, by its id. What does not fit into a variable is marked as left out, and `luzia show` has it.
+/// The results of the children, by their ids. A result that does not fit into a variable is marked as left out, and `luzia show`
+/// has it.
 fn results_of(got: &[Mail]) -> Value {
     let (mut results, mut left) = (serde_json::Map::new(), MOST_RESULTS_BYTES);
     for mail in got {

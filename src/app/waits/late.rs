@@ -1,5 +1,6 @@
-//! The end of the time of a wait, and the command for it (`--timeout-do`). It runs at most once: that it begins is durable before it does,
-//! and how it ended is durable after. A process that holds the wait and finds a beginning without an end says so (decision 301).
+//! The end of the time of a wait, and the command for it (`--timeout-do`). The command runs at most once: its begin is durable
+//! before it starts, and its end is durable after. A process that holds the wait and finds a begin without an end reports that
+//! (decision 301).
 
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
@@ -8,7 +9,7 @@ use crate::policy::steps::waits::{Phase, Wait, WaitKind};
 use crate::store::{Event, LateCommand, OpenWait, StoreError, Waits};
 use serde_json::json;
 
-/// Tells that the time of a wait has run out, and what that means: it waits once more, or is over.
+/// Reports that the time of a wait has run out, and the effect: the task waits once more, or the wait is over.
 pub(crate) fn note_late(app: &App, task: &Task, open: &OpenWait, after: Wait) {
     let means = match after.phase {
         Phase::Waiting => "retry",
@@ -19,7 +20,8 @@ pub(crate) fn note_late(app: &App, task: &Task, open: &OpenWait, after: Wait) {
     app.store.note(&Event::of("wait_timeout", task).with(data));
 }
 
-/// Removes the variables of an earlier answer when the time of a wait has run out and its task goes on: nobody takes the old answer for a new one.
+/// Removes the variables of an earlier answer when the time of a wait has run out and its task goes on. So the task does not take
+/// the old answer for a new one.
 pub(crate) fn forget_answer(app: &App, id: TaskId, open: &OpenWait, after: Wait) -> Result<(), AppError> {
     let kind = WaitKind::parse(&open.kind).filter(|_| after.phase == Phase::PassedOver);
     let Some(kind) = kind.filter(|_| app.store.has_steps(id).is_ok_and(|has| has)) else { return Ok(()) };
@@ -39,15 +41,15 @@ pub(crate) fn late_begins(app: &App, waits: &mut Waits, position: usize) {
     waits.commands.push(LateCommand { position, begun_at, ..LateCommand::default() });
 }
 
-/// Notes how the command that began last has ended. The caller makes that durable.
+/// Notes the end of the command that began last. The caller makes that durable.
 pub(crate) fn late_ended(waits: &mut Waits, how: String) {
     if let Some(command) = waits.commands.last_mut() {
         command.ended = Some(how);
     }
 }
 
-/// Says of each command that was begun and of whose end nothing is known that it may not have run to its end. The caller holds
-/// the wait of the task, so that none of them is being run, and makes it durable. Gives whether there was one.
+/// Reports each command without a known end as one that may not have run to its end. The caller holds the wait of the task, so
+/// that none of them is being run, and makes the report durable. Returns whether there was one.
 pub(crate) fn tell_lost(app: &App, task: &Task, waits: &mut Waits) -> bool {
     let mut has_lost = false;
     for command in waits.commands.iter_mut().filter(|command| command.ended.is_none() && !command.is_lost) {

@@ -1,4 +1,4 @@
-//! What a task remembers of its waits for events, and the look at those that wait without a process. Nothing here waits.
+//! The memory of a task about its waits for events, and the look at tasks that wait without a process. Nothing here waits.
 
 pub(crate) mod came;
 pub(crate) mod late;
@@ -13,17 +13,17 @@ use crate::store::{DoneWait, LateCommand, Mail, OpenWait, StepRecord as Step, Va
 use came::is_meant;
 use late::waits_shown;
 
-/// How many events that did not match are told of.
+/// Number of events without a match that are shown.
 const MOST_SHOWN: usize = 5;
 
-/// What a task remembers between its starts.
+/// The memory of a task between its starts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Memory {
-    /// Its variables; `None` where they do not read.
+    /// Its variables; `None` if they are damaged.
     pub vars: Option<Vars>,
     /// Its steps that have ended, in their order, each with whether it is done.
     pub steps: Vec<(Step, bool)>,
-    /// How many events were sent to it.
+    /// Number of events that were sent to it.
     pub mail: usize,
     /// The commands for the end of the time of a wait that were begun.
     pub commands: Vec<LateCommand>,
@@ -31,13 +31,13 @@ pub struct Memory {
     pub waits: Vec<DoneWait>,
 }
 
-/// What a task remembers; `None` of one that has used none of it.
+/// The memory of a task; `None` for a task that has used none of it.
 pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
     if !app.store.has_steps(id)? {
         return Ok(None);
     }
     let vars = app.store.vars(id).ok().map(|read| read.vars);
-    // What does not read is told by the verbs that need it.
+    // The verbs that need damaged files report them.
     let done = app.store.steps_done(id).unwrap_or_default().into_iter().map(|step| (step, true));
     let failed = app.store.steps_failed(id).unwrap_or_default().into_iter().map(|step| (step, false));
     let mut steps: Vec<(Step, bool)> = done.chain(failed).collect();
@@ -46,7 +46,7 @@ pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
     Ok(Some(Memory { vars, steps, mail: app.store.mail_numbers(id)?.len(), commands, waits }))
 }
 
-/// The task as it is seen: one of which a process waits for an event is `waiting`.
+/// The task as it is seen: a task with a process that waits for an event is `waiting`.
 pub(crate) fn as_seen(app: &App, task: Task) -> Task {
     let waits = task.status() == Status::Running
         && (matches!(app.store.open_wait(task.id), Ok(Some(_))) || lanes_wanted(app, task.id).is_some());
@@ -62,7 +62,7 @@ pub(crate) fn lanes_wanted(app: &App, id: TaskId) -> Option<Vec<LaneName>> {
     app.run_dir.away(id, u32::try_from(waits.start).ok()?).ok().flatten()
 }
 
-/// The wait in which a task stands, with a process that waits or without.
+/// The open wait of a task, with a process that waits or without.
 pub fn open_wait(app: &App, id: TaskId) -> Result<Option<OpenWait>, AppError> {
     match app.store.open_wait(id)? {
         Some(open) => Ok(Some(open)),
@@ -76,7 +76,7 @@ pub fn is_resume_ready(app: &App, id: TaskId) -> Result<bool, AppError> {
     if !app.store.stands_waiting(id)? {
         return Ok(lanes_wanted(app, id).is_some());
     }
-    // What does not read ends the task, and keeps no list from being shown.
+    // Damaged waits end the task, and keep no list from being shown.
     Ok(app.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
 }
 

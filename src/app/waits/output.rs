@@ -1,5 +1,5 @@
-//! `await output`: a wait for what another task writes. Its logs are read from where the last such wait of this task has ended, else
-//! from their beginning; how far is a part of the checkpoint.
+//! `await output`: a wait for the output of another task. Its logs are read from the end of the last such wait of this task, else
+//! from their beginning; the offset is a part of the checkpoint.
 
 use crate::app::waits::tail::{Piece, Stream, Tail, unread};
 use crate::app::{App, AppError};
@@ -10,23 +10,23 @@ use crate::policy::steps::waits::{OutputSeen, WaitEvent};
 use crate::store::{OutputEnd, OutputWatch, Waits};
 use regex_lite::Regex;
 
-/// How much of a stream is read in one look.
+/// Number of bytes of a stream that are read in one look.
 const MOST_READ: u64 = 16 * 1024 * 1024;
-/// After how many bytes without a match the place is made durable.
+/// Number of bytes without a match after which the place is made durable.
 const NOTED: u64 = 1024 * 1024;
 /// The longest pattern.
 const MOST_PATTERN_BYTES: usize = 1024;
 /// A pause where the logs cannot be looked at now, in milliseconds.
 const PAUSE_MS: u64 = 10_000;
 
-/// What is waited for in the output of a task.
+/// The output that is waited for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutputOrder {
     /// The task.
     pub task: TaskId,
     /// A line that matches this.
     pub pattern: Option<String>,
-    /// That nothing was written for so long, in milliseconds.
+    /// The output must be silent for so long, in milliseconds.
     pub idle_ms: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ pub fn check_pattern(text: &str) -> Result<(), AppError> {
 }
 
 impl OutputOrder {
-    /// What the wait is called where an event has its name. No event can be sent that is called so.
+    /// The name of the wait where an event has its name. No event of this name can be sent.
     pub fn name(&self) -> String {
         match (&self.pattern, self.idle_ms) {
             (Some(pattern), _) => format!("output of {} that matches /{pattern}/", self.task),
@@ -53,7 +53,7 @@ impl OutputOrder {
         }
     }
 
-    /// The wait as it is remembered: it goes on where the last one for this task has ended.
+    /// The wait as it is stored: it goes on where the last one for this task has ended.
     pub(crate) fn watch(&self, waits: &Waits) -> OutputWatch {
         let before = waits.done.iter().rev().filter_map(|done| done.output.as_ref());
         let from = before.into_iter().find(|end| end.task == self.task.0).map_or([0, 0], |end| end.to);
@@ -61,7 +61,7 @@ impl OutputOrder {
     }
 }
 
-/// What a look at the output gave.
+/// The result of a look at the output.
 pub(crate) enum Looked {
     /// The wait is over.
     Over(WaitEvent, OutputEnd),
@@ -78,7 +78,7 @@ pub(crate) struct OutputReader {
 }
 
 impl OutputReader {
-    /// Reads from where the wait stands. An error where its pattern does not read.
+    /// Reads from the place of the wait. An error if its pattern is invalid.
     pub(crate) fn new(watch: &OutputWatch) -> Result<Self, String> {
         let pattern = watch.pattern.as_deref().map(Regex::new).transpose().map_err(|error| error.to_string())?;
         let tails = [Stream::Out, Stream::Err].map(|stream| {
@@ -89,7 +89,7 @@ impl OutputReader {
         Ok(Self { watch: watch.clone(), pattern, tails, lines: watch.from.map(Lines::from) })
     }
 
-    /// How far was read without a match, where that is worth to be made durable.
+    /// The offsets up to which was read without a match, if they are worth being made durable.
     pub(crate) fn progress(&mut self) -> Option<[u64; 2]> {
         let at = [0, 1].map(|n| self.lines[n].begins());
         let is_far = (0..2).any(|n| at[n].saturating_sub(self.watch.from[n]) >= NOTED);
@@ -99,9 +99,9 @@ impl OutputReader {
         is_far.then_some(at)
     }
 
-    /// Looks at the output. What cannot be read now is looked at later.
+    /// Looks at the output. Output that cannot be read now is looked at later.
     pub(crate) fn look(&mut self, app: &App) -> Looked {
-        // The state before the logs: whatever a finished task wrote is then there to be read.
+        // The state is read before the logs, so that they then have all output of a finished task.
         match app.find(TaskId(self.watch.task)) {
             Ok(Some((_, task))) => self.look_at(app, &task).unwrap_or(Looked::Again(PAUSE_MS)),
             Ok(None) => self.over(OutputSeen::Ended, None),
@@ -118,7 +118,7 @@ impl OutputReader {
             let Some((size, modified)) = self.tails[n].look().map_err(unread(task))? else { continue };
             *still_ms = u64::try_from(now.ms_since(modified)).unwrap_or(0);
             last = last.max(Some(modified).filter(|_| size > 0));
-            // From where the log was read last: the lines may end long before it, where the log was cut.
+            // From the end of the last read: the lines may end long before it, if the log was cut.
             let to = size.min(self.tails[n].at().saturating_add(MOST_READ));
             is_whole &= to == size;
             if let Some(line) = self.read(n, to, task)? {
@@ -152,7 +152,7 @@ impl OutputReader {
         }
     }
 
-    /// Reads a stream up to an offset; the first line that matches.
+    /// Reads a stream up to an offset; returns the first line that matches.
     fn read(&mut self, n: usize, to: u64, task: &Task) -> Result<Option<String>, AppError> {
         let (lines, pattern, mut found) = (&mut self.lines[n], self.pattern.as_ref(), None);
         let mut sink = |piece: Piece<'_>| {
@@ -180,12 +180,12 @@ impl OutputReader {
     }
 }
 
-/// What is kept of a line that matches. In a part of a longer line, `^` and `$` match at the ends of the line only.
+/// The part of a matching line that is kept. In a part of a longer line, `^` and `$` match at the ends of the line only.
 fn matching(pattern: &Regex, part: Part<'_>) -> Option<String> {
     let text = String::from_utf8_lossy(part.bytes);
     let first = text.chars().next().map_or(0, char::len_utf8);
     let found = pattern.find_at(&text, if part.is_begin { 0 } else { first })?;
-    // With a character behind the part, what needs the end of the line does not match any more.
+    // With a character behind the part, a pattern that needs the end of the line does not match any more.
     if !part.is_end && pattern.find_at(&format!("{text}-"), found.start()).is_none() {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Tasks that wait without a process: each pass, and each process that sends an event, looks at those whose timer rang. What decides
-//! is the table of a wait, as for a process that waits; what it decides is durable before anything rests on it.
+//! Tasks that wait without a process: each pass, and each process that sends an event, looks at those whose timer rang. The table
+//! of a wait decides, as for a process that waits. Its decision is durable before anything depends on it.
 
 use super::came::take_in_vars;
 use super::came::{answer_of, as_wait, is_meant, vars_of};
@@ -18,13 +18,13 @@ use crate::supervise::run_beside;
 use serde_json::json;
 use std::time::Duration;
 
-/// How often is looked for a task at which another process looks, and the pause between two tries.
+/// Number of looks for a task at which another process looks, and the pause between two tries.
 const MOST_LOOKS: u32 = 40;
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// What a look at a waiting task gave.
+/// The result of a look at a waiting task.
 pub(crate) enum Looked {
-    /// It waits, or somebody acts for it.
+    /// It waits, or another process acts for it.
     Waits,
     /// It has what it waited for, or goes on without: it needs its lanes.
     Ready,
@@ -34,7 +34,7 @@ pub(crate) enum Looked {
     NeedsCommand(Hold),
 }
 
-/// How a wait stands.
+/// The state of a wait.
 enum Judged {
     Waits,
     Ready,
@@ -138,7 +138,7 @@ fn judge_wait(app: &App, task: &Task, due: &[Timestamp], may_run: bool) -> Resul
     }
 }
 
-/// Looks at the output that is waited for: what ended the wait, or when to look again.
+/// Looks at the output that is waited for; returns the end of the wait, or the moment of the next look.
 fn see_output(
     app: &App,
     task: &Task,
@@ -167,7 +167,7 @@ fn see_output(
     }
 }
 
-/// Does what the end of the time means; `None` when a further time has begun.
+/// Acts on the end of the time; `None` if a further time has begun.
 fn time_up(
     app: &App,
     task: &Task,
@@ -209,7 +209,7 @@ fn time_up(
     ask_borrowers(app, task)?;
     forget_answer(app, task.id, &open, after)?;
     if effects.contains(&Effect::EndTask) {
-        // A retry of the task asks for it anew, with a time of its own.
+        // A retry of the task asks for the wait anew, with a time of its own.
         (waits.open, waits.failed_in) = (None, Some(waits.start));
         let waiter = app.store.begin_wait(task.id)?;
         app.store.write_waits(&waiter, waits)?;
@@ -256,7 +256,7 @@ fn resume_ready(
     Ok(())
 }
 
-/// What is told when a waiting task has its lanes again, in the words and the order of S1.47.
+/// Reports that a waiting task has its lanes again, in the words and the order of S1.47.
 pub(crate) fn note_resumed(app: &App, task: &Task) {
     let note = |name, text: String| app.store.note(&Event::of(name, task).saying(text));
     note("resumed", format!("Resuming execution {}", task.id.0));
@@ -271,7 +271,7 @@ pub(crate) fn note_resumed(app: &App, task: &Task) {
     note("continued", "Continuing from checkpoint".to_owned());
 }
 
-/// An error, or a wait of which nothing can be known any more.
+/// An error, or a wait whose facts cannot be found out any more.
 enum AppErrorOr {
     Error(AppError),
     Lost(String),

@@ -6,7 +6,7 @@ use crate::os::Handle;
 use crate::store::{RunDir, STDERR_LOG, STDOUT_LOG};
 use std::io;
 
-/// How much is read at once.
+/// Number of bytes that are read at once.
 const BLOCK: u64 = 64 * 1024;
 
 /// One of the two streams.
@@ -19,7 +19,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Its place where both stand in an array.
+    /// Its place in an array of both.
     pub fn index(self) -> usize {
         match self {
             Self::Out => 0,
@@ -28,14 +28,14 @@ impl Stream {
     }
 }
 
-/// What comes out of the logs of a task, in its order.
+/// A part of the logs of a task, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece<'a> {
-    /// What the command wrote.
+    /// Output of the command.
     Bytes {
-        /// Where.
+        /// Its stream.
         stream: Stream,
-        /// What.
+        /// Its bytes.
         bytes: &'a [u8],
         /// The attempt, from 1.
         attempt: u32,
@@ -44,16 +44,16 @@ pub enum Piece<'a> {
     },
     /// Earlier output that is not kept.
     Dropped {
-        /// Of which stream.
+        /// Its stream.
         stream: Stream,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u64,
     },
     /// Another attempt begins.
     Attempt {
         /// Its number.
         attempt: u32,
-        /// When.
+        /// The moment at which it begins.
         at: Timestamp,
     },
 }
@@ -66,7 +66,7 @@ pub struct Tail {
     pub(crate) stream: Stream,
     file: Option<Box<dyn Handle>>,
     at: u64,
-    /// How much of it was cut since the last piece; the rest of a line at the cut is still to be added.
+    /// Number of bytes that were cut since the last piece; the rest of a line at the cut is still to be added.
     dropped: u64,
 }
 
@@ -104,7 +104,7 @@ impl Tail {
         self.at
     }
 
-    /// Leaves out what stands before an offset.
+    /// Leaves out the bytes before an offset.
     pub(crate) fn skip_to(&mut self, to: u64) {
         self.at = self.at.max(to);
     }
@@ -136,7 +136,7 @@ impl Tail {
         Ok(())
     }
 
-    /// Gives what stands before `to` and was not given yet. False when the sink wants no more.
+    /// Gives the bytes before `to` that were not given yet. False if the sink wants no more.
     pub(crate) fn copy(&mut self, to: u64, attempt: u32, at: Timestamp, sink: &mut Sink<'_>) -> io::Result<bool> {
         let Some(file) = &mut self.file else { return Ok(true) };
         while self.at < to {
@@ -145,7 +145,7 @@ impl Tail {
             if block.is_empty() {
                 return Ok(true);
             }
-            // After the read: what was cut meanwhile reads as zeros.
+            // After the read: bytes that were cut meanwhile read as zeros.
             let first = file.first_data()?;
             if first > self.at {
                 self.dropped += first - self.at;
@@ -155,7 +155,7 @@ impl Tail {
             self.at += block.len() as u64;
             let mut bytes = block.as_slice();
             if self.dropped > 0 {
-                // The rest of a line whose beginning was cut; what has no lines is given from the cut on.
+                // The rest of a line whose beginning was cut; a log without lines is given from the cut on.
                 let rest = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
                 bytes = &bytes[rest..];
                 let dropped = std::mem::take(&mut self.dropped) + rest as u64;

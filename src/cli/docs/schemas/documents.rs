@@ -234,7 +234,7 @@ svg text The file.
 const METRICS: &str = "\
 --- Standard output
 text text The numbers in the text format.
-items [@sample] The same numbers, one by one.
+items [@sample] Each number of the text.
 --- --textfile
 textfile text The file.
 ";

@@ -3,7 +3,7 @@
 //! effect.
 
 use super::locks::cleanup::recover_now;
-use super::look::list::locks;
+use super::query::list::locks;
 use crate::app::accounts::{Known, account_id};
 use crate::app::queue::enqueue::conductor_path;
 use crate::app::{App, AppError, Code, config_reload};

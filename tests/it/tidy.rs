@@ -30,14 +30,14 @@ const TESTS_MAY_NAME: [(&str, &str); 8] = [
 
 /// The ordered folders of `app`, the lowest first. A folder imports those before it, and files that stand in no folder.
 const APP_ORDER: [&str; 10] =
-    ["capacity", "admission", "foresee", "lifecycle", "waits", "pass", "look", "locks", "steps", "queue"];
+    ["capacity", "admission", "foresee", "lifecycle", "waits", "pass", "query", "locks", "steps", "queue"];
 
 /// Files of `app` that import a folder above their own, and that folder. Never add one.
 const APP_UPWARD: [(&str, &str); 4] = [
     ("src/app/locks/close_conductor.rs", "queue"),
     ("src/app/locks/reentrancy.rs", "queue"),
     ("src/app/locks/release.rs", "queue"),
-    ("src/app/look/explain.rs", "locks"),
+    ("src/app/query/explain.rs", "locks"),
 ];
 
 /// The files that connect the commands to the real operating system and the store.

@@ -6,7 +6,7 @@ use crate::app::config_reload::config;
 use crate::app::locks::consent;
 use crate::app::locks::release::{execution, held_error};
 use crate::app::locks::waiting::{Bar, Full, acquire_waiting, barred_error, behind_error};
-use crate::app::look::list;
+use crate::app::query::list;
 use crate::app::{App, AppError, Code};
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;

@@ -9,7 +9,7 @@ use crate::app::locks::own::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
-use crate::app::look::evidence::users_text;
+use crate::app::query::evidence::users_text;
 use crate::app::{App, AppError, Code};
 use crate::model::lock::Grant;
 use crate::model::who::agent_variables;

@@ -4,7 +4,7 @@
 use super::reentrancy::is_around;
 use crate::app::config_reload::config;
 use crate::app::locks::session::{agent_key, is_of};
-use crate::app::look::cycles::deadlock;
+use crate::app::query::cycles::deadlock;
 use crate::app::{App, AppError, lane_word};
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind};

@@ -7,7 +7,7 @@ use super::waiting::freed::pass_for_waiting;
 use super::waiting::pass_if_owed;
 use crate::app::config_reload::config;
 use crate::app::locks::cleanup::recover_by_force;
-use crate::app::look::explain;
+use crate::app::query::explain;
 use crate::app::queue::cancel::cancel;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::evidence::{Reason, Verdict};

@@ -5,7 +5,7 @@ use crate::app::config_reload::config;
 use crate::app::locks::acquire::{Granted, Lease, Leased, Waited, note_granted_now, process_of, split_by_holder};
 use crate::app::locks::release::{Given, release};
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error};
-use crate::app::look::list::locks;
+use crate::app::query::list::locks;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;

@@ -1,6 +1,6 @@
 //! The meaning of a bare word where a user or a lane is asked for: a user, never a lane (contract, section 4).
 
-use crate::app::look::list::{Filter, list};
+use crate::app::query::list::{Filter, list};
 use crate::app::{App, AppError, config_reload};
 use crate::model::LaneName;
 use crate::model::control::Held;

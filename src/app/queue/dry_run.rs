@@ -2,7 +2,7 @@
 
 use super::terms::dependencies::check_dependencies;
 use crate::app::foresee::{Estimate, THOROUGH, expected};
-use crate::app::look::explain::reasons;
+use crate::app::query::explain::reasons;
 use crate::app::queue::enqueue::{Caller, task_of};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};

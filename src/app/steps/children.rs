@@ -1,6 +1,6 @@
 //! The children for whose ends a task waits.
 
-use crate::app::look::list::{Filter, list};
+use crate::app::query::list::{Filter, list};
 use crate::app::waits::came::is_meant;
 use crate::app::waits::unused_mail;
 use crate::app::{App, AppError};

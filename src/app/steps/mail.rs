@@ -1,8 +1,8 @@
 //! `emit`: an event goes into the mailbox of every task to which it is addressed.
 
-use crate::app::look::lanes::Named;
-use crate::app::look::list::{Filter, list};
 use crate::app::pass::resumed::resume_addressed;
+use crate::app::query::lanes::Named;
+use crate::app::query::list::{Filter, list};
 use crate::app::steps::unfinished;
 use crate::app::waits::came::is_meant;
 use crate::app::waits::open_wait;

@@ -1,8 +1,8 @@
 //! A task in the cells of a table: the reason why it waits in a few words, and lengths of time in whole seconds. The full
 //! sentence is that of `messages`.
 
-use crate::app::look::cycles::Member;
-use crate::app::look::list::Stuck;
+use crate::app::query::cycles::Member;
+use crate::app::query::list::Stuck;
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{Holder, Life, Obstacle, shell_word};
 use crate::model::task::Outcome;

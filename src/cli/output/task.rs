@@ -2,8 +2,8 @@
 
 pub mod terms;
 
-use crate::app::look::explain::first_obstacle;
-use crate::app::look::list::{Stuck, supervisor_pid};
+use crate::app::query::explain::first_obstacle;
+use crate::app::query::list::{Stuck, supervisor_pid};
 use crate::app::queue::run::{InQueue, place_of};
 use crate::app::steps::last_beat;
 use crate::app::waits::{is_resume_ready, memory, open_wait};

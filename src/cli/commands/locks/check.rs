@@ -1,9 +1,9 @@
 //! `luzia check`: whether a lane is free.
 
 use crate::app::locks::acquire::{Checked, check};
-use crate::app::look::explain::holder_of;
-use crate::app::look::lanes::{lanes_meant, named_lanes};
-use crate::app::look::list;
+use crate::app::query::explain::holder_of;
+use crate::app::query::lanes::{lanes_meant, named_lanes};
+use crate::app::query::list;
 use crate::app::{App, AppError, LockView};
 use crate::cli::args::named;
 use crate::cli::exit::Exit;

@@ -1,7 +1,7 @@
 //! `luzia list-locks`: every lock and the state of its holder.
 
-use crate::app::look::evidence::evidence_of;
-use crate::app::look::list::{all_waiters, locks};
+use crate::app::query::evidence::evidence_of;
+use crate::app::query::list::{all_waiters, locks};
 use crate::app::{App, LockView, lock_state, names};
 use crate::cli::args::LockState;
 use crate::cli::exit::Exit;

@@ -1,7 +1,7 @@
 //! `luzia events`: prints the event log.
 
-use crate::app::look::events::{Filter, KINDS, Record, Tracer, Wanted, events, host, is_kind};
 use crate::app::names::lane_option;
+use crate::app::query::events::{Filter, KINDS, Record, Tracer, Wanted, events, host, is_kind};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;

@@ -2,8 +2,8 @@
 
 use crate::app::config_reload::control;
 use crate::app::foresee::{THOROUGH, expected};
-use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
 use crate::app::names::places;
+use crate::app::query::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
 use crate::app::steps::children::open_children;
 use crate::app::steps::places::unset_places;
 use crate::app::steps::{OpenWait, WaitKind};

@@ -3,10 +3,10 @@
 mod columns;
 mod order;
 
-use crate::app::look::explain::Reasons;
-use crate::app::look::lanes::named_lanes;
-use crate::app::look::list::{Filter, Unshown, list, unshown};
-use crate::app::look::{explain, list};
+use crate::app::query::explain::Reasons;
+use crate::app::query::lanes::named_lanes;
+use crate::app::query::list::{Filter, Unshown, list, unshown};
+use crate::app::query::{explain, list};
 use crate::app::queue::terms::moments::past_moment;
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError};

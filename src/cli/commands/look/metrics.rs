@@ -1,7 +1,7 @@
 //! `luzia metrics`: numbers for Prometheus.
 
 use crate::app::App;
-use crate::app::look::metrics::{metrics, samples};
+use crate::app::query::metrics::{metrics, samples};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;

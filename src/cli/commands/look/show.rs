@@ -3,9 +3,9 @@
 mod page;
 
 use crate::app::App;
-use crate::app::look::details::Details;
-use crate::app::look::list::{Shown, show};
-use crate::app::look::{course, details};
+use crate::app::query::details::Details;
+use crate::app::query::list::{Shown, show};
+use crate::app::query::{course, details};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};

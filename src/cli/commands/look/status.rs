@@ -1,9 +1,9 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
 use crate::app::capacity::bars::{full_name, pause_text};
-use crate::app::look::list::all_waiters;
-use crate::app::look::status::{Capacity, Overview, Recent};
-use crate::app::look::{shortage, status};
+use crate::app::query::list::all_waiters;
+use crate::app::query::status::{Capacity, Overview, Recent};
+use crate::app::query::{shortage, status};
 use crate::app::queue::doors::no_exclusion;
 use crate::app::sandboxes::{Elsewhere, named};
 use crate::app::{App, AppError, LineWaiter, LockView, Obstacle, config_reload};

@@ -2,8 +2,8 @@
 
 use crate::app::cron::cron_list;
 use crate::app::hooks::hooks;
-use crate::app::look::lanes::lane_rows;
-use crate::app::look::list::{Filter, list};
+use crate::app::query::lanes::lane_rows;
+use crate::app::query::list::{Filter, list};
 use crate::app::{App, config_reload};
 use crate::cli::args::command;
 use crate::cli::args::complete::{End, Live, Wanted, end_of};

@@ -1,8 +1,8 @@
 //! The log of a dispatcher on the console.
 
 use crate::app::lifecycle::report::Pass;
-use crate::app::look::events::Record;
 use crate::app::pass::daemon::Log;
+use crate::app::query::events::Record;
 use crate::app::{AppError, Code};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;

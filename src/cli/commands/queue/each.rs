@@ -1,8 +1,8 @@
 //! The task ids of a command line, and one action on each of them.
 
 use crate::app::locks::consent::Question;
-use crate::app::look::lanes::named_lanes;
-use crate::app::look::list::{Filter, list};
+use crate::app::query::lanes::named_lanes;
+use crate::app::query::list::{Filter, list};
 use crate::app::{App, AppError, Code};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;

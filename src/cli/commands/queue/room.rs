@@ -1,6 +1,6 @@
 //! The target of the output of a watched task: `run`, `attach` and `wait --stream`.
 
-use crate::app::look::logs::Stream;
+use crate::app::query::logs::Stream;
 use crate::app::queue::run::{Audience, InQueue, Wish};
 use crate::app::{AppError, Obstacle};
 use crate::cli::commands::look::logs::dropped_text;

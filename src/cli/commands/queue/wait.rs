@@ -5,7 +5,7 @@ use super::each::chosen;
 use super::room::Terminal;
 use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::locks::reentrancy::refuse_waiting_for;
-use crate::app::look::explain::first_obstacle;
+use crate::app::query::explain::first_obstacle;
 use crate::app::queue::run::event_messages;
 use crate::app::queue::wait::wait;
 use crate::app::{App, Obstacle};

@@ -1,6 +1,6 @@
 //! The columns of `luzia list`.
 
-use crate::app::look::list::Stuck;
+use crate::app::query::list::Stuck;
 use crate::app::steps::OpenWait;
 use crate::app::{AppError, Obstacle};
 use crate::cli::output::style::{Tone, age};

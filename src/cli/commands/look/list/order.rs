@@ -1,7 +1,7 @@
 //! The order of `luzia list`.
 
 use super::ListArgs;
-use crate::app::look::list::latest;
+use crate::app::query::list::latest;
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::cli::output::brief;

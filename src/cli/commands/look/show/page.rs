@@ -1,8 +1,8 @@
 //! The page of `luzia show`: words and lengths of time, and the next command for a person.
 
 use crate::app::hooks::lacks_last_end;
-use crate::app::look::details::Details;
-use crate::app::look::list::Shown;
+use crate::app::query::details::Details;
+use crate::app::query::list::Shown;
 use crate::app::steps::last_beat;
 use crate::app::waits::{memory, open_wait};
 use crate::app::{App, AppError};

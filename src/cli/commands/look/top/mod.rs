@@ -2,8 +2,8 @@
 
 use super::list::{self, ListArgs};
 use crate::app::config_reload::follow_control;
-use crate::app::look::list::{Filter, list, stuck};
-use crate::app::look::{explain, status};
+use crate::app::query::list::{Filter, list, stuck};
+use crate::app::query::{explain, status};
 use crate::app::{App, AppError};
 use crate::cli::args::number;
 use crate::cli::commands::locks::list_locks::{self, ListLocksArgs};
@@ -107,7 +107,7 @@ fn document(args: &TopArgs, app: &App, console: &Console) -> anyhow::Result<Valu
         let reason = if waits { reasons.first_obstacle(task)? } else { None };
         shown.push(task_json(app, task, reason, stuck(app, task)?, console)?);
     }
-    let locks: Vec<Value> = crate::app::look::list::locks(app)?.iter().map(lock_json).collect();
+    let locks: Vec<Value> = crate::app::query::list::locks(app)?.iter().map(lock_json).collect();
     let capacity = status::capacity(app)?;
     let slots = json!({ "max": capacity.max, "used": capacity.used });
     Ok(json::single(

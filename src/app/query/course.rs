@@ -1,6 +1,6 @@
 //! The actions of a task by its events, and its checkpoint: its place, and the state with which it would go on.
 
-use crate::app::look::events::{Filter, Wanted, events};
+use crate::app::query::events::{Filter, Wanted, events};
 use crate::app::waits::{memory, open_wait};
 use crate::app::{App, AppError};
 use crate::model::task::Stepwise;

@@ -3,8 +3,8 @@
 use super::list::locks;
 use crate::app::admission::situation::unfinished_before;
 use crate::app::config_reload::{config, control};
-use crate::app::look::status;
 use crate::app::pass::prune::counted;
+use crate::app::query::status;
 use crate::app::{App, AppError, lock_state};
 use crate::model::{LaneName, Status, Task, Tier, Timestamp};
 use crate::policy::analytics::exposition::{Gauges, render};

@@ -4,8 +4,8 @@
 use crate::app::admission::lenders::{lenders_if_waited, lenders_of, may_borrow};
 use crate::app::admission::situation::unfinished_before;
 use crate::app::config_reload::config;
-use crate::app::look::list;
 use crate::app::processes::is_in_tree;
+use crate::app::query::list;
 use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::loan::{Lent, holders, lendable, lent, root};
 use crate::model::process::Probe;

@@ -1,7 +1,7 @@
 //! Data that `show` looks up beside the record of a task: its directory, its logs, the lock files it holds, and its events.
 
-use crate::app::look::events;
-use crate::app::look::events::{Filter, Record, Wanted};
+use crate::app::query::events;
+use crate::app::query::events::{Filter, Record, Wanted};
 use crate::app::{App, AppError};
 use crate::model::{Status, Task};
 use crate::store::{STDERR_LOG, STDOUT_LOG};

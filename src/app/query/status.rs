@@ -2,9 +2,9 @@
 
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
-use crate::app::look::explain;
-use crate::app::look::explain::Front;
 use crate::app::overdue::by_rule;
+use crate::app::query::explain;
+use crate::app::query::explain::Front;
 use crate::app::sandboxes::Elsewhere;
 use crate::app::waits::as_seen;
 use crate::app::{App, AppError, sandboxes};

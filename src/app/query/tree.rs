@@ -1,7 +1,7 @@
 //! `tree`: a task, the tasks that it has queued, and theirs.
 
-use crate::app::look::course::{ActionLine, runs_of};
-use crate::app::look::list::{Filter, list};
+use crate::app::query::course::{ActionLine, runs_of};
+use crate::app::query::list::{Filter, list};
 use crate::app::waits::{Memory, as_seen, memory};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};

@@ -13,7 +13,7 @@ pub mod cron;
 pub mod demo;
 pub mod doctor;
 mod error;
-pub mod foresee;
+pub mod estimate;
 pub mod hooks;
 mod kind;
 pub mod lifecycle;

@@ -1,7 +1,7 @@
 //! Estimates of starts, for people and as JSON.
 
 use crate::app::Obstacle;
-use crate::app::foresee::{Estimate, about, rough};
+use crate::app::estimate::{Estimate, about, rough};
 use crate::app::queue::run::InQueue;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What comes of events: the tally, the text that is made of it, and hooks.
 
 use super::text;
-use crate::app::foresee::simulate::{Change, simulate_plan};
+use crate::app::estimate::simulate::{Change, simulate_plan};
 use crate::policy::analytics::exposition::{Gauges, render};
 use crate::policy::analytics::record::Record;
 use crate::policy::analytics::tally::series;

@@ -30,7 +30,7 @@ const TESTS_MAY_NAME: [(&str, &str); 8] = [
 
 /// The ordered folders of `app`, the lowest first. A folder imports those before it, and files that stand in no folder.
 const APP_ORDER: [&str; 10] =
-    ["capacity", "admission", "foresee", "lifecycle", "waits", "pass", "query", "locks", "steps", "queue"];
+    ["capacity", "admission", "estimate", "lifecycle", "waits", "pass", "query", "locks", "steps", "queue"];
 
 /// Files of `app` that import a folder above their own, and that folder. Never add one.
 const APP_UPWARD: [(&str, &str); 4] = [

@@ -6,9 +6,9 @@ use crate::app::admission::situation::situation_queued;
 use crate::app::capacity::bars::limited_until;
 use crate::app::capacity::holders::occupied;
 use crate::app::config_reload::config;
-use crate::app::foresee::{QUICK, longest};
+use crate::app::estimate::{QUICK, longest};
 use crate::app::waits::as_seen;
-use crate::app::{App, AppError, foresee};
+use crate::app::{App, AppError, estimate};
 use crate::model::lock::loan::is_loan;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::{Booked, Situation, first_obstacle};
@@ -109,7 +109,7 @@ impl Bookings {
 
     /// Damaged events keep no task from its start.
     fn history(&self, app: &App) -> &History {
-        self.history.get_or_init(|| foresee::history(app, QUICK.event_bytes).unwrap_or_default())
+        self.history.get_or_init(|| estimate::history(app, QUICK.event_bytes).unwrap_or_default())
     }
 }
 

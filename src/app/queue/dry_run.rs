@@ -1,7 +1,7 @@
 //! `enqueue --dry-run`: the outcome of a request, without queueing it.
 
 use super::terms::dependencies::check_dependencies;
-use crate::app::foresee::{Estimate, THOROUGH, expected};
+use crate::app::estimate::{Estimate, THOROUGH, expected};
 use crate::app::query::explain::reasons;
 use crate::app::queue::enqueue::{Caller, task_of};
 use crate::app::{App, AppError};

@@ -7,7 +7,7 @@ use super::accepted::after_accepting;
 use crate::app::admission::reach::own_context;
 use crate::app::admission::turns::position;
 use crate::app::config_reload::config;
-use crate::app::foresee::{Estimate, QUICK, expected};
+use crate::app::estimate::{Estimate, QUICK, expected};
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::lifecycle::end::{cancel_pending, request_end};
 use crate::app::loans::{end_loans, lend_to};

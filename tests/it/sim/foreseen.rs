@@ -4,7 +4,7 @@
 use super::Env;
 use super::choice::Rng;
 use super::explained::{Scene, begun, each_world, scene, told};
-use luzia::app::foresee::{THOROUGH, estimate_start};
+use luzia::app::estimate::{THOROUGH, estimate_start};
 use luzia::app::pass::pass;
 use luzia::app::query::explain;
 use luzia::model::config::Rate;

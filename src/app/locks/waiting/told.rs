@@ -3,7 +3,7 @@
 use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
 use crate::app::capacity::bars::Bars;
 use crate::app::config_reload::config;
-use crate::app::foresee::{about, expected_lock};
+use crate::app::estimate::{about, expected_lock};
 use crate::app::hooks::hand_hooks_over;
 use crate::app::locks::release::{held_error, held_text};
 use crate::app::locks::waiting;

@@ -1,7 +1,7 @@
 //! `luzia explain`: the reason why a task, a user or a lane waits.
 
 use crate::app::config_reload::control;
-use crate::app::foresee::{THOROUGH, expected};
+use crate::app::estimate::{THOROUGH, expected};
 use crate::app::names::places;
 use crate::app::query::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
 use crate::app::steps::children::open_children;

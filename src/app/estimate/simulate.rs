@@ -1,7 +1,7 @@
 //! `simulate`: a described load, or the present queue, and the effect of changed limits and weights on it.
 
 use super::queue::{follow_rules, queue_as_it_is};
-use crate::app::{App, AppError, config_reload, foresee};
+use crate::app::{App, AppError, config_reload, estimate};
 use crate::model::{Config, Timestamp};
 use crate::policy::fair::Ledger;
 use crate::policy::simulate::load::{Length, Load};
@@ -53,7 +53,7 @@ pub fn simulate_queue(app: &App, changes: &[Change], seed: u64) -> Result<Outcom
         let then = (!changes.is_empty()).then(nothing);
         return Ok(Outcome { now: nothing(), then, assumed: 0, begin });
     }
-    let history = foresee::history(app, EVENT_BYTES)?;
+    let history = estimate::history(app, EVENT_BYTES)?;
     let mut assumed = 0;
     let mut of = |config: &Config| -> Result<Report, AppError> {
         let Some(mut queue) = queue_as_it_is(app, config, &history, MOST_WAITING, None)? else {

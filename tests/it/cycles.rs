@@ -235,7 +235,8 @@ fn a_ring_that_closes_later_is_named_for_each_member_and_its_lane() {
     let awaited = place.state().join("spool/awaited");
     crate::support::until("both wait", || (std::fs::read_dir(&awaited).ok()?.count() == 2).then_some(()));
     place.ok(&["doctor"]);
-    place.ok(&["edit", "3", "-l", "p"]);
+    // A pass may have task 3 in its hands; the answer is then 75, to try again.
+    crate::support::until("the edit", || (place.luzia(&["edit", "3", "-l", "p"]).code == 0).then_some(()));
     for member in ["1", "2", "3", "lane:p", "lane:q"] {
         let why = place.json(&["explain", member]);
         assert_eq!(why["reasons"][0]["reason"], "Cycle", "{member}: {why}");

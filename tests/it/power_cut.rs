@@ -8,8 +8,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Set in the process that has its own mount namespace.
-const INSIDE: &str = "LUZIA_POWER_INSIDE";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const MIB: u64 = 1 << 20;
 
@@ -40,7 +38,7 @@ impl Kind {
 /// Runs this test again in a mount namespace of its own. True in that run; false in the outer one, which is over then.
 pub fn is_inside(test: &str, kinds: &[Kind]) -> bool {
     super::support::take_turn();
-    if std::env::var_os(INSIDE).is_some() {
+    if std::env::var_os(super::support::INSIDE).is_some() {
         return true;
     }
     let programs = ["unshare", "mount", "umount", "xfs_io", "strace"];
@@ -53,15 +51,7 @@ pub fn is_inside(test: &str, kinds: &[Kind]) -> bool {
         super::support::skip(test, &format!("root, loop devices, and the programs {missing:?}"));
         return false;
     }
-    let status = Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "--"])
-        .arg(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(INSIDE, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "{test} failed in its mount namespace; its words stand above");
-    false
+    super::support::is_own_process(test, &["unshare", "--mount", "--propagation", "private", "--"])
 }
 
 fn is_there(program: &str) -> bool {

@@ -1,6 +1,8 @@
-//! Delays go by the boot clock while the host is up, whatever happens to the wall clock.
+//! Delays go by the boot clock while the host is up, whatever happens to the wall clock. A pass waits for every dead child of its
+//! process, so each of these tests has a process of its own.
 
 use super::{Timed, at, caller};
+use crate::support::is_own_process;
 use luzia::app::queue::enqueue::enqueue;
 use luzia::model::Timestamp;
 use luzia::request::TaskRequest;
@@ -41,6 +43,9 @@ fn minutes_between(one: Option<Timestamp>, other: &str) -> i64 {
 
 #[test]
 fn a_wall_clock_that_is_set_back_postpones_no_delay() {
+    if !is_own_process("cron::delays::a_wall_clock_that_is_set_back_postpones_no_delay", &[]) {
+        return;
+    }
     let timed = paused("2026-11-24T12:00:00Z");
     queue(&timed, Some("1h"), None);
     queue(&timed, None, Some("2026-11-24T12:30:00Z"));
@@ -57,6 +62,9 @@ fn a_wall_clock_that_is_set_back_postpones_no_delay() {
 
 #[test]
 fn a_wall_clock_that_is_set_ahead_ends_no_delay() {
+    if !is_own_process("cron::delays::a_wall_clock_that_is_set_ahead_ends_no_delay", &[]) {
+        return;
+    }
     let timed = paused("2026-11-24T12:00:00Z");
     queue(&timed, Some("1h"), None);
     let due = pass(&timed, "2026-11-24T20:10:00Z", 10);

@@ -2,6 +2,7 @@
 //! `z_alone` of `main.rs`: tests run in the order of their names, so these run after the others, and one at a time.
 
 use std::cell::RefCell;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -21,4 +22,21 @@ pub fn take_turn() {
             held.get_or_insert_with(turn);
         });
     }
+}
+
+/// The variable that marks the second run of a test.
+pub const INSIDE: &str = "LUZIA_TEST_INSIDE";
+
+/// Runs a test again as the only one of a process, which `wrapper` starts. True in that second run. False in the first run, which has
+/// nothing more to do.
+pub fn is_own_process(test: &str, wrapper: &[&str]) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let own = std::env::current_exe().unwrap().into_os_string();
+    let mut words = wrapper.iter().map(Into::into).chain([own]);
+    let mut command = Command::new(words.next().unwrap());
+    let status = command.args(words).args([test, "--exact", "--nocapture"]).env(INSIDE, "1").status().unwrap();
+    assert!(status.success(), "{test} failed in a process of its own; its output is above");
+    false
 }

@@ -8,7 +8,7 @@ mod queues;
 mod running;
 mod skip;
 
-pub use alone::take_turn;
+pub use alone::{INSIDE, is_own_process, take_turn};
 pub use home::{at_home, home_variables};
 pub use place::{LUZIA, Place, kill_all, processes_in};
 pub use queues::queue;

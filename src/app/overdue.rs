@@ -25,7 +25,7 @@ pub(super) fn until_overdue(app: &App, view: &LockView) -> Option<Duration> {
     let config = config(app);
     let record = view.record().filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process))?;
     let lane = view.lane.as_ref().filter(|lane| config.on_overdue(lane) == OnOverdue::Terminate)?;
-    let held_ms = u64::try_from(app.host.now().ms_since(record.acquired_at?)).unwrap_or(0);
+    let held_ms = app.host.now().saturating_ms_since(record.acquired_at?);
     Some(Duration::from_millis(config.lock_timeout_ms(lane).saturating_sub(held_ms)))
 }
 

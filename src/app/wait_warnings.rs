@@ -96,7 +96,7 @@ pub(super) fn warn_at_claim(app: &App, task: &Task) {
 /// The rule by which a task is reported: its own rule comes before the rules of its lanes.
 fn wait_rule(app: &App, task: &Task) -> Option<WaitRule> {
     let of_lanes = rule_of(&config(app), &task.all_lanes())?;
-    let own = task.warns_at().map(|at| u64::try_from(at.ms_since(task.due_since())).unwrap_or(0));
+    let own = task.warns_at().map(|at| at.saturating_ms_since(task.due_since()));
     Some(match own {
         Some(after_ms) => WaitRule { after_ms, is_explicit: true, ..of_lanes },
         None => of_lanes,
@@ -139,5 +139,5 @@ impl LongWait<'_> {
 }
 
 fn waited(task: &Task, now: Timestamp) -> u64 {
-    began(task).and_then(|began| u64::try_from(now.ms_since(began)).ok()).unwrap_or(0)
+    began(task).map_or(0, |began| now.saturating_ms_since(began))
 }

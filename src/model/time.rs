@@ -44,6 +44,11 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Milliseconds from `earlier` to this moment; 0 if this moment is earlier.
+    pub fn saturating_ms_since(self, earlier: Self) -> u64 {
+        u64::try_from(self.ms_since(earlier)).unwrap_or(0)
+    }
+
     fn date_time(self) -> DateTime<Utc> {
         let writable = self.clamp(Self::FIRST, Self::LAST);
         DateTime::from_timestamp_millis(writable.0).unwrap_or(DateTime::<Utc>::UNIX_EPOCH)

@@ -70,7 +70,7 @@ impl Host {
 
     /// The moment of the boot clock at which the wall clock shows a time, if neither clock is set until then.
     pub fn by_boot_clock(&self, at: Timestamp) -> DueBoot {
-        let ahead = u64::try_from(at.ms_since(self.now())).unwrap_or(0);
+        let ahead = at.saturating_ms_since(self.now());
         DueBoot { boot_id: self.clock.boot_id(), at_ms: self.boot_ms().saturating_add(ahead) }
     }
 

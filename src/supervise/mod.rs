@@ -25,7 +25,7 @@ pub use keep::Keeper;
 pub use recover::{recover, seen};
 pub use run::{run, run_claimed};
 
-use crate::model::{Cgroups, LaneName, Status, Task, TaskId, Timestamp};
+use crate::model::{Cgroups, LaneName, Status, Task, TaskId};
 use crate::policy::outcome::Happened;
 use crate::store::Site;
 use std::fs::File;
@@ -73,9 +73,4 @@ fn delayed(site: &Site, mut task: Task, happened: &Happened) -> Task {
     let due = task.due_at.filter(|at| is_pause && *at > site.host.now());
     task.terms.due_boot = due.map(|at| site.host.by_boot_clock(at));
     task
-}
-
-/// Milliseconds between two moments, never negative.
-fn elapsed_ms(from: Timestamp, to: Timestamp) -> u64 {
-    u64::try_from(to.ms_since(from)).unwrap_or(0)
 }

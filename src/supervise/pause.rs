@@ -58,7 +58,7 @@ impl Pausing {
         let until = self.still.as_ref().and_then(|still| still.hold.as_ref()?.until);
         until.map_or(Duration::MAX, |until| {
             // A moment that has come in this very millisecond is met by the next one.
-            Duration::from_millis(u64::try_from(until.ms_since(site.host.now())).unwrap_or(0).max(1))
+            Duration::from_millis(until.saturating_ms_since(site.host.now()).max(1))
         })
     }
 

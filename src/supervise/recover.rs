@@ -130,7 +130,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
 
 fn record(site: &Site, task: &Task, happened: &Happened) -> Result<Ending, StoreError> {
     let now = site.host.now();
-    let ran_ms = task.last_start.as_ref().map(|start| super::elapsed_ms(start.at, now));
+    let ran_ms = task.last_start.as_ref().map(|start| now.saturating_ms_since(start.at));
     let ending = Ending::of(super::delayed(site, conclude(task, happened, now, ran_ms), happened));
     site.store.record_ending(&ending, None)?;
     Ok(ending)

@@ -13,7 +13,7 @@ use super::limits::lift;
 use super::logs::LogKeeper;
 use super::pause::Pausing;
 use super::recover::{recover, seen};
-use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, delayed, elapsed_ms};
+use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, delayed};
 use crate::model::lock::Grant;
 use crate::model::{Group, LaneName, LockKind, Status, Task, TaskId};
 use crate::os::{Child, Exit, Signal, Woken};
@@ -152,7 +152,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     let now = site.host.now();
     // Stopped processes did not run.
     let paused_ms = pausing.paused_ms(site);
-    let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now).saturating_sub(paused_ms));
+    let ran_ms = task.last_start.as_ref().map(|start| now.saturating_ms_since(start.at).saturating_sub(paused_ms));
     if pausing.is_paused() {
         // A pause ends with the command that it stopped.
         let _ = site.store.end_pause(task.id);

@@ -220,7 +220,7 @@ fn holder_text(app: &App, view: &LockView) -> String {
     let record = view.record();
     let name = record.and_then(LockRecord::shown).unwrap_or_else(|| "an unknown holder".to_owned());
     let since = record.and_then(|record| record.acquired_at);
-    let age = since.map_or(view.age_ms, |at| u64::try_from(app.host.now().ms_since(at)).unwrap_or(0));
+    let age = since.map_or(view.age_ms, |at| app.host.now().saturating_ms_since(at));
     format!("by {name} for {}", format_duration(age))
 }
 

@@ -33,7 +33,7 @@ impl Bars {
         let paused = self.paused.as_ref().map(|pause| format!("grants nothing: {}", pause_text(pause, "", now)));
         let busy = self.busy.as_ref().map(|busy| format!("grants nothing while the host is busy: {}", busy.text()));
         let limited = self.limited_until.map(|until| {
-            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            let left = format_duration(until.saturating_ms_since(now));
             format!("is free, but its rate is used up for {left} (until {until})")
         });
         let occupied = self.occupied.as_ref().map(|occupied| {
@@ -74,12 +74,12 @@ pub fn pause_text(pause: &Pause, task: &str, now: Timestamp) -> String {
         own if own == task => "it is paused".to_owned(),
         other => format!("\"{}\" is paused", full_name(other)),
     };
-    let ago = format_duration(u64::try_from(now.ms_since(pause.since)).unwrap_or(0));
+    let ago = format_duration(now.saturating_ms_since(pause.since));
     let by = pause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let why = pause.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let end = match pause.until {
         Some(until) => {
-            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            let left = format_duration(until.saturating_ms_since(now));
             format!(", for {left} more")
         }
         None => format!(", until somebody calls luzia resume {}", resume_word(&pause.what)),

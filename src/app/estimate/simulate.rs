@@ -64,7 +64,7 @@ pub fn simulate_queue(app: &App, changes: &[Change], seed: u64) -> Result<Outcom
         let mut random = Random::new(seed);
         assumed = 0;
         for job in &mut queue.load.jobs {
-            let ran = job.since.map_or(0, |since| u64::try_from(begin.ms_since(since)).unwrap_or(0));
+            let ran = job.since.map_or(0, |since| begin.saturating_ms_since(since));
             let drawn = job.length.draw(ran, &mut random);
             assumed += u64::from(drawn.is_none() && job.is_task);
             job.length = Length::Fixed(drawn.unwrap_or(ran.saturating_add(ASSUMED_MS)));

@@ -114,7 +114,7 @@ fn every_ms(app: &App, held: &[SessionLock]) -> u64 {
 fn until_next(app: &App, held: &[SessionLock], due_ms: u64) -> Duration {
     let now = app.host.now();
     let ends = held.iter().filter_map(SessionLock::ends_at);
-    let end_ms = ends.map(|end| u64::try_from(end.ms_since(now)).unwrap_or(0).saturating_add(1)).min();
+    let end_ms = ends.map(|end| end.saturating_ms_since(now).saturating_add(1)).min();
     let due_ms = due_ms.saturating_sub(app.host.boot_ms());
     Duration::from_millis(end_ms.unwrap_or(u64::MAX).min(due_ms).min(LOOK_MS))
 }

@@ -194,7 +194,7 @@ pub(crate) fn execution(holder: &str) -> &str {
 pub fn held_text(lane: &LaneName, view: &LockView, now: Timestamp) -> String {
     let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
     let since = view.record().and_then(|record| record.acquired_at);
-    let age = since.map_or(view.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
+    let age = since.map_or(view.age_ms, |at| now.saturating_ms_since(at));
     let why = view.verdict.why().text();
     format!("lane \"{lane}\" is held by {holder} for {}: {why}", format_duration(age))
 }

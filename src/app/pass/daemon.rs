@@ -142,6 +142,6 @@ fn in_vain() -> AppError {
 
 /// The pause until a moment, at most `longest`.
 pub(crate) fn until(due: Option<Timestamp>, now: Timestamp, longest: Duration) -> Duration {
-    let left = due.map(|at| Duration::from_millis(u64::try_from(at.ms_since(now)).unwrap_or(0)));
+    let left = due.map(|at| Duration::from_millis(at.saturating_ms_since(now)));
     left.map_or(longest, |left| left.min(longest)).max(Duration::from_millis(1))
 }

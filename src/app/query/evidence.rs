@@ -34,7 +34,7 @@ pub fn evidence_of(app: &App, view: &LockView) -> String {
     let why = view.verdict.why();
     let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
     let ended = view.record().and_then(|record| record.ended);
-    let ago = u64::try_from(ended.map_or(0, |ended| app.host.now().ms_since(ended))).unwrap_or(0);
+    let ago = ended.map_or(0, |ended| app.host.now().saturating_ms_since(ended));
     let users = users_text(app, lane, view.slot);
     let have = if users.contains(" and ") { "have" } else { "has" };
     format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))

@@ -91,7 +91,7 @@ fn lane_gauges(app: &App, gauges: &mut Gauges) -> Result<(), AppError> {
         let labels = [("lane", shown)];
         *gauges.entry(series("luzia_lane_depth", &labels)).or_default() += float(lane.depth);
         *gauges.entry(series("luzia_lane_active", &labels)).or_default() += float(lane.active);
-        let waited = lane.oldest.map_or(0, |oldest| u64::try_from(now.ms_since(oldest)).unwrap_or(0));
+        let waited = lane.oldest.map_or(0, |oldest| now.saturating_ms_since(oldest));
         let oldest = gauges.entry(series("luzia_lane_oldest_waiting_seconds", &labels)).or_default();
         *oldest = oldest.max(float(waited) / 1000.0);
         let limit = LaneName::parse(name).map(|lane| config(app).limit(&lane)).unwrap_or(u32::MAX);

@@ -70,7 +70,7 @@ pub fn task_stats(app: &App, since: Timestamp) -> Result<(BTreeMap<String, TaskL
             }
             let seen = as_seen(app, task);
             let name = seen.status().word().to_owned();
-            let age = u64::try_from(now.ms_since(seen.created_at)).unwrap_or(0);
+            let age = now.saturating_ms_since(seen.created_at);
             lines.entry(name.clone()).or_default().count += 1;
             *ages.entry(name).or_default() += age;
         }

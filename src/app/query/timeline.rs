@@ -26,7 +26,7 @@ pub fn holds_since(app: &App, since: Timestamp) -> Result<Vec<Hold>, AppError> {
 /// The commands of tasks as runs, a row for each user, or for each lane. Times count from the first one.
 pub fn runs_by(holds: &[Hold], by_lane: bool, since: Timestamp, now: Timestamp) -> Vec<Run> {
     let begin = holds.iter().filter_map(|hold| hold.run).map(|(from, _)| from).min().unwrap_or(now).max(since);
-    let ms = |at: Timestamp| u64::try_from(at.ms_since(begin)).unwrap_or(0);
+    let ms = |at: Timestamp| at.saturating_ms_since(begin);
     let mut lines: Vec<(Timestamp, Value)> = Vec::new();
     for hold in holds.iter().filter(|hold| by_lane || hold.lane == "global") {
         let Some((from, to)) = hold.run.filter(|(_, to)| to.is_none_or(|to| to >= begin)) else { continue };

@@ -232,7 +232,7 @@ fn left_to_start(task: &Task, now: Timestamp) -> Option<u64> {
         Some(hold) if task.is_held(now) => hold.until.unwrap_or(now),
         _ => now,
     };
-    kept.or_else(|| task.start_by.map(|by| u64::try_from(by.ms_since(from)).unwrap_or(0)))
+    kept.or_else(|| task.start_by.map(|by| by.saturating_ms_since(from)))
 }
 
 pub(super) fn as_hold(task: &Task, hold: &TaskHold) -> Hold {

@@ -116,7 +116,7 @@ impl OutputReader {
         for (n, still_ms) in still.iter_mut().enumerate() {
             self.tails[n].open(&app.run_dir, task)?;
             let Some((size, modified)) = self.tails[n].look().map_err(unread(task))? else { continue };
-            *still_ms = u64::try_from(now.ms_since(modified)).unwrap_or(0);
+            *still_ms = now.saturating_ms_since(modified);
             last = last.max(Some(modified).filter(|_| size > 0));
             // From the end of the last read: the lines may end long before it, if the log was cut.
             let to = size.min(self.tails[n].at().saturating_add(MOST_READ));
@@ -145,7 +145,7 @@ impl OutputReader {
     /// Nothing new has been seen of a task that is not over.
     fn rest(&self, now: Timestamp, last: Option<Timestamp>) -> Looked {
         let Some(last) = last else { return Looked::Again(look_again_ms(0, None)) };
-        let still_ms = u64::try_from(now.ms_since(last)).unwrap_or(0);
+        let still_ms = now.saturating_ms_since(last);
         match self.watch.idle_ms {
             Some(idle_ms) if still_ms >= idle_ms => self.over(OutputSeen::Silent, None),
             idle_ms => Looked::Again(look_again_ms(still_ms, idle_ms.map(|idle_ms| idle_ms - still_ms))),

@@ -360,7 +360,7 @@ fn next(name: Option<&str>, count: usize, app: &App, console: &mut Console) -> a
     }
     let mut table = Table::new(&[Column::new("NAME"), Column::new("SLOT"), Column::new("IN")]);
     for (row, at) in &slots {
-        let left = u64::try_from(at.ms_since(console.now)).unwrap_or(0);
+        let left = at.saturating_ms_since(console.now);
         table.row([row.schedule.name.to_string(), row.zone.text(*at), format_duration(left)]);
     }
     Ok(console.table(&table)?)

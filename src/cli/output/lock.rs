@@ -94,7 +94,7 @@ pub fn waiters_text(waiters: &[LineWaiter], now: Timestamp) -> Option<String> {
     let text = |waiter: &LineWaiter| {
         let label = waiter.label.as_ref().map(|label| format!(" [{label}]")).unwrap_or_default();
         let agent = waiter.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
-        let waited = u64::try_from(now.ms_since(waiter.since)).unwrap_or(0);
+        let waited = now.saturating_ms_since(waiter.since);
         format!("process {}{label}{agent} for {}", waiter.pid, format_duration(waited))
     };
     let named: Vec<String> = waiters.iter().take(MOST_WAITERS).map(text).collect();

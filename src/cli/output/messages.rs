@@ -66,7 +66,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (pause_text(pause, &task.id.to_string(), now), Some(format!("luzia wait {}", task.id)))
         }
         Obstacle::Delayed { until } => {
-            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            let left = format_duration(until.saturating_ms_since(now));
             (format!("it is not due for {left} (until {until})"), Some(format!("luzia wait {}", task.id)))
         }
         Obstacle::After { tasks } => {
@@ -276,7 +276,7 @@ fn busy_text(holder: &Holder, now: Timestamp) -> String {
 }
 
 fn held_ms(holder: &Holder, now: Timestamp) -> u64 {
-    holder.since.map_or(holder.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0))
+    holder.since.map_or(holder.age_ms, |at| now.saturating_ms_since(at))
 }
 
 /// The holder, the time of its hold, whether it lives, the proof of that, and its expiry.

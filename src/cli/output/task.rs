@@ -132,7 +132,7 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
         }
         Status::Running | Status::Waiting => {
             let since = task.last_start.as_ref().map_or(task.created_at, |start| start.at);
-            let age = format_duration(u64::try_from(app.host.now().ms_since(since)).unwrap_or(0));
+            let age = format_duration(app.host.now().saturating_ms_since(since));
             console.say(&format!(
                 "luzia: waiting for {} of user \"{}\", {} for {age}",
                 task.id,

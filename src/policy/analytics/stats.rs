@@ -168,7 +168,7 @@ impl<'a> Replay<'a> {
     fn grant_task(&mut self, id: TaskId, record: &Record) {
         self.end_wait(id);
         let open = self.open.entry(id).or_default();
-        let waited = open.since.map_or(0, |since| ms_between(since, record.at));
+        let waited = open.since.map_or(0, |since| record.at.saturating_ms_since(since));
         open.waited = open.waited.saturating_add(waited);
         for lane in record.listed_lanes() {
             self.grant(&lane, &id.to_string(), record.at, waited);
@@ -197,7 +197,7 @@ impl<'a> Replay<'a> {
         }
         lane.active = lane.active.saturating_sub(1);
         if is_within {
-            lane.holds.push(ms_between(since, at));
+            lane.holds.push(at.saturating_ms_since(since));
         }
     }
 
@@ -222,16 +222,12 @@ impl<'a> Replay<'a> {
         stats.waits.push(open.waited);
         stats.runs.extend(record.number("ran_ms"));
         let created = record.text("created_at").and_then(Timestamp::parse);
-        stats.durations.extend(created.map(|created| ms_between(created, record.at)));
+        stats.durations.extend(created.map(|created| record.at.saturating_ms_since(created)));
     }
 
     fn lane(&mut self, name: &str) -> &mut LaneStats {
         self.lanes.entry(name.to_owned()).or_default()
     }
-}
-
-fn ms_between(from: Timestamp, to: Timestamp) -> u64 {
-    u64::try_from(to.ms_since(from)).unwrap_or(0)
 }
 
 #[cfg(test)]

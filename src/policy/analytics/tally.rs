@@ -57,7 +57,7 @@ fn finished(counts: &mut Counts, record: &Record) {
         took(counts, "luzia_task_run_seconds", None, ran);
     }
     if let Some(created) = record.text("created_at").and_then(crate::model::Timestamp::parse) {
-        let lasted = u64::try_from(record.at.ms_since(created)).unwrap_or(0);
+        let lasted = record.at.saturating_ms_since(created);
         took(counts, "luzia_task_duration_seconds", None, lasted);
     }
 }

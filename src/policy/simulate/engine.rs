@@ -395,7 +395,7 @@ impl<'a> World<'a> {
             self.by_tasks[*lane] = self.by_tasks[*lane].saturating_add(if job.is_task { *count } else { 0 });
         }
         self.times[at].start = Some(since);
-        let ran = u64::try_from(self.now.ms_since(since)).unwrap_or(0);
+        let ran = self.now.saturating_ms_since(since);
         match job.length.draw(ran, random).and_then(|ms| i64::try_from(ms).ok()) {
             Some(ms) => self.running.push(Reverse((since.plus_ms(ms).max(self.now), at))),
             None => self.endless.push(at),
@@ -418,7 +418,7 @@ impl<'a> World<'a> {
         }
         let user = self.names[job.user].clone();
         let payer = Payer { user, queue: job.queue.to_string(), weights: job.weights, has_shares: false };
-        self.ledger.ended(&payer, u64::try_from(self.now.ms_since(start)).unwrap_or(0), self.now);
+        self.ledger.ended(&payer, self.now.saturating_ms_since(start), self.now);
         self.book.ended(job.user);
         for next in std::mem::take(&mut self.followers[at]) {
             self.open[next] = self.open[next].saturating_sub(1);

@@ -116,7 +116,7 @@ pub fn estimate_lock(
     for _ in 0..RUNS {
         let mut ends = Vec::new();
         for holding in holders {
-            let ran = u64::try_from(now.ms_since(holding.since)).unwrap_or(0);
+            let ran = now.saturating_ms_since(holding.since);
             ends.push(holding.length.draw(ran, &mut random)?.saturating_sub(ran));
         }
         ends.resize(ends.len().max(usize::try_from(limit).unwrap_or(usize::MAX).min(MOST_SLOTS)), 0);

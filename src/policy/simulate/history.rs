@@ -54,7 +54,7 @@ impl History {
             "lock_released" | "lock_broken" => {
                 let (Some(lane), Some(id)) = (&record.lane, record.text("lock_id")) else { return };
                 if let Some(since) = self.open.remove(&(lane.clone(), id.to_owned())) {
-                    remember(&mut self.lanes, lane, u64::try_from(record.at.ms_since(since)).unwrap_or(0));
+                    remember(&mut self.lanes, lane, record.at.saturating_ms_since(since));
                 }
             }
             _ => {}
@@ -81,7 +81,7 @@ impl History {
         }
         let seen = self.arrivals.entry(kind).or_default();
         if !is_new {
-            push(&mut seen.gaps, u64::try_from(record.at.ms_since(seen.last)).unwrap_or(0));
+            push(&mut seen.gaps, record.at.saturating_ms_since(seen.last));
         }
         (seen.last, seen.work) = (record.at, record.text("work").map(str::to_owned));
         seen.priority = record.number("priority");

@@ -150,7 +150,7 @@ impl Load {
         let mut load = self.clone();
         let mut number = self.jobs.iter().map(|job| job.id.0).filter(|id| *id < u64::MAX).max().unwrap_or(0);
         for coming in &self.coming {
-            let mut passed = u64::try_from(now.ms_since(coming.last)).unwrap_or(0);
+            let mut passed = now.saturating_ms_since(coming.last);
             let mut at = coming.last;
             for _ in 0..most {
                 let Some(gap) = coming.gaps.draw(passed, random).and_then(|gap| i64::try_from(gap).ok()) else { break };

@@ -71,7 +71,7 @@ impl Book {
 
     /// Lets time pass: the slots in use are divided among the users with work by weight, as far as each can use them.
     pub(super) fn pass_time(&mut self, load: &Load, to: Timestamp) {
-        let ms = u64::try_from(to.ms_since(self.at)).unwrap_or(0);
+        let ms = to.saturating_ms_since(self.at);
         self.at = to.max(self.at);
         if ms == 0 || self.rows.is_empty() {
             return;

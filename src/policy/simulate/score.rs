@@ -105,7 +105,7 @@ impl<'a> Score<'a> {
     pub fn finish(mut self) -> BTreeMap<String, LaneScore> {
         let now = self.now;
         for seen in std::mem::take(&mut self.open).into_values() {
-            let waited = u64::try_from(now.ms_since(seen.at)).unwrap_or(0);
+            let waited = now.saturating_ms_since(seen.at);
             if seen.since.is_none() && seen.estimate.is_some_and(|(_, p90)| waited > p90) {
                 self.count(&seen, waited);
             }
@@ -139,7 +139,7 @@ impl<'a> Score<'a> {
     fn granted(&mut self, id: TaskId, at: Timestamp) {
         let Some(mut seen) = self.open.remove(&id) else { return };
         seen.since = Some(at);
-        let waited = u64::try_from(at.ms_since(seen.at)).unwrap_or(0);
+        let waited = at.saturating_ms_since(seen.at);
         self.count(&seen, waited);
         seen.counts = false;
         self.ledger.granted(seen.told.priority.tier(), &self.payer(&seen), at);
@@ -149,7 +149,7 @@ impl<'a> Score<'a> {
     fn gone(&mut self, id: TaskId, at: Timestamp) {
         let Some(seen) = self.open.remove(&id) else { return };
         if let Some(since) = seen.since {
-            let ran = u64::try_from(at.ms_since(since)).unwrap_or(0);
+            let ran = at.saturating_ms_since(since);
             self.ledger.ended(&self.payer(&seen), ran, at);
         }
     }

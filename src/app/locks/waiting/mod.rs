@@ -270,7 +270,7 @@ fn rest(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
     let left = self::left(app, wait);
     let is_held = matches!(seen, Seen::Held(_));
     let again = match seen {
-        Seen::Barred(Bar::Rate { until, .. }) => u64::try_from(until.ms_since(app.host.now())).unwrap_or(0).max(1),
+        Seen::Barred(Bar::Rate { until, .. }) => until.saturating_ms_since(app.host.now()).max(1),
         _ => u64::MAX,
     };
     let longest = match wait.in_line.position() {

@@ -339,7 +339,7 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
     for holder in &why.lane.holders {
         text += &format!("lane \"{lane}\" is held by {}\n", messages::holder_text(holder, now));
         if let Some(expires) = messages::lease_end(holder).filter(|at| *at > now) {
-            let left = u64::try_from(expires.ms_since(now)).unwrap_or(0);
+            let left = expires.saturating_ms_since(now);
             text += &format!("  the lease ends in {}: expires_at {expires}\n", format_duration(left));
         }
         text += &format!("  try: {}\n", messages::next_command(holder));

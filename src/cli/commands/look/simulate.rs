@@ -163,7 +163,7 @@ fn sums(report: &Report, outcome: &Outcome) -> String {
 }
 
 fn length_ms(report: &Report, outcome: &Outcome) -> u64 {
-    u64::try_from(report.end.ms_since(outcome.begin)).unwrap_or(0)
+    report.end.saturating_ms_since(outcome.begin)
 }
 
 fn report_json(report: &Report, outcome: &Outcome) -> Vec<(&'static str, Value)> {

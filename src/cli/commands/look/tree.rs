@@ -103,7 +103,7 @@ fn line(branch: &Branch, console: &Console) -> String {
     let ran = match (task.outcome(), &task.last_start) {
         (Some(outcome), _) => outcome.ran_ms.map(|ms| format!(", ran {}", format_duration(ms))),
         (None, Some(start)) if task.status() != crate::model::Status::Pending => {
-            let ms = u64::try_from(console.now.ms_since(start.at)).unwrap_or(0);
+            let ms = console.now.saturating_ms_since(start.at);
             Some(format!(", running for {}", format_duration(ms)))
         }
         _ => None,

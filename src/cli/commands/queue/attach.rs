@@ -72,7 +72,7 @@ pub fn run(args: &AttachArgs, app: &App, terminal: &mut Terminal, console: &mut 
 fn taken(task: &Task, now: Timestamp) -> String {
     let words: Vec<String> = task.command.iter().map(shell_word).collect();
     let by = task.agent.as_ref().map_or_else(String::new, |agent| format!(" by {}", agent.name));
-    let age = format_duration(u64::try_from(now.ms_since(task.created_at)).unwrap_or(0));
+    let age = format_duration(now.saturating_ms_since(task.created_at));
     format!("luzia: {} runs here: {} (in {}, queued{by} {age} ago)", task.id, words.join(" "), shell_word(&task.cwd))
 }
 

@@ -18,7 +18,7 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
             (text, Some("luzia lanes".to_owned()))
         }
         Obstacle::RateLimited { lane, rate, until } => {
-            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            let left = format_duration(until.saturating_ms_since(now));
             let text = format!("the rate of lane \"{lane}\", {rate}, is used up for {left} (until {until})");
             (text, Some(format!("luzia wait {}", task.id)))
         }
@@ -47,7 +47,7 @@ fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
     let (lane, first) = (&booked.lane, booked.by.first);
     let end = match booked.by.start {
         Some(start) => {
-            let left = format_duration(u64::try_from(start.ms_since(now)).unwrap_or(0));
+            let left = format_duration(start.saturating_ms_since(now));
             format!(
                 "starts in {left} (at {start}) if the others end as expected, and this one may run longer than that"
             )

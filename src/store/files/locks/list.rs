@@ -197,9 +197,7 @@ impl Spool {
         let recorded = evidence.sidecar.record().and_then(|record| record.lane.clone());
         let acquired = evidence.sidecar.record().and_then(|record| record.acquired_at);
         let refreshed = evidence.sidecar.record().and_then(|record| record.refreshed_at).or(acquired);
-        let since = |at: Option<Timestamp>| {
-            u64::try_from(evidence.now.ms_since(at.unwrap_or(evidence.lock_modified))).unwrap_or(0)
-        };
+        let since = |at: Option<Timestamp>| evidence.now.saturating_ms_since(at.unwrap_or(evidence.lock_modified));
         let (age_ms, held_ms) = (since(refreshed), since(acquired.or(refreshed)));
         Ok(Some(LockView {
             // The file's name excludes other holders; a sidecar that names another lane is not believed.

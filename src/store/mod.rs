@@ -36,7 +36,7 @@ pub use files::locks::list::{LockIndex, LockView, lock_state};
 pub use files::locks::loans::Loans;
 pub use files::locks::refresh::Kept;
 pub use files::locks::release::{By, Cleanup, GivenBack};
-pub use files::locks::request::{Acquired, Break, LaneNeed, NotNow, Release, Released, Request};
+pub use files::locks::request::{Acquired, Break, Denial, LaneNeed, NotNow, Release, Released, Request};
 pub use files::locks::session::{KeeperAnswer, SessionLock};
 pub use files::queue::accept::Place;
 pub(crate) use files::queue::accept::Told;

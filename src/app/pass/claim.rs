@@ -15,7 +15,7 @@ use crate::policy::line::has_turn;
 use crate::policy::staleness::judge;
 use crate::policy::staleness::standing::standing;
 use crate::policy::wait_warning::began;
-use crate::store::{Claim, Claimed, Event, Head, Judges, LockView, NotNow, Place, Request, StoreError};
+use crate::store::{Claim, Claimed, Denial, Event, Head, Judges, LockView, NotNow, Place, Request, StoreError};
 use serde_json::json;
 use std::cell::RefCell;
 
@@ -85,23 +85,26 @@ impl Attempt<'_> {
             Err(error) => return Err(error.into()),
             Ok(Claim::Claimed(claimed)) => Answer::Claimed(claimed),
             Ok(Claim::Lost) => self.lost(app)?,
-            Ok(Claim::Refused(task)) => Answer::Refused(task),
-            Ok(Claim::Held(task, view)) => Answer::Held(task, view),
-            Ok(Claim::Limited { lane, until }) => {
+            // The first of the line is called, or will be.
+            Ok(Claim::Refused(task) | Claim::Denied(task, Denial::Behind(_))) => Answer::Refused(task),
+            Ok(Claim::Denied(task, Denial::Held(view))) => Answer::Held(task, view),
+            Ok(Claim::Denied(_, Denial::Limited { lane, until })) => {
                 pass.comes_again(until);
                 Answer::Closed(lane)
             }
-            Ok(Claim::NotNow(NotNow::Narrow(_))) => Answer::Blocked,
-            Ok(Claim::NotNow(why)) => {
+            Ok(Claim::Denied(_, Denial::NotNow(NotNow::Narrow(_)))) => Answer::Blocked,
+            Ok(Claim::Denied(_, Denial::NotNow(why))) => {
                 pass.comes_again(app.host.now().plus_ms(AGAIN_MS));
                 Answer::Closed(why.lane().clone())
             }
-            Ok(Claim::Kept) => Answer::Kept,
+            Ok(Claim::Denied(_, Denial::Kept)) => Answer::Kept,
             // A supervisor that must kill first makes a pass itself.
-            Ok(Claim::NeedsRecovery(dead)) if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? => {
+            Ok(Claim::Denied(_, Denial::NeedsRecovery(dead)))
+                if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? =>
+            {
                 Answer::Blocked
             }
-            Ok(Claim::NeedsRecovery(dead)) => {
+            Ok(Claim::Denied(_, Denial::NeedsRecovery(dead))) => {
                 pass.recovered.push(dead);
                 Answer::Again
             }

@@ -9,7 +9,7 @@ use crate::model::{LaneName, Task, TaskId};
 use crate::policy::line::has_turn;
 use crate::policy::staleness::judge;
 use crate::policy::steps::waits::WaitKind;
-use crate::store::{Acquired, Event, InLine, OpenWait, Request, Site, StoreError};
+use crate::store::{Acquired, Denial, Event, InLine, OpenWait, Request, Site, StoreError};
 use crate::supervise::keep::Keeper;
 use serde_json::json;
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl Away {
         self.asked_ms = now.max(1);
         match site.store.acquire_in_line(&wants(task, &self.lanes), judge, in_line) {
             Ok(Acquired::Granted { .. } | Acquired::Refreshed(_)) => {}
-            Ok(Acquired::NeedsRecovery(_)) => return Back::NeedsPass,
+            Ok(Acquired::Denied(Denial::NeedsRecovery(_))) => return Back::NeedsPass,
             Ok(_) | Err(_) => return Back::Waits,
         }
         // An adoption or a removal that fails now is tried again: the waiting process does not return before.

@@ -6,7 +6,7 @@ use super::{Env, Limits, Sim, seeds};
 use luzia::model::{LaneName, LockKind, SandboxId};
 use luzia::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, Cleanup, InLine, LaneNeed, Request};
+use luzia::store::{Acquired, Cleanup, Denial, InLine, LaneNeed, Request};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,7 +41,7 @@ fn waiter(env: &Env, lanes: &[&str], grants: &AtomicU64, must_be_soon: bool) {
                 }
                 return;
             }
-            Ok(Acquired::Held(_)) => true,
+            Ok(Acquired::Denied(Denial::Held(_))) => true,
             Ok(_) | Err(_) => false,
         };
         let longest = match in_line.position() {

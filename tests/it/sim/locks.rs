@@ -7,7 +7,7 @@ use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
-use luzia::store::{Acquired, By, Cleanup, Hold, LaneNeed, Release, Request, Spool};
+use luzia::store::{Acquired, By, Cleanup, Denial, Hold, LaneNeed, Release, Request, Spool};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -204,8 +204,9 @@ fn not_wedged(env: &Env, oracle: &Shared) {
     match answer {
         Ok(Acquired::Granted { grants, .. }) => note_grant(env, oracle, grants[0].fence.0),
         // A bare lock whose time lies in the future is kept on purpose: a clock that was set back proves no death.
-        Ok(Acquired::Held(view)) if view.sidecar == Sidecar::Missing && is_from_the_future(env, &view.path()) => {}
-        Ok(Acquired::Held(view)) => env.violation(&format!("wedged: {view:?}")),
+        Ok(Acquired::Denied(Denial::Held(view)))
+            if view.sidecar == Sidecar::Missing && is_from_the_future(env, &view.path()) => {}
+        Ok(Acquired::Denied(Denial::Held(view))) => env.violation(&format!("wedged: {view:?}")),
         Ok(_) => env.violation("wedged"),
         Err(error) => env.violation(&format!("wedged: {error}")),
     }

@@ -4,7 +4,7 @@ use super::locks::{prepared, request, store};
 use super::{Limits, Reuse, seeds};
 use luzia::model::LockKind;
 use luzia::policy::staleness::judge;
-use luzia::store::Acquired;
+use luzia::store::{Acquired, Denial};
 use std::sync::{Arc, Mutex};
 
 #[test]
@@ -30,7 +30,9 @@ fn a_lease_ends_with_its_process_though_another_has_its_pid() {
             }
             match store(&env).acquire(&request(&env, "second", LockKind::Lease), judge) {
                 Ok(Acquired::Granted { broken, .. }) => *again.lock().expect("no panic") += broken.len(),
-                Ok(Acquired::Held(view)) => env.violation(&format!("held by a pid that is another's: {view:?}")),
+                Ok(Acquired::Denied(Denial::Held(view))) => {
+                    env.violation(&format!("held by a pid that is another's: {view:?}"))
+                }
                 Ok(_) => env.violation("neither granted nor held"),
                 Err(error) => env.violation(&error.to_string()),
             }

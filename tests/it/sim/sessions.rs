@@ -5,7 +5,7 @@ use super::locks::{LANE, TIMEOUT_MS, described, lane, prepared, request, store};
 use super::{Env, Journal, Limits, Sim, seeds};
 use luzia::model::{LockKind, Who};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, Cleanup, KeeperAnswer};
+use luzia::store::{Acquired, Cleanup, Denial, KeeperAnswer};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn not_wedged(env: &Env, seen: &Seen) {
     env.clock().sleep(Duration::from_millis(TIMEOUT_MS + 5_000));
     match store.acquire(&request(env, "last", LockKind::Process), judge) {
         Ok(Acquired::Granted { grants, .. }) => note(env, seen, grants[0].fence.0),
-        Ok(Acquired::Held(view)) => env.violation(&format!("wedged: {view:?}")),
+        Ok(Acquired::Denied(Denial::Held(view))) => env.violation(&format!("wedged: {view:?}")),
         Ok(_) => env.violation("wedged"),
         Err(error) => env.violation(&format!("wedged: {error}")),
     }

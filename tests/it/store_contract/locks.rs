@@ -2,7 +2,7 @@
 
 use super::{holders, lane, lease, over_a_store};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, By, Release, Released};
+use luzia::store::{Acquired, By, Denial, Release, Released};
 
 #[test]
 fn a_lane_has_one_holder_until_that_releases_it() {
@@ -10,7 +10,9 @@ fn a_lane_has_one_holder_until_that_releases_it() {
         assert!(!there.store.is_taken(&lane("thread:1")));
         let Acquired::Granted { grants, .. } = lease(here, "a", &["thread:1"]) else { panic!("it is free") };
         assert!(there.store.is_taken(&lane("thread:1")) && !there.store.is_taken(&lane("thread:2")));
-        assert!(matches!(lease(there, "b", &["thread:1"]), Acquired::Held(view) if view.holder() == Some("a")));
+        assert!(
+            matches!(lease(there, "b", &["thread:1"]), Acquired::Denied(Denial::Held(view)) if view.holder() == Some("a"))
+        );
         assert!(matches!(lease(there, "b", &["thread:2"]), Acquired::Granted { .. }), "another lane is free");
         let release =
             |which: &Release, by| there.store.release(&lane("thread:1"), which, by, 3_600_000, judge).unwrap();
@@ -27,7 +29,7 @@ fn a_lane_has_one_holder_until_that_releases_it() {
 fn all_lanes_are_granted_or_none() {
     over_a_store(|here, there| {
         lease(here, "a", &["thread:3"]);
-        assert!(matches!(lease(there, "b", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
+        assert!(matches!(lease(there, "b", &["thread:1", "thread:2", "thread:3"]), Acquired::Denied(Denial::Held(_))));
         for free in ["thread:1", "thread:2"] {
             assert_eq!(holders(&here.store, free), [""; 0], "{free}");
         }
@@ -42,7 +44,7 @@ fn what_a_holder_has_is_refreshed_together_with_what_it_takes() {
     over_a_store(|here, there| {
         let Acquired::Granted { grants: old, .. } = lease(here, "a", &["thread:2"]) else { panic!("it is free") };
         lease(here, "b", &["thread:3"]);
-        assert!(matches!(lease(there, "a", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
+        assert!(matches!(lease(there, "a", &["thread:1", "thread:2", "thread:3"]), Acquired::Denied(Denial::Held(_))));
         assert_eq!(holders(&here.store, "thread:1"), [""; 0]);
         let Acquired::Granted { grants, refreshed, .. } = lease(there, "a", &["thread:1", "thread:2"]) else {
             panic!("one is free, and it has the other")

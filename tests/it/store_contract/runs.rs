@@ -5,7 +5,7 @@ use luzia::model::{LockKind, Task, TaskId};
 use luzia::policy::line::has_turn;
 use luzia::policy::outcome::{Happened, conclude};
 use luzia::policy::staleness::judge;
-use luzia::store::{CancelRequest, Claim, Claimed, Ending, Head, Hold, Judges, Place, Site, Started};
+use luzia::store::{CancelRequest, Claim, Claimed, Denial, Ending, Head, Hold, Judges, Place, Site, Started};
 
 /// The head of the only queue.
 fn head(site: &Site) -> Head {
@@ -84,7 +84,7 @@ fn a_claim_that_meets_a_held_lane_or_is_refused_changes_nothing() {
         let [id] = accepted(&here.store, 1, |_, _| {})[..] else { panic!("one") };
         lease(there, "somebody", &["thread:7"]);
         let head = head(here);
-        assert!(matches!(claim(here, &head), Claim::Held(..)));
+        assert!(matches!(claim(here, &head), Claim::Denied(_, Denial::Held(_))));
         let judges = Judges { lock: judge, turn: has_turn };
         let asked = |task: &Task| request("x", LockKind::Task, &task.all_lanes(), here.host.identity());
         assert!(matches!(here.store.claim(&head, &|_| false, &asked, judges).unwrap(), Claim::Refused(_)));

@@ -19,7 +19,9 @@ use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
-use crate::store::{Acquired, Break, Changes, Event, InLine, LaneNeed, LockView, NotNow, Owed, Request, StoreError};
+use crate::store::{
+    Acquired, Break, Changes, Denial, Event, InLine, LaneNeed, LockView, NotNow, Owed, Request, StoreError,
+};
 use std::time::Duration;
 use told::{lanes_held, tell_wait, warn_of_lock};
 
@@ -145,20 +147,20 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
                 let refreshed = grants.iter().map(|grant| grant.lane.clone()).collect();
                 return Ok(Waited::Granted(Granted { grants, refreshed, files: Vec::new() }));
             }
-            Acquired::Held(view) => {
+            Acquired::Denied(Denial::Held(view)) => {
                 // If the holder cannot be asked to end, the caller waits on.
                 let _ = end_overdue(app, &view);
                 Seen::Held(view)
             }
-            Acquired::Behind(lane) => Seen::Behind(lane),
-            Acquired::Limited { lane, until } => Seen::Barred(Bar::Rate { lane, until }),
-            Acquired::Kept => Seen::Barred(Bar::Kept),
-            Acquired::NotNow(why) => {
+            Acquired::Denied(Denial::Behind(lane)) => Seen::Behind(lane),
+            Acquired::Denied(Denial::Limited { lane, until }) => Seen::Barred(Bar::Rate { lane, until }),
+            Acquired::Denied(Denial::Kept) => Seen::Barred(Bar::Kept),
+            Acquired::Denied(Denial::NotNow(why)) => {
                 let text = not_now_text(app, &why);
                 let is_paused = matches!(&why, NotNow::Shut(lane) if pause_of_lane(app, lane).is_some());
                 Seen::Barred(Bar::NotNow { why, is_paused, text })
             }
-            Acquired::NeedsRecovery(task) => {
+            Acquired::Denied(Denial::NeedsRecovery(task)) => {
                 recover_for(app, task, wait)?;
                 continue;
             }

@@ -9,8 +9,8 @@ use crate::store::files::locks::choice::{Choice, Chosen};
 use crate::store::files::locks::line::patience_ms;
 use crate::store::files::locks::sidecar;
 use crate::store::{
-    Acquired, Break, FreedBy, Guards, Hold, InLine, LaneNeed, Limits, LockView, Request, Result, Spool, StoreError,
-    layout, slots_in,
+    Acquired, Break, Denial, FreedBy, Guards, Hold, InLine, LaneNeed, Limits, LockView, Request, Result, Spool,
+    StoreError, layout, slots_in,
 };
 
 /// Actions in the lanes of a request, by their places in it.
@@ -56,15 +56,16 @@ impl Spool {
             match self.choose_slots(need, &locks, request, judge)? {
                 Chosen::Take(slots) => plan.takes.push((at, slots)),
                 Chosen::Refresh(slot, record) => plan.refreshes.push((at, slot, record)),
-                Chosen::Held(view) => {
-                    self.stand_for(need, request, &locks, in_line, Some(&view));
-                    return Ok(Acquired::Held(view));
+                Chosen::Denied(denial) => {
+                    match &denial {
+                        Denial::NeedsRecovery(_) => {}
+                        Denial::Held(view) => self.stand_for(need, request, &locks, in_line, Some(view)),
+                        Denial::NotNow(_) | Denial::Limited { .. } | Denial::Kept | Denial::Behind(_) => {
+                            self.stand_for(need, request, &locks, in_line, None);
+                        }
+                    }
+                    return Ok(Acquired::Denied(denial));
                 }
-                Chosen::NotNow(why) => {
-                    self.stand_for(need, request, &locks, in_line, None);
-                    return Ok(Acquired::NotNow(why));
-                }
-                Chosen::NeedsRecovery(task) => return Ok(Acquired::NeedsRecovery(task)),
             }
         }
         for (at, slots) in &plan.takes {
@@ -77,15 +78,15 @@ impl Spool {
             let stem = need.lane.stem();
             let is_broken = |slot: &u32| slots.iter().flat_map(|choice| &choice.breaks).any(|lock| lock.slot == *slot);
             let used = loan::holders(slots_in(&locks, &stem).into_iter().filter(|slot| !is_broken(slot)));
-            if let Some(answer) = self.beyond_limit(need, used, u32::try_from(wanted).unwrap_or(u32::MAX), &locks)? {
+            if let Some(denial) = self.beyond_limit(need, used, u32::try_from(wanted).unwrap_or(u32::MAX), &locks)? {
                 self.stand_for(need, request, &locks, in_line, None);
-                return Ok(answer);
+                return Ok(Acquired::Denied(denial));
             }
             if let Some(in_line) = in_line.as_mut()
                 && !self.has_turn(&stem, &locks, in_line)?
             {
                 self.stand_for(need, request, &locks, Some(in_line), None);
-                return Ok(Acquired::Behind(need.lane.clone()));
+                return Ok(Acquired::Denied(Denial::Behind(need.lane.clone())));
             }
         }
         plan.takes.sort_by_key(|(at, _)| *at);
@@ -190,7 +191,7 @@ impl Spool {
                     self.give_back(guards, &grants)?;
                     let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
                     if let Some(view) = self.view(&need.lane.stem(), slot, limits, judge)? {
-                        return Ok(Acquired::Held(Box::new(view)));
+                        return Ok(Acquired::Denied(Denial::Held(Box::new(view))));
                     }
                     return Err(StoreError::io("create", &layout::lock_file(&need.lane.stem(), slot))(
                         crate::os::taken(),

@@ -133,22 +133,28 @@ pub enum Acquired {
     },
     /// This holder had a live lease of every lane; each was refreshed and keeps its lock id and fence.
     Refreshed(Vec<Grant>),
-    /// A lane is full. Nothing was changed.
+    /// A lane cannot be had. Nothing was changed.
+    Denied(Denial),
+}
+
+/// The reason that a request gets none of its lanes.
+pub enum Denial {
+    /// A lane is full.
     Held(Box<LockView>),
-    /// A lane has room, and its rate does not allow a grant before a moment. Nothing was changed.
+    /// A lane has room, and its rate does not allow a grant before a moment.
     Limited {
         /// The lane.
         lane: LaneName,
         /// The moment from which it may be granted again.
         until: Timestamp,
     },
-    /// The free slots of `global` are kept for other lanes. Nothing was changed.
+    /// The free slots of `global` are kept for other lanes.
     Kept,
-    /// The lanes are free, but in this one it is the turn of a waiter in its line, or of a task. Nothing was changed.
+    /// The lanes are free, but in this one it is the turn of a waiter in its line, or of a task.
     Behind(LaneName),
-    /// A lane has room and grants nothing all the same. Nothing was changed.
+    /// A gate is shut, or other programs use the values of a lane's slots.
     NotNow(NotNow),
-    /// A dead task holds a lane; it must be recovered first, because its command may still live. Nothing was changed.
+    /// A dead task must be recovered first, because its command may still live.
     NeedsRecovery(TaskId),
 }
 

@@ -4,7 +4,7 @@
 
 use crate::model::{Grant, Judge, Task, TaskId, Timer};
 use crate::store::files::queue::claim::Taken;
-use crate::store::{Claim, Claimed, Hold, Place, Request, Result, Spool, StoreError, layout};
+use crate::store::{Claim, Claimed, Denial, Hold, Place, Request, Result, Spool, StoreError, layout};
 
 impl Spool {
     /// Claims a task in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep, moves its
@@ -19,7 +19,7 @@ impl Spool {
         let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(Claim::Lost) };
         let task = match self.find(id) {
             Ok(Some((Place::Waiting, task))) if self.is_at_rest(id)? => task,
-            Ok(Some((Place::Waiting, _))) => return Ok(Claim::NeedsRecovery(id)),
+            Ok(Some((Place::Waiting, task))) => return Ok(Claim::Denied(Box::new(task), Denial::NeedsRecovery(id))),
             Ok(_) => return self.not_claimed(id, lock, Claim::Lost),
             Err(error @ StoreError::Newer { .. }) => return self.not_claimed(id, lock, Claim::Newer(error)),
             Err(error) => return Err(error),

@@ -6,7 +6,7 @@ use crate::model::lock::standing::{Claimant, Met, Standing};
 use crate::model::{Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
 use crate::os::Entry;
 use crate::store::files::locks::acquire::broken;
-use crate::store::{Break, LaneNeed, Limits, LockView, NotNow, Request, Result, Spool, layout, slots_in};
+use crate::store::{Break, Denial, LaneNeed, Limits, LockView, NotNow, Request, Result, Spool, layout, slots_in};
 use std::collections::BTreeSet;
 
 /// One slot that is to be taken.
@@ -28,9 +28,7 @@ pub(crate) enum Chosen {
     /// The wanted number of slots, in their order.
     Take(Vec<Choice>),
     Refresh(u32, Box<LockRecord>),
-    Held(Box<LockView>),
-    NotNow(NotNow),
-    NeedsRecovery(TaskId),
+    Denied(Denial),
 }
 
 /// The holders of a lane, as they were judged.
@@ -87,52 +85,55 @@ impl Spool {
                 (Standing::Living | Standing::Own, _) => seen.living.push(view),
             }
         }
-        Ok(self.choose_among(need, request, seen))
+        Ok(self.choose_among(need, request, &mut seen).map_or_else(Chosen::Denied, |chosen| take(chosen, &mut seen)))
     }
 
     /// Chooses between loans, free slots and giving up.
-    fn choose_among(&self, need: &LaneNeed, request: &Request, mut seen: Seen) -> Chosen {
+    fn choose_among(
+        &self,
+        need: &LaneNeed,
+        request: &Request,
+        seen: &mut Seen,
+    ) -> std::result::Result<Vec<Choice>, Denial> {
         let mut loans: Vec<Choice> = Vec::new();
         while count(loans.len()) < need.count {
-            match next_loan(request, &seen, &loans) {
+            match next_loan(request, seen, &loans) {
                 Lent::By(lender) => {
                     if let Some((_, task)) = seen.dead.iter().find(|(at, _)| *at == lender) {
-                        return Chosen::NeedsRecovery(*task);
+                        return Err(Denial::NeedsRecovery(*task));
                     }
-                    let Some(slot) = loan::above(lender) else { return held_at(need, seen.living, lender) };
+                    let Some(slot) = loan::above(lender) else { return Err(held_at(need, seen, lender)) };
                     loans.push(Choice { slot, lender: Some(lender), ..Choice::default() });
                 }
                 Lent::Taken(slot) if loans.is_empty() => {
                     if let Some((_, task)) = seen.dead.iter().find(|(at, _)| *at == slot) {
-                        return Chosen::NeedsRecovery(*task);
+                        return Err(Denial::NeedsRecovery(*task));
                     }
-                    return held_at(need, seen.living, slot);
+                    return Err(held_at(need, seen, slot));
                 }
                 Lent::Taken(_) | Lent::No => break,
             }
         }
         let wanted = need.count.saturating_sub(count(loans.len()));
-        match self.choose_free(need, &mut seen, wanted) {
-            Ok(free) => take(loans.into_iter().chain(free).collect(), &mut seen),
-            Err(other) => other,
-        }
+        loans.extend(self.choose_free(need, seen, wanted)?);
+        Ok(loans)
     }
 
     /// The wanted number of free slots, or the reason why there are fewer.
-    fn choose_free(&self, need: &LaneNeed, seen: &mut Seen, wanted: u32) -> std::result::Result<Vec<Choice>, Chosen> {
+    fn choose_free(&self, need: &LaneNeed, seen: &mut Seen, wanted: u32) -> std::result::Result<Vec<Choice>, Denial> {
         if wanted == 0 {
             return Ok(Vec::new());
         }
         let lived: BTreeSet<u32> = seen.living.iter().map(|view| loan::root(view.slot)).collect();
         if count(lived.len()).saturating_add(wanted) > need.limit && !seen.living.is_empty() {
-            return Err(Chosen::Held(Box::new(seen.living.swap_remove(0))));
+            return Err(Denial::Held(Box::new(seen.living.swap_remove(0))));
         }
         let dead = seen.dead.iter().map(|(slot, _)| loan::root(*slot));
         let mut occupied: BTreeSet<u32> = lived.into_iter().chain(dead).collect();
         if count(occupied.len()).saturating_add(wanted) > need.limit {
             match seen.dead.first() {
-                Some((_, task)) => return Err(Chosen::NeedsRecovery(*task)),
-                None if wanted > 1 => return Err(Chosen::NotNow(NotNow::Narrow(need.lane.clone()))),
+                Some((_, task)) => return Err(Denial::NeedsRecovery(*task)),
+                None if wanted > 1 => return Err(Denial::NotNow(NotNow::Narrow(need.lane.clone()))),
                 None => {}
             }
         }
@@ -148,7 +149,7 @@ impl Spool {
                     seen.taken.push((slot, value.clone()));
                     chosen.push(Choice { slot, value, ..Choice::default() });
                 }
-                Err(why) => return Err(Chosen::NotNow(why)),
+                Err(why) => return Err(Denial::NotNow(why)),
             }
         }
         Ok(chosen)
@@ -233,8 +234,8 @@ fn next_loan(request: &Request, seen: &Seen, loans: &[Choice]) -> Lent {
 }
 
 /// The lane is held by the holder of a slot.
-fn held_at(need: &LaneNeed, mut living: Vec<LockView>, slot: u32) -> Chosen {
-    living.retain(|view| view.slot == slot);
-    let nobody = || Chosen::NotNow(NotNow::Narrow(need.lane.clone()));
-    living.pop().map_or_else(nobody, |view| Chosen::Held(Box::new(view)))
+fn held_at(need: &LaneNeed, seen: &mut Seen, slot: u32) -> Denial {
+    let nobody = || Denial::NotNow(NotNow::Narrow(need.lane.clone()));
+    let holder = seen.living.iter().rposition(|view| view.slot == slot).map(|at| seen.living.swap_remove(at));
+    holder.map_or_else(nobody, |view| Denial::Held(Box::new(view)))
 }

@@ -8,7 +8,7 @@ pub(crate) use rate::parse as parse_grants;
 
 use crate::model::{LaneName, Timestamp, loan};
 use crate::os::Entry;
-use crate::store::{Acquired, LaneNeed, LockIndex, Result, Spool, layout, slots_in};
+use crate::store::{Denial, LaneNeed, LockIndex, Result, Spool, layout, slots_in};
 
 impl Spool {
     /// The rule that keeps a lane from a request that would get a slot of it by the lane's limit. `used` holders stay beside
@@ -19,15 +19,15 @@ impl Spool {
         used: u32,
         wanted: u32,
         locks: &[Entry],
-    ) -> Result<Option<Acquired>> {
+    ) -> Result<Option<Denial>> {
         if !need.kept.is_empty() {
             let kept = self.kept_slots(&need.kept, &|stem| slots_in(locks, stem))?;
             if used.saturating_add(wanted).saturating_add(kept) > need.limit {
-                return Ok(Some(Acquired::Kept));
+                return Ok(Some(Denial::Kept));
             }
         }
         let until = need.rate.map_or(Ok(None), |rate| self.granted_again(&need.lane, rate))?;
-        Ok(until.map(|until| Acquired::Limited { lane: need.lane.clone(), until }))
+        Ok(until.map(|until| Denial::Limited { lane: need.lane.clone(), until }))
     }
 
     /// Number of slots of `global` that are kept: of each lane, the part of its reserve that its tasks do not hold. Only tasks

@@ -1,9 +1,9 @@
 //! The claim: a dispatcher takes a pending task and its lanes. The commit point is the rename `pending` -> `running`.
 
 use crate::model::lock::line::LineJudge;
-use crate::model::{Grant, Judge, LaneName, Task, TaskId, Timestamp};
+use crate::model::{Grant, Judge, Task, TaskId};
 use crate::store::{
-    Acquired, Break, Head, Hold, InLine, LockView, NotNow, Request, Result, Spool, StoreError, encode_task, layout,
+    Acquired, Break, Denial, Head, Hold, InLine, Request, Result, Spool, StoreError, encode_task, layout,
 };
 
 /// A task that this process may start.
@@ -35,21 +35,8 @@ pub enum Claim {
     Lost,
     /// It may not start now, by the check of the caller.
     Refused(Box<Task>),
-    /// A lane is held.
-    Held(Box<Task>, Box<LockView>),
-    /// The rate of a lane allows no grant before a moment.
-    Limited {
-        /// The lane.
-        lane: LaneName,
-        /// The moment from which it may be granted again.
-        until: Timestamp,
-    },
-    /// The free slots of `global` are kept for other lanes.
-    Kept,
-    /// A gate is shut, or strangers use the values of a lane's slots.
-    NotNow(NotNow),
-    /// A dead task must be recovered first; perhaps this very one.
-    NeedsRecovery(TaskId),
+    /// It does not get its lanes, or it is itself the dead task that must be recovered first.
+    Denied(Box<Task>, Denial),
     /// Its record is damaged; it was set aside.
     SetAside(StoreError),
     /// A newer luzia wrote its record; it stays as it is, and the tasks behind it in its lane wait for that luzia.
@@ -64,13 +51,7 @@ impl Claim {
     pub(crate) fn by(answer: Acquired, task: &Task) -> std::result::Result<Taken, Self> {
         Err(match answer {
             Acquired::Granted { grants, broken, .. } => return Ok((grants, broken)),
-            Acquired::Held(view) => Self::Held(Box::new(task.clone()), view),
-            Acquired::Limited { lane, until } => Self::Limited { lane, until },
-            Acquired::Kept => Self::Kept,
-            Acquired::NotNow(why) => Self::NotNow(why),
-            // The first of the line is called, or will be.
-            Acquired::Behind(_) => Self::Refused(Box::new(task.clone())),
-            Acquired::NeedsRecovery(dead) => Self::NeedsRecovery(dead),
+            Acquired::Denied(denial) => Self::Denied(Box::new(task.clone()), denial),
             Acquired::Refreshed(_) => Self::Lost,
         })
     }
@@ -120,7 +101,7 @@ impl Spool {
             Err(error) => return Err(error),
         };
         if self.read_result(id)?.is_some() || self.started(id)?.is_some() {
-            return Ok((Claim::NeedsRecovery(id), None));
+            return Ok((Claim::Denied(Box::new(task), Denial::NeedsRecovery(id)), None));
         }
         if !admit(&task) {
             return Ok((Claim::Refused(Box::new(task)), Some(lock)));

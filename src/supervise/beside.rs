@@ -55,7 +55,7 @@ fn run(site: &Site, config: Option<&str>, task: &Task, text: &str, begin: Begin<
     let log = |name: &str| conductor.open_log(task.id, name)?.into_file().ok_or_else(absent);
     let streams = Streams { stdin: None, stdout: log(STDOUT_LOG)?, stderr: log(STDERR_LOG)? };
     let task_dir = conductor.task_dir(task.id);
-    let vars = site.store.vars(task.id).map(|read| read.vars).unwrap_or_default();
+    let vars = site.store.vars(task.id).map(|read| read.value).unwrap_or_default();
     let (state_dir, files) = (site.host.state_dir(), Files::new());
     let place = Place { state_dir, config, task_dir: &task_dir, vars: &vars, files: &files, told: &[] };
     let argv = vec!["/bin/sh".to_owned(), "-c".to_owned(), text.to_owned()];

@@ -31,7 +31,7 @@ pub fn tell_parent(site: &Site, child: &Task) -> Result<(), StoreError> {
     });
     // The parent may use the variables that a child set (S1.24); those that are too large for one event stay with the child.
     let vars = if site.store.has_steps(child.id)? {
-        site.store.vars(child.id).map(|read| read.vars).unwrap_or_default()
+        site.store.vars(child.id).map(|read| read.value).unwrap_or_default()
     } else {
         Vars::new()
     };

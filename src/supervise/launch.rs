@@ -235,7 +235,7 @@ fn vars_of(site: &Site, task: &Task) -> Result<Vars, Made> {
             if let Some(why) = read.damage {
                 site.store.note(&Event::of("vars_damaged", task).saying(why));
             }
-            Ok(read.vars)
+            Ok(read.value)
         }
         Err(error) if error.is_shortage() => Err(Made::Short(error)),
         Err(error) => Err(Made::Ended(Happened::NotStarted(125, format!("its variables cannot be used: {error}")))),

@@ -39,7 +39,7 @@ pub fn unset_places(app: &App, task: &Task) -> BTreeSet<String> {
     let mut unset = without_value(command_of(task), &|_| false);
     if !unset.is_empty() {
         // The verbs that need damaged variables report them.
-        let vars = app.store.vars(task.id).map(|read| read.vars).unwrap_or_default();
+        let vars = app.store.vars(task.id).map(|read| read.value).unwrap_or_default();
         unset.retain(|name| !vars.contains_key(name));
     }
     unset

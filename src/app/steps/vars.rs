@@ -4,7 +4,7 @@ use crate::app::steps::unfinished;
 use crate::app::{App, AppError, Code};
 use crate::model::TaskId;
 use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
-use crate::store::{Beat, Event, Vars, VarsRead, var_text};
+use crate::store::{Beat, Document, Event, Vars, var_text};
 use serde_json::{Value, json};
 
 /// Reads `K=V` arguments. With `as_json` a value must be valid JSON.
@@ -54,7 +54,7 @@ pub fn var_name(name: &str) -> Result<(), AppError> {
 }
 
 /// Sets variables of a task, all or none, and removes others.
-pub fn set_vars(app: &App, id: TaskId, new: &[(String, Value)], gone: &[String]) -> Result<VarsRead, AppError> {
+pub fn set_vars(app: &App, id: TaskId, new: &[(String, Value)], gone: &[String]) -> Result<Document<Vars>, AppError> {
     let task = unfinished(app, id)?;
     fits(&new.iter().cloned().collect(), 0)?;
     let read = app.store.change_vars(id, |vars| {
@@ -73,7 +73,7 @@ pub fn set_vars(app: &App, id: TaskId, new: &[(String, Value)], gone: &[String])
 }
 
 /// The variables of a task.
-pub fn vars_of(app: &App, id: TaskId) -> Result<VarsRead, AppError> {
+pub fn vars_of(app: &App, id: TaskId) -> Result<Document<Vars>, AppError> {
     app.store.vars(id).map_err(|error| damaged(id, error))
 }
 
@@ -90,7 +90,7 @@ fn damaged(id: TaskId, error: crate::store::StoreError) -> AppError {
 
 /// One variable of a task.
 pub fn var_of(app: &App, id: TaskId, name: &str) -> Result<(Value, Option<String>), AppError> {
-    let VarsRead { mut vars, damage } = vars_of(app, id)?;
+    let Document { value: mut vars, damage } = vars_of(app, id)?;
     let value = vars.remove(name).ok_or_else(|| {
         AppError::new(Code::NoVariable, format!("{id} has no variable \"{name}\""))
             .next(format!("luzia get --task {id}"))

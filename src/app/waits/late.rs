@@ -26,7 +26,7 @@ pub(crate) fn forget_answer(app: &App, id: TaskId, open: &OpenWait, after: Wait)
     let kind = WaitKind::parse(&open.kind).filter(|_| after.phase == Phase::PassedOver);
     let Some(kind) = kind.filter(|_| app.store.has_steps(id).is_ok_and(|has| has)) else { return Ok(()) };
     let old = row(kind).variables;
-    if app.store.vars(id)?.vars.keys().any(|name| old.contains(&name.as_str())) {
+    if app.store.vars(id)?.value.keys().any(|name| old.contains(&name.as_str())) {
         app.store.change_vars::<AppError>(id, |vars| {
             vars.retain(|name, _| !old.contains(&name.as_str()));
             Ok(())

@@ -36,7 +36,7 @@ pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
     if !app.store.has_steps(id)? {
         return Ok(None);
     }
-    let vars = app.store.vars(id).ok().map(|read| read.vars);
+    let vars = app.store.vars(id).ok().map(|read| read.value);
     // The verbs that need damaged files report them.
     let done = app.store.steps_done(id).unwrap_or_default().into_iter().map(|step| (step, true));
     let failed = app.store.steps_failed(id).unwrap_or_default().into_iter().map(|step| (step, false));

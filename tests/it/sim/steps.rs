@@ -56,8 +56,8 @@ fn audit(env: &Env, known: &Shared) {
     let known = know(known);
     match store.vars(ID) {
         Ok(read) if read.damage.is_none() => {
-            for name in known.vars.iter().filter(|name| !read.vars.contains_key(*name)) {
-                env.violation(&format!("variable {name} is lost: {:?}", read.vars));
+            for name in known.vars.iter().filter(|name| !read.value.contains_key(*name)) {
+                env.violation(&format!("variable {name} is lost: {:?}", read.value));
             }
         }
         other => env.violation(&format!("the variables do not read: {other:?}")),

@@ -39,9 +39,9 @@ fn variables_change_together_or_not_at_all() {
         };
         assert_eq!(set("a", false).unwrap().vars.len(), 1);
         assert!(set("b", true).is_err());
-        let names: Vec<String> = there.store.vars(ID).unwrap().vars.into_keys().collect();
+        let names: Vec<String> = there.store.vars(ID).unwrap().value.into_keys().collect();
         assert_eq!(names, ["a"]);
-        assert!(there.store.vars(TaskId(5)).unwrap().vars.is_empty(), "another task has its own");
+        assert!(there.store.vars(TaskId(5)).unwrap().value.is_empty(), "another task has its own");
     });
 }
 

@@ -20,7 +20,7 @@ pub(super) fn reuse(app: &App, task: &mut Task, new: &TaskRequest) -> Result<(),
         other.status() == Status::Completed && other.goal.as_deref() == Some(&*goal) && other.user == task.user
     };
     let Some(other) = app.store.last_ended(&member, Timestamp::FIRST, &counts)? else { return Ok(()) };
-    let vars = app.store.vars(other.id)?.vars;
+    let vars = app.store.vars(other.id)?.value;
     task.terms.reuses = Some(other.id);
     if vars.is_empty() {
         return Ok(());

@@ -66,11 +66,11 @@ pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
     let read = vars_of(app, id)?;
     tell_damage(read.damage.as_ref(), console);
     if console.is_json() {
-        let value = json!({ "id": id.to_string(), "vars": read.vars });
+        let value = json!({ "id": id.to_string(), "vars": read.value });
         console.document(&json::single("get", value))?;
     } else {
         let mut table = Table::new(&[Column::new("NAME"), Column::new("VALUE")]);
-        for (name, value) in &read.vars {
+        for (name, value) in &read.value {
             table.row([name.clone(), text(value)]);
         }
         console.table(&table)?;

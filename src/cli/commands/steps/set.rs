@@ -63,7 +63,7 @@ pub fn run(args: &SetArgs, app: &App, console: &mut Console) -> Answer {
     let read = set_vars(app, id, &new, &args.unset)?;
     tell_damage(read.damage.as_ref(), console);
     if console.is_json() {
-        let value = json!({ "id": id.to_string(), "vars": read.vars });
+        let value = json!({ "id": id.to_string(), "vars": read.value });
         console.document(&json::single("set", value))?;
     }
     Ok(Exit::Done.code())

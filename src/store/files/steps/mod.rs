@@ -29,11 +29,11 @@ pub(crate) struct Locked {
 
 /// A document as it was read.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Document<T> {
+pub struct Document<T> {
     /// Its content; empty if nothing was ever written.
-    pub(crate) value: T,
+    pub value: T,
     /// The fault of the newest document, if that is damaged and this is the one before it.
-    pub(crate) damage: Option<String>,
+    pub damage: Option<String>,
 }
 
 /// A document as it is written: with its version behind its own members.

@@ -1,7 +1,7 @@
 //! The variables of a task: `vars.json`. Values are strings or other JSON.
 
 use crate::model::TaskId;
-use crate::store::files::steps::Locked;
+use crate::store::files::steps::{Document, Locked};
 use crate::store::{Result, Spool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,20 +25,11 @@ pub fn var_text(value: &Value) -> String {
     }
 }
 
-/// Variables as they were read.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct VarsRead {
-    /// The variables.
-    pub vars: Vars,
-    /// The fault of the newest document, if these are the variables before the last change.
-    pub damage: Option<String>,
-}
-
 impl Spool {
     /// The variables of a task. A task without any costs one open.
-    pub fn vars(&self, id: TaskId) -> Result<VarsRead> {
+    pub fn vars(&self, id: TaskId) -> Result<Document<Vars>> {
         let found = self.read_document::<VarsFile>(id, NAME)?;
-        Ok(VarsRead { vars: found.value.vars, damage: found.damage })
+        Ok(Document { value: found.value.vars, damage: found.damage })
     }
 
     /// Changes the variables of a task durably, one change after the other. `check` and `change` are called under the lock;
@@ -47,21 +38,21 @@ impl Spool {
         &self,
         id: TaskId,
         change: impl FnOnce(&mut Vars) -> std::result::Result<(), E>,
-    ) -> std::result::Result<VarsRead, E> {
+    ) -> std::result::Result<Document<Vars>, E> {
         let locked = self.lock_steps(id)?;
         let read = match self.vars(id) {
             // Both the newest document and the one before it are damaged: both are kept, and a new one begins.
             Err(crate::store::StoreError::Corrupt { why, .. }) => {
-                VarsRead { vars: Vars::new(), damage: Some(format!("{why}; nothing before it reads")) }
+                Document { value: Vars::new(), damage: Some(format!("{why}; nothing before it reads")) }
             }
             other => other?,
         };
-        let mut vars = read.vars.clone();
-        change(&mut vars)?;
-        if vars != read.vars || read.damage.is_some() {
-            self.write_vars(&locked, vars.clone())?;
+        let mut value = read.value.clone();
+        change(&mut value)?;
+        if value != read.value || read.damage.is_some() {
+            self.write_vars(&locked, value.clone())?;
         }
-        Ok(VarsRead { vars, damage: read.damage })
+        Ok(Document { value, ..read })
     }
 
     pub(crate) fn write_vars(&self, locked: &Locked, vars: Vars) -> Result<()> {

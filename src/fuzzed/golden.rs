@@ -7,6 +7,7 @@
 
 use crate::model::LaneName;
 use crate::model::evidence::Sidecar;
+use crate::model::name::{from_hex, hex};
 use crate::policy::fair::Ledger;
 use crate::store::files::disk::counter::CounterLine;
 use crate::store::files::steps::{decode, encode, finish::FinishFile, vars::VarsFile};
@@ -144,20 +145,13 @@ enum Bytes {
 
 impl Bytes {
     fn new(bytes: Vec<u8>) -> Self {
-        String::from_utf8(bytes).map_or_else(
-            |error| Self::Hex { hex: error.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect() },
-            Self::Text,
-        )
+        String::from_utf8(bytes).map_or_else(|error| Self::Hex { hex: hex(error.as_bytes()) }, Self::Text)
     }
 
     fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Text(text) => text.clone().into_bytes(),
-            Self::Hex { hex } => hex
-                .as_bytes()
-                .chunks(2)
-                .map(|pair| u8::from_str_radix(&super::text(pair), 16).expect("two hexadecimal digits"))
-                .collect(),
+            Self::Hex { hex } => from_hex(hex).expect("hexadecimal digits"),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! trace of its own. It depends on the task alone, so a supervisor and a reader of events compute the same place.
 
 use crate::model::Task;
+use crate::model::name::hex;
 use sha2::{Digest, Sha256};
 
 /// The variable that carries a span to a process.
@@ -56,10 +57,6 @@ pub fn parse(text: &str) -> Option<(String, String, String)> {
     let is_known = *version != "ff" && (*version != "00" || rest.is_empty());
     let is_set = !trace.bytes().all(|byte| byte == b'0') && !span.bytes().all(|byte| byte == b'0');
     (is_whole && is_known && is_set).then(|| ((*trace).to_owned(), (*span).to_owned(), (*flags).to_owned()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -9,13 +9,12 @@ pub use git::{Remote, branch, commondir, gitdir, remote, remote_url};
 
 use crate::model::LaneName;
 use crate::model::lane::LaneError;
-use crate::model::name::Name;
+use crate::model::name::{Name, hex};
 use sha2::{Digest, Sha256};
 
 /// Device and inode as 16 hex digits.
 pub fn identity_text((device, inode): (u64, u64)) -> String {
-    let digest = Sha256::digest(format!("{device}:{inode}"));
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(format!("{device}:{inode}"))[..8])
 }
 
 /// The lane of a directory of some kind.

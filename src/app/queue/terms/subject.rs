@@ -4,9 +4,9 @@ use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::name;
 use crate::app::{AppError, Code, Kind};
 use crate::model::ThingKind;
+use crate::model::name::hex;
 use crate::request::TaskRequest;
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 
 /// The key that stands for the command, its directory and the content of its work tree.
 pub(super) const TREE_KEY: &str = "@tree";
@@ -28,11 +28,7 @@ pub(super) fn key_of(
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    let digits = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    Ok(Some(format!("tree:{digits}")))
+    Ok(Some(format!("tree:{}", hex(&hash.finalize()))))
 }
 
 impl Surroundings {

@@ -46,11 +46,8 @@ impl StepRecord {
 
     /// Keeps the beginning of its standard output.
     pub fn keep_output(&mut self, bytes: &[u8]) {
-        self.is_hex = std::str::from_utf8(bytes).is_err();
-        self.stdout = match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => hex(bytes),
-        };
+        let text = std::str::from_utf8(bytes);
+        (self.is_hex, self.stdout) = (text.is_err(), text.map_or_else(|_| hex(bytes), str::to_owned));
     }
 }
 

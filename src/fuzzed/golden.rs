@@ -9,8 +9,14 @@ use crate::model::LaneName;
 use crate::model::evidence::Sidecar;
 use crate::model::name::{from_hex, hex};
 use crate::policy::fair::Ledger;
+use crate::store::files::disk::control_record::{decode_control, encode_control};
 use crate::store::files::disk::counter::CounterLine;
+use crate::store::files::running::started::{decode_started, encode_started};
+use crate::store::files::running::{pause::decode_pause, requests::decode_cancel};
+use crate::store::files::schedules::record::{decode_schedule, encode_schedule};
 use crate::store::files::steps::{decode, encode, finish::FinishFile, vars::VarsFile};
+use crate::store::journal::hooks::{decode_hooks, encode_hooks};
+use crate::store::journal::tally::{decode_tally, encode_tally};
 use crate::store::{Beat, Mail, StepRecord, Waits};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
@@ -27,23 +33,23 @@ type Rewrite = fn(&[u8]) -> Again;
 /// Every kind of record, by the name of its file.
 const KINDS: [(&str, Rewrite); 19] = [
     ("beat", of_steps::<Beat>),
-    ("cancel", |bytes| words(serde_json::to_vec(&crate::store::files::running::requests::decode_cancel(bytes)))),
-    ("control", control),
+    ("cancel", |bytes| words(serde_json::to_vec(&decode_cancel(bytes)))),
+    ("control", |bytes| words(decode_control("x", bytes).and_then(|(read, extra)| encode_control(&read, extra)))),
     ("counter", |bytes| CounterLine::parse(bytes).map(|line| line.to_bytes()).ok_or_else(none)),
     ("event", event),
     ("finish", of_steps::<FinishFile>),
-    ("hooks", hooks),
+    ("hooks", |bytes| words(decode_hooks("x", bytes).and_then(|(read, extra)| encode_hooks(&read, extra)))),
     ("ledger", |bytes| {
         Ledger::from_text(&super::text(bytes)).map(|ledger| ledger.to_text().into_bytes()).ok_or_else(none)
     }),
     ("mail", of_steps::<Mail>),
     ("meta", meta),
-    ("pause", pause),
-    ("schedule", schedule),
+    ("pause", |bytes| words(serde_json::to_vec(&decode_pause(bytes)))),
+    ("schedule", |bytes| words(decode_schedule("x", bytes).and_then(|read| encode_schedule(&read)))),
     ("sidecar", sidecar),
-    ("started", started),
+    ("started", |bytes| decode_started(bytes).ok_or_else(none).and_then(|read| words(encode_started(&read)))),
     ("step", of_steps::<StepRecord>),
-    ("tally", tally),
+    ("tally", |bytes| words(decode_tally("x", bytes).and_then(|read| encode_tally(&read)))),
     ("task", task),
     ("vars", of_steps::<VarsFile>),
     ("waits", of_steps::<Waits>),
@@ -74,36 +80,6 @@ fn sidecar(bytes: &[u8]) -> Again {
         }
         other => Err(format!("{other:?}")),
     }
-}
-
-fn control(bytes: &[u8]) -> Again {
-    use crate::store::files::disk::control_record::{decode_control, encode_control};
-    words(decode_control("x", bytes).and_then(|(read, extra)| encode_control(&read, extra)))
-}
-
-fn hooks(bytes: &[u8]) -> Again {
-    use crate::store::journal::hooks::{decode_hooks, encode_hooks};
-    words(decode_hooks("x", bytes).and_then(|(read, extra)| encode_hooks(&read, extra)))
-}
-
-fn schedule(bytes: &[u8]) -> Again {
-    use crate::store::files::schedules::record::{decode_schedule, encode_schedule};
-    words(decode_schedule("x", bytes).and_then(|read| encode_schedule(&read)))
-}
-
-fn started(bytes: &[u8]) -> Again {
-    use crate::store::files::running::started::{decode_started, encode_started};
-    decode_started(bytes).ok_or_else(none).and_then(|read| words(encode_started(&read)))
-}
-
-fn pause(bytes: &[u8]) -> Again {
-    use crate::store::files::running::pause::{decode_pause, encode_pause};
-    words(encode_pause(&decode_pause(bytes)))
-}
-
-fn tally(bytes: &[u8]) -> Again {
-    use crate::store::journal::tally::{decode_tally, encode_tally};
-    words(decode_tally("x", bytes).and_then(|read| encode_tally(&read)))
 }
 
 /// The line of an event, as the event that it tells of is written, and as it is shown.

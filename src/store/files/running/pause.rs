@@ -26,11 +26,6 @@ impl RunPause {
     }
 }
 
-/// Writes `pause.json`.
-pub(crate) fn encode_pause(asked: &TaskHold) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(asked)
-}
-
 /// Reads `pause.json`. An invalid file is a pause without details: the task does not go on by itself, and `resume` ends the
 /// pause.
 pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
@@ -42,8 +37,7 @@ impl Spool {
     /// Asks the supervisor of a task to stop its processes, or, with an end in the past, to let them go on. Commit point is
     /// the sync of `run/<id>/`. False when the task no longer has such a folder.
     pub fn request_pause(&self, id: TaskId, asked: &TaskHold) -> Result<bool> {
-        let bytes = encode_pause(asked).map_err(|error| StoreError::corrupt(PAUSE, error.to_string()))?;
-        self.put_request(id, PAUSE, &bytes)
+        self.put_request(id, PAUSE, asked)
     }
 
     /// The pause that is requested of the supervisor of a task, if any.
@@ -84,7 +78,7 @@ mod tests {
             by: Some("root".into()),
             start_left_ms: None,
         };
-        assert_eq!(decode_pause(&encode_pause(&hold).expect("text")), hold);
+        assert_eq!(decode_pause(&serde_json::to_vec(&hold).expect("text")), hold);
         let pause = RunPause { hold, is_in_effect: false };
         assert!(pause.stands(Timestamp(1999)) && !pause.stands(Timestamp(2000)));
         for wrong in ["", "{}", "[1]", "{\"since\":\"never\"}", "{\"since\":"] {

@@ -33,18 +33,18 @@ pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
 impl Spool {
     /// Writes a request to cancel durably. False when the task no longer has `run/<id>/`.
     pub fn request_cancel(&self, id: TaskId, request: &CancelRequest) -> Result<bool> {
-        let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(CANCEL, error.to_string()))?;
-        self.put_request(id, CANCEL, &bytes)
+        self.put_request(id, CANCEL, request)
     }
 
     /// Writes a request to a supervisor durably: a file of `run/<id>/`, by its rename. False when the task has no such folder.
-    pub(super) fn put_request(&self, id: TaskId, name: &str, bytes: &[u8]) -> Result<bool> {
+    pub(super) fn put_request(&self, id: TaskId, name: &str, request: &impl Serialize) -> Result<bool> {
+        let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(name, error.to_string()))?;
         if self.meta(&layout::run_dir(id))?.is_none() {
             return Ok(false);
         }
         let path = layout::run_file(id, name);
         let tmp = layout::tmp(id, self.host.me.pid);
-        self.stage(&tmp, bytes)?;
+        self.stage(&tmp, &bytes)?;
         if !self.rename(&tmp, &path)? {
             self.unlink(&tmp)?;
             return Ok(false);

@@ -2,7 +2,6 @@
 
 use crate::model::TaskId;
 use crate::os::Open;
-use crate::store::files::steps::Locked;
 use crate::store::{Changes, Hold, Result, Spool, StoreError, layout};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -203,7 +202,7 @@ impl Spool {
 
     /// Replaces the waits durably.
     pub fn write_waits(&self, waiter: &Waiter, waits: &Waits) -> Result<()> {
-        let locked: Locked = self.lock_steps(waiter.id)?;
+        let locked = self.lock_steps(waiter.id)?;
         self.write_document(&locked, NAME, waits)
     }
 

@@ -3,6 +3,7 @@
 //! `psi.memory>20 | load>1.5..1.0 & mem<10%`: `&` binds tighter than `|`, and the conditions that `&` joins must all hold. The
 //! bound after `..` is the one at which a shut gate opens again.
 
+use crate::model::record::{as_text, words};
 use std::fmt;
 
 /// The longest expression, in bytes.
@@ -25,21 +26,15 @@ pub enum Gauge {
     Memory,
 }
 
+words!(Gauge {
+    PressureCpu = "psi.cpu",
+    PressureMemory = "psi.memory",
+    PressureIo = "psi.io",
+    Load = "load",
+    Memory = "mem",
+});
+
 impl Gauge {
-    /// All gauges, with their names in an expression.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("psi.cpu", Self::PressureCpu),
-        ("psi.memory", Self::PressureMemory),
-        ("psi.io", Self::PressureIo),
-        ("load", Self::Load),
-        ("mem", Self::Memory),
-    ];
-
-    /// The name in an expression.
-    pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, gauge)| *gauge == self).map_or("", |(word, _)| word)
-    }
-
     /// The largest bound, in thousandths, and whether it is a percentage.
     fn scale(self) -> (u32, bool) {
         match self {
@@ -125,9 +120,9 @@ fn condition(text: &str) -> Result<Condition, String> {
     let (name, rest) = text.split_at(at);
     let is_above = rest.starts_with('>');
     let name = name.trim();
-    let gauge = Gauge::ALL.iter().find(|(word, _)| *word == name).map(|(_, gauge)| *gauge).ok_or_else(|| {
-        let names: Vec<&str> = Gauge::ALL.iter().map(|(word, _)| *word).collect();
-        format!("{:?} is not one of {}", name.chars().take(80).collect::<String>(), names.join(", "))
+    let gauge = Gauge::parse(name).ok_or_else(|| {
+        let names = Gauge::ALL.map(Gauge::word).join(", ");
+        format!("{:?} is not one of {names}", name.chars().take(80).collect::<String>())
     })?;
     let bounds = rest.get(1..).unwrap_or_default();
     let (shuts, opens) = bounds.split_once("..").map_or((bounds, None), |(shuts, opens)| (shuts, Some(opens)));
@@ -176,7 +171,7 @@ impl fmt::Display for Condition {
     }
 }
 
-crate::model::record::as_text!(Gate, |text| Self::parse(text));
+as_text!(Gate, |text| Self::parse(text));
 
 impl fmt::Display for Gate {
     /// Writes the form that [`Gate::parse`] parses.

@@ -108,6 +108,11 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Whether a text is so many of the digits that [`hex`] writes.
+pub fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Parses the form that [`hex`] makes.
 pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
     let value = |digit: &u8| char::from(*digit).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
@@ -117,10 +122,7 @@ pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
 
 /// Whether an encoded form is a hash, so that the name itself must be read from the record beside it.
 pub fn is_hashed(encoded: &str) -> bool {
-    encoded.len() == 66
-        && encoded
-            .strip_prefix("=h")
-            .is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+    encoded.strip_prefix("=h").is_some_and(|digits| is_hex(digits, 64))
 }
 
 /// Whether no byte of a text changes when it is encoded.

@@ -1,6 +1,7 @@
 //! The context of a process: the sandbox in which it lives, and the limits that its children inherit. A task runs in the
 //! context in which it was queued (contract P9).
 
+use super::name::is_hex;
 use super::queue::digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +32,7 @@ pub struct SandboxId(String);
 impl SandboxId {
     /// Reads 16 lower-case hex digits.
     pub fn parse(text: &str) -> Option<Self> {
-        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        (text.len() == 16 && text.bytes().all(is_hex)).then(|| Self(text.to_owned()))
+        is_hex(text, 16).then(|| Self(text.to_owned()))
     }
 
     fn of(sandbox: &Sandbox) -> Self {

@@ -10,7 +10,7 @@
 
 use super::context::SandboxId;
 use super::lane::LaneName;
-use super::name::{Name, hex};
+use super::name::{Name, hex, is_hex};
 use super::task::{Priority, Task, TaskId};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -74,7 +74,7 @@ impl<'a> QueueName<'a> {
 
 /// Whether a text has the form of a digest.
 pub fn is_digest(text: &str) -> bool {
-    SandboxId::parse(text).is_some()
+    is_hex(text, 16)
 }
 
 fn checked(text: &str) -> Option<&str> {

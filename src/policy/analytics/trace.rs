@@ -2,7 +2,7 @@
 //! trace of its own. It depends on the task alone, so a supervisor and a reader of events compute the same place.
 
 use crate::model::Task;
-use crate::model::name::hex;
+use crate::model::name::{hex, is_hex};
 use sha2::{Digest, Sha256};
 
 /// The variable that carries a span to a process.
@@ -50,9 +50,6 @@ pub fn inner_span(trace: &str, what: &str) -> String {
 pub fn parse(text: &str) -> Option<(String, String, String)> {
     let parts: Vec<&str> = text.trim().split('-').collect();
     let [version, trace, span, flags, rest @ ..] = &parts[..] else { return None };
-    let is_hex = |part: &str, length: usize| {
-        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
     let is_whole = is_hex(version, 2) && is_hex(trace, 32) && is_hex(span, 16) && is_hex(flags, 2);
     let is_known = *version != "ff" && (*version != "00" || rest.is_empty());
     let is_set = !trace.bytes().all(|byte| byte == b'0') && !span.bytes().all(|byte| byte == b'0');

@@ -2,6 +2,7 @@
 //! context in which it was queued (contract P9).
 
 use super::name::is_hex;
+use super::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE};
 use super::queue::digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +17,9 @@ pub const NAMESPACES: [&str; 8] = ["cgroup", "ipc", "mnt", "net", "pid", "time",
 pub const INITIAL: [(&str, u64); 6] = [
     ("cgroup", 0xEFFF_FFFB),
     ("ipc", 0xEFFF_FFFF),
-    ("pid", 0xEFFF_FFFC),
+    ("pid", INITIAL_PID_NAMESPACE),
     ("time", 0xEFFF_FFFA),
-    ("user", 0xEFFF_FFFD),
+    ("user", INITIAL_USER_NAMESPACE),
     ("uts", 0xEFFF_FFFE),
 ];
 

@@ -67,8 +67,8 @@ impl Pausing {
         let Ok(asked) = site.store.run_pause(task.id) else { return };
         let now = site.host.now();
         match (asked, &self.still) {
-            (Some(asked), None) if asked.stands(now) => self.stop(site, task, asked, spared),
-            (Some(asked), Some(_)) if asked.stands(now) => self.take_words(site, task, asked),
+            (Some(asked), None) if asked.hold.stands(now) => self.stop(site, task, asked, spared),
+            (Some(asked), Some(_)) if asked.hold.stands(now) => self.take_words(site, task, asked),
             (Some(_) | None, Some(still)) if still.hold.is_some() => self.go_on(site, task),
             (Some(_), _) => drop(site.store.end_pause(task.id)),
             (None, _) => {}

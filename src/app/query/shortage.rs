@@ -32,7 +32,7 @@ pub fn standstill(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> 
 /// The pause of a task whose processes are stopped for it.
 fn paused_run(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
     let now = app.host.now();
-    let stands = |pause: &RunPause| pause.is_in_effect && pause.stands(now);
+    let stands = |pause: &RunPause| pause.is_in_effect && pause.hold.stands(now);
     let Some(pause) = app.store.run_pause(task.id)?.filter(stands) else { return Ok(None) };
     let TaskHold { since, until, reason, by, .. } = pause.hold;
     let pause = Pause { what: task.id.to_string(), since, until, reason, by };

@@ -75,10 +75,17 @@ pub struct TaskHold {
     pub start_left_ms: Option<u64>,
 }
 
+impl TaskHold {
+    /// Whether it is in force at a moment.
+    pub fn stands(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| until > now)
+    }
+}
+
 impl Task {
     /// Whether the task has a hold of its own in force at a moment.
     pub fn is_held(&self, now: Timestamp) -> bool {
-        self.hold.as_ref().is_some_and(|hold| hold.until.is_none_or(|until| until > now))
+        self.hold.as_ref().is_some_and(|hold| hold.stands(now))
     }
 
     /// The moment at which a pass must look at it again while it is parked: it is due, and no hold of its own is in force.

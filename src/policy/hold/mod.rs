@@ -47,8 +47,7 @@ fn is_global(held: &Held) -> bool {
 
 /// The pause of a task at a moment: its own hold first, then the others in their order.
 pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
-    let own = task.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| until > now));
-    if let Some(hold) = own {
+    if let Some(hold) = task.hold.as_ref().filter(|hold| hold.stands(now)) {
         let (reason, by) = (hold.reason.clone(), hold.by.clone());
         return Some(Pause { until: hold.until, reason, by, ..Pause::of(task.id.to_string(), hold.since) });
     }

@@ -37,7 +37,7 @@ enum Come {
 /// Stops the processes of a task that runs, until a moment or until `resume`.
 pub(super) fn pause_running(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
     let task = app.existing(id)?;
-    let before = app.store.run_pause(id)?.filter(|pause| pause.stands(now));
+    let before = app.store.run_pause(id)?.filter(|pause| pause.hold.stands(now));
     let since = before.map_or(now, |pause| pause.hold.since);
     let Wish { until, reason, by } = wish.clone();
     let request = TaskHold { since, until, reason, by, start_left_ms: None };
@@ -113,7 +113,7 @@ fn look_at_pause(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Com
     let now = app.host.now();
     match app.store.run_pause(asked.id)? {
         // A later pause has other words. Only the stop of the task counts.
-        Some(pause) if asked.stops && *is_recorded && pause.stands(now) => {
+        Some(pause) if asked.stops && *is_recorded && pause.hold.stands(now) => {
             return Ok(if pause.is_in_effect { Come::Done } else { Come::Waits });
         }
         // Its end has come, or another caller has resumed it meanwhile.

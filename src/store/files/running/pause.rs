@@ -19,13 +19,6 @@ pub struct RunPause {
     pub is_in_effect: bool,
 }
 
-impl RunPause {
-    /// Whether the task must be paused at a moment.
-    pub fn stands(&self, now: Timestamp) -> bool {
-        self.hold.until.is_none_or(|until| until > now)
-    }
-}
-
 /// Reads `pause.json`. An invalid file is a pause without details: the task does not go on by itself, and `resume` ends the
 /// pause.
 pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
@@ -79,8 +72,7 @@ mod tests {
             start_left_ms: None,
         };
         assert_eq!(decode_pause(&serde_json::to_vec(&hold).expect("text")), hold);
-        let pause = RunPause { hold, is_in_effect: false };
-        assert!(pause.stands(Timestamp(1999)) && !pause.stands(Timestamp(2000)));
+        assert!(hold.stands(Timestamp(1999)) && !hold.stands(Timestamp(2000)));
         for wrong in ["", "{}", "[1]", "{\"since\":\"never\"}", "{\"since\":"] {
             assert_eq!(decode_pause(wrong.as_bytes()).until, None, "{wrong}");
         }

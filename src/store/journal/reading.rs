@@ -47,7 +47,30 @@ impl Spool {
     /// Gives the events since the last call to `take`, without a line that is not whole yet. Once `take` returns false, it is
     /// not called again, and the reader is of no further use.
     pub fn read_on(&self, reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()> {
-        reader.more(self, take)
+        if let Some((late, left)) = &mut reader.before {
+            if !late.read(self, take)? {
+                return Ok(());
+            }
+            if self.host.clock.now().ms_since(*left) > OUT_OF_ORDER_MS {
+                reader.before = None;
+            }
+        }
+        loop {
+            let today = self.host.clock.now().day();
+            if !reader.at.read(self, take)? {
+                return Ok(());
+            }
+            if reader.is_at_end && reader.at.segment.day >= today && reader.at.from < SEGMENT_BYTES {
+                return Ok(());
+            }
+            let Some(next) = self.segment_after(&reader.at.segment)? else {
+                reader.is_at_end = true;
+                return Ok(());
+            };
+            let left = std::mem::replace(&mut reader.at, Position { segment: next, from: 0 });
+            // A segment that was left long ago no longer has a writer.
+            reader.before = Some((left, self.host.clock.now()));
+        }
     }
 
     /// A reader of the events that are written from now on.
@@ -109,7 +132,7 @@ impl Spool {
 
     /// Gives every event since `since` to `take`, without keeping them.
     pub fn visit_events(&self, since: Timestamp, take: &mut TakeEvents<'_>) -> Result<()> {
-        self.events_from(since)?.more(self, &mut |event| event.at < since || take(event))
+        self.read_on(&mut self.events_from(since)?, &mut |event| event.at < since || take(event))
     }
 
     fn begins_before(&self, segment: &Segment, since: Timestamp) -> Result<bool> {
@@ -160,37 +183,6 @@ fn line_after(file: &mut dyn Handle, path: &str, mut from: u64) -> Result<u64> {
 fn first_whole(part: &[u8]) -> Option<Timestamp> {
     let mut lines = part.split(|byte| *byte == b'\n').skip(1);
     lines.find_map(decode).map(|event| event.at)
-}
-
-impl EventReader {
-    /// Gives the events since the last call to `take`, without a line that is not whole yet. Once `take` returns false, it is
-    /// not called again, and the reader is of no further use.
-    fn more(&mut self, store: &Spool, take: &mut TakeEvents<'_>) -> Result<()> {
-        if let Some((late, left)) = &mut self.before {
-            if !late.read(store, take)? {
-                return Ok(());
-            }
-            if store.host.clock.now().ms_since(*left) > OUT_OF_ORDER_MS {
-                self.before = None;
-            }
-        }
-        loop {
-            let today = store.host.clock.now().day();
-            if !self.at.read(store, take)? {
-                return Ok(());
-            }
-            if self.is_at_end && self.at.segment.day >= today && self.at.from < SEGMENT_BYTES {
-                return Ok(());
-            }
-            let Some(next) = store.segment_after(&self.at.segment)? else {
-                self.is_at_end = true;
-                return Ok(());
-            };
-            let left = std::mem::replace(&mut self.at, Position { segment: next, from: 0 });
-            // A segment that was left long ago no longer has a writer.
-            self.before = Some((left, store.host.clock.now()));
-        }
-    }
 }
 
 impl Position {

@@ -105,10 +105,7 @@ fn event(bytes: &[u8]) -> Again {
 /// The `meta.json` of a task, whose record this is.
 fn meta(bytes: &[u8]) -> Again {
     let task = words(crate::store::decode_task("x", bytes, None))?;
-    let start = task.last_start.as_ref();
-    let lock_id = start.map(|start| start.lock_id.as_str());
-    let members = crate::store::conductor::meta_of(&task, lock_id, start.map(|start| start.fence), start.is_some());
-    words(serde_json::to_vec_pretty(&members))
+    words(serde_json::to_vec_pretty(&crate::store::conductor::meta_of(&task, task.last_start.is_some())))
 }
 
 /// Bytes as the corpus has them: a text, or `{"hex": …}` where they are no UTF-8.

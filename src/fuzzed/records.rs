@@ -44,7 +44,7 @@ pub fn task(bytes: &[u8]) {
         Ok(written) => {
             assert_eq!(written.iter().filter(|byte| **byte == b'\n').count(), 1, "one line");
             assert_eq!(decode_task("x", &written, None).ok().as_ref(), Some(&task), "{}", text(&written));
-            let _ = conductor::meta_of(&task, None, None, false).to_string();
+            let _ = conductor::meta_of(&task, false).to_string();
         }
         // Escapes may make it longer than what was read.
         Err(_) => assert!(bytes.len() > 100_000, "what reads can be written"),

@@ -245,9 +245,7 @@ impl Conductor {
         let mut members = old.unwrap_or_default();
         // Members of an earlier attempt.
         members.retain(|name, _| !OF_AN_END.contains(&name.as_str()));
-        let start = task.last_start.as_ref();
-        let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
-        if let Value::Object(known) = meta_of(task, lock_id, fence, released) {
+        if let Value::Object(known) = meta_of(task, released) {
             members.extend(known);
         }
         self.replace_meta(&dir(place, task.id), &members)
@@ -363,7 +361,8 @@ pub(crate) fn claim_of(dir: String, place: &'static str, members: Members, uid: 
 }
 
 /// The members of `meta.json`: those of S3.20, and those of S1.35–S1.38 once the task is over.
-pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, released: bool) -> Value {
+pub(crate) fn meta_of(task: &Task, released: bool) -> Value {
+    let start = task.last_start.as_ref();
     let mut meta = json!({
         "v": FORMAT_VERSION,
         "id": task.id.to_string(),
@@ -374,13 +373,13 @@ pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, re
         "priority": task.priority.number(),
         "command": task.command,
         "label": task.label,
-        "lock_id": lock_id,
-        "fence": fence,
+        "lock_id": start.map(|start| &start.lock_id),
+        "fence": start.map(|start| start.fence),
         "lock_released": released,
         "attempt": task.attempt(),
         "starts": task.starts,
         "created_at": task.created_at.to_string(),
-        "started_at": task.last_start.as_ref().map(|start| start.at.to_string()),
+        "started_at": start.map(|start| start.at.to_string()),
     });
     let (Some(outcome), Some(members)) = (task.outcome(), meta.as_object_mut()) else { return meta };
     let result = json!({

@@ -26,9 +26,7 @@ impl Changes {
             None => self.clock.sleep(longest.min(POLL)),
         }
     }
-}
 
-impl Changes {
     pub(crate) fn of(watch: Option<Box<dyn Watch>>, clock: &Arc<dyn Clock>) -> Self {
         Self { watch, clock: Arc::clone(clock) }
     }

@@ -89,11 +89,8 @@ impl Spool {
     pub fn launch_with_events(&self, args: &[String], events: &[ReadEvent]) -> Result<u32> {
         let path = format!("{}/hooks.{}.{}", layout::TMP, self.host.me.pid, self.host.clock.boot_ms());
         let lines: String = events.iter().map(|event| format!("{}\n", event.line)).collect();
-        let mut file = self
-            .open(&path, Open::CreateNew(0o600))?
-            .ok_or_else(|| StoreError::io("create", &path)(crate::os::absent()))?;
-        let written = file.write_all(lines.as_bytes()).map_err(StoreError::io("write", &path));
-        let given = written.and_then(|()| self.open(&path, Open::ReadOnly));
+        self.write_whole(&path, Open::CreateNew(0o600), lines.as_bytes())?;
+        let given = self.open(&path, Open::ReadOnly);
         self.unlink(&path)?;
         let given = given?.ok_or_else(|| StoreError::io("open", &path)(crate::os::absent()))?;
         self.host.procs.launch_supervisor(args, given).map_err(StoreError::io("start a process of", self.state_dir()))

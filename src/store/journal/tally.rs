@@ -96,7 +96,7 @@ impl Spool {
 
     /// Adds the events that were written to a segment since the last addition; returns the number of their bytes.
     fn add_segment(&self, tally: &mut Tally, segment: &Segment, add: &Add<'_>) -> Result<u64> {
-        let size = self.meta(&segment.path())?.map_or(0, |meta| meta.size);
+        let size = self.event_bytes(segment)?;
         let known = tally.read.get(&segment.to_string()).copied().unwrap_or(0);
         // A power cut may have taken lines that were added: the following lines are new.
         let from = known.min(size);

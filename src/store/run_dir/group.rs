@@ -1,6 +1,6 @@
 //! The control group of a task: made for each start if the host allows it, recorded with the start, and gone with it.
 
-use crate::model::{Cgroups, Group, GroupSight, TaskId};
+use crate::model::{Cgroups, Group, GroupSight, RootId, TaskId};
 use crate::store::{Result, RunDir, file_name, layout};
 
 impl RunDir {
@@ -31,7 +31,7 @@ impl RunDir {
 
     /// Prefix of the names of this state directory's control groups: no two directories of a host share one inode.
     fn group_prefix(&self) -> Result<String> {
-        let (device, inode) = self.meta(".")?.map(|meta| meta.ident).unwrap_or_default();
-        Ok(format!("luzia.{device:x}-{inode:x}."))
+        let ident = self.meta(".")?.map(|meta| meta.ident).unwrap_or_default();
+        Ok(format!("luzia.{}.", RootId::from(ident)))
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod shortage;
 mod yielded;
 
 use crate::model::TaskId;
-use crate::os::{Handle, Host, Open};
+use crate::os::{Handle, Open};
 use crate::store::{Disk, Hold, Result, StoreError, layout};
 use std::fs::File;
 use std::ops::Deref;
@@ -31,11 +31,6 @@ impl Deref for RunDir {
 }
 
 impl RunDir {
-    /// The folders of a host.
-    pub fn of(host: &Host) -> Self {
-        Self::on(Disk::of(host))
-    }
-
     /// The folders below a state directory that is open.
     pub(crate) fn on(disk: Disk) -> Self {
         Self(disk)

@@ -5,6 +5,7 @@ use crate::model::task::{EndState, Finish, OnInterrupt, Outcome, TaskState, Task
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;
+use crate::policy::simulate::random::Random;
 use crate::policy::steps::course::at_next_step;
 
 /// Number of times that a supervisor may take over a task without a launch before the task is given up. A claim without a
@@ -119,13 +120,9 @@ pub fn backoff_ms(task: &Task) -> i64 {
     i64::try_from(if jittered > longest { 2 * longest - jittered } else { jittered }).unwrap_or(i64::MAX)
 }
 
-/// A number that differs in every bit for tasks and attempts that differ in one (splitmix64).
+/// A number that differs in every bit for tasks and attempts that differ in one.
 pub(crate) fn mixed(task: u64, attempt: u32) -> u64 {
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut mixed = (task ^ (u64::from(attempt) << 48)).wrapping_add(GOLDEN);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    Random::new(task ^ (u64::from(attempt) << 48)).number()
 }
 
 fn trigger_of(task: &Task, happened: &Happened) -> Trigger {

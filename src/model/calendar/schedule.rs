@@ -1,7 +1,7 @@
 //! A schedule: a cron line, and the task that luzia makes at each of its moments.
 
 use crate::model::control::TaskHold;
-use crate::model::record::{Extra, Version, as_word, words};
+use crate::model::record::{Extra, Version, as_word, is_default, words};
 use crate::model::{LaneName, Name, Task, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -105,17 +105,13 @@ pub struct Schedule {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<Timestamp>,
     /// Number of slots that were missed so far.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub missed_count: u64,
     /// The task that each slot makes, without its number, its moments and its slot.
     pub task: Task,
     /// Members of the record that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Schedule {

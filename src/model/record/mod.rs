@@ -146,6 +146,11 @@ pub(crate) fn note<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> R
     })
 }
 
+/// Whether a member has the value of a record that lacks it.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 pub(crate) fn is_true(value: &bool) -> bool {
     *value
 }

@@ -51,13 +51,8 @@ pub struct LastRun {
     /// The end of its standard output; for a `luzia step`, the beginning.
     pub result: String,
     /// Number of bytes of the output that `result` leaves out.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "record::is_default")]
     pub left_out: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(bytes: &u64) -> bool {
-    *bytes == 0
 }
 
 /// The end of a task in its own words (`luzia finish`).

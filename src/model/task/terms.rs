@@ -3,7 +3,7 @@
 use super::state::Outcome;
 use super::{Task, TaskId};
 use crate::model::config::WARN_AFTER_MS;
-use crate::model::record::{as_word, note, words};
+use crate::model::record::{as_word, is_default, note, words};
 use crate::model::{LaneName, Name, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -54,10 +54,6 @@ as_word!(OnInterrupt, Self::word, Self::parse, "says nothing of interruptions");
 /// Parses a member that may be null.
 fn or_default<'de, D: Deserializer<'de>>(from: D) -> Result<OnInterrupt, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
-}
-
-fn is_default(on_interrupt: &OnInterrupt) -> bool {
-    *on_interrupt == OnInterrupt::default()
 }
 
 /// Tasks that belong together and run one after another (S3.F3).

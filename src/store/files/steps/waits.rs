@@ -1,6 +1,7 @@
 //! The waits of a task, `waits.json`: the finished ones by their position in a run, and the open one.
 
 use crate::model::TaskId;
+use crate::model::record::is_default;
 use crate::os::Open;
 use crate::store::{Changes, Hold, Result, Spool, StoreError, layout};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ pub struct OpenWait {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Number of waits with its key that came before it in its start.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub turn: u32,
     /// Kind of the wait.
     pub kind: String,
@@ -84,11 +85,6 @@ pub struct OutputEnd {
     pub to: [u64; 2],
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
 /// A finished wait.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
@@ -113,7 +109,7 @@ pub struct DoneWait {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Number of waits with its key that came before it in its start.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub turn: u32,
 }
 

@@ -108,14 +108,7 @@ impl Spool {
 
     /// Whether a timer is due, by one look if none is set.
     pub fn is_timer_due(&self) -> Result<bool> {
-        // The links of a folder are its name, itself, and each folder in it; some file systems do not count, and say 1.
-        match self.meta(layout::TIMERS)? {
-            None => Ok(false),
-            Some(meta) if meta.links == 2 => Ok(false),
-            Some(_) => {
-                self.timers(self.host.clock.now()).map(|found| !found.due.is_empty() || !found.schedules.is_empty())
-            }
-        }
+        self.timers(self.host.clock.now()).map(|found| !found.due.is_empty() || !found.schedules.is_empty())
     }
 
     /// The timers that are due, and the moment of the next one.
@@ -252,8 +245,7 @@ impl Spool {
     /// The marks of tasks that no longer wait for their turn, e.g. of cancelled ones.
     pub(crate) fn unused_warned(&self) -> Result<Vec<String>> {
         let mut unused = Vec::new();
-        for entry in self.list(layout::WARNED)? {
-            let Some(id) = entry.name.parse().ok().map(TaskId) else { continue };
+        for id in self.tasks_in(layout::WARNED)? {
             if !matches!(self.place_of(id)?, Some(Place::Pending | Place::Parked)) {
                 unused.push(layout::warned(id));
             }

@@ -1,7 +1,7 @@
 //! The variables of a task: `vars.json`. Values are strings or other JSON.
 
 use crate::model::TaskId;
-use crate::store::files::steps::{Document, Locked};
+use crate::store::files::steps::Document;
 use crate::store::{Result, Spool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,12 +50,8 @@ impl Spool {
         let mut value = read.value.clone();
         change(&mut value)?;
         if value != read.value || read.damage.is_some() {
-            self.write_vars(&locked, value.clone())?;
+            self.write_document(&locked, NAME, &VarsFile { vars: value.clone() })?;
         }
         Ok(Document { value, ..read })
-    }
-
-    pub(crate) fn write_vars(&self, locked: &Locked, vars: Vars) -> Result<()> {
-        self.write_document(locked, NAME, &VarsFile { vars })
     }
 }

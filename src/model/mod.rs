@@ -7,7 +7,6 @@ pub mod config;
 pub mod context;
 pub mod control;
 pub mod evidence;
-pub mod git;
 pub mod group;
 pub mod hook;
 pub mod lane;

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-pub use environment::Environment;
+pub use environment::{Environment, OF_ONE_REPOSITORY};
 pub use priority::{Priority, Tier};
 pub use state::{EndState, Outcome, Status, TaskState};
 pub use stepwise::{Finish, LastRun, Stepwise};

@@ -5,7 +5,7 @@ use super::family::tell_parent;
 use crate::model::lock::Grant;
 use crate::model::task::EndState;
 use crate::model::{Status, Task, TaskId};
-use crate::policy::analytics::goal::goal_of;
+use crate::policy::analytics::tally::goal_of;
 use crate::policy::analytics::trace::span_of;
 use crate::policy::lifecycle::{Effect, effects};
 use crate::policy::outcome::Happened;

@@ -2,6 +2,7 @@
 //! does not depend on earlier events, so counting can stop and go on anywhere.
 
 use super::record::Record;
+use crate::model::Task;
 use std::collections::BTreeMap;
 
 /// Counters by name and labels, as `luzia_steps_total{step="build"}`.
@@ -14,6 +15,8 @@ pub const MOST_SERIES: usize = 500;
 pub const OTHER: &str = "_other";
 /// The longest value of a label, in characters.
 const MOST_LABEL: usize = 100;
+/// The longest goal, in characters.
+const MOST_GOAL: usize = 80;
 
 /// Adds an event.
 pub fn add(counts: &mut Counts, record: &Record) {
@@ -60,6 +63,13 @@ fn finished(counts: &mut Counts, record: &Record) {
         let lasted = record.at.saturating_ms_since(created);
         took(counts, "luzia_task_duration_seconds", None, lasted);
     }
+}
+
+/// The goal of a task: the key of its lane `goal:KEY`, or else its label; empty if it has neither.
+pub fn goal_of(task: &Task) -> String {
+    let named = || task.lanes.iter().find(|lane| lane.kind() == "goal").map(|lane| lane.key().to_string());
+    let text = task.goal.clone().or_else(named).or_else(|| task.label.clone()).unwrap_or_default();
+    text.chars().take(MOST_GOAL).collect()
 }
 
 fn waited<'a>(counts: &mut Counts, record: &Record, lanes: impl Iterator<Item = &'a String>) {

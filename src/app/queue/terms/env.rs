@@ -3,8 +3,8 @@
 use crate::app::config_reload::config;
 use crate::app::queue::enqueue::{Caller, LOADER_VARIABLES};
 use crate::app::{App, AppError};
-use crate::model::git::OF_ONE_REPOSITORY;
 use crate::model::task::Environment;
+use crate::model::task::OF_ONE_REPOSITORY;
 use crate::request::TaskRequest;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Starts processes: supervisors, commands of tasks, and commands that run in place. Their purpose is not known here.
 
 use crate::model::control::hooks::HOOK_VARIABLE;
-use crate::model::git::OF_ONE_REPOSITORY;
+use crate::model::task::OF_ONE_REPOSITORY;
 use crate::model::task::TASK_VARIABLES;
 use crate::os::real::process::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
 use crate::os::real::process::child::{Reach, RealChild};

@@ -10,8 +10,8 @@ use crate::model::{AgentKind, HookAnswer, HookEvent};
 use serde_json::Value;
 use std::ffi::OsString;
 
-/// Lines to the server of tools: any bytes are read or refused, and what a caller writes into the arguments of a tool makes no
-/// other command of it: no option that the tool does not have, and the command word for word.
+/// Lines to the server of tools: any bytes are read or refused. The arguments of a tool cannot turn its command into another
+/// one: they add no option that the tool lacks, and the words of the command stay unchanged.
 pub fn mcp(bytes: &[u8]) {
     if let Message::Refused(answer) = mcp::read(bytes) {
         assert!(answer["error"]["code"].is_i64() && answer["error"]["message"].is_string(), "{answer}");
@@ -70,7 +70,7 @@ pub fn hook(bytes: &[u8]) {
     }
 }
 
-/// Settings of users: what setup puts in reads, stays as it is when put in again, and can be taken out again.
+/// Settings of users: the entries of setup are valid, a second setup changes nothing, and the entries can be removed.
 pub fn settings(bytes: &[u8]) {
     let input = text(bytes);
     let folders = Folders {
@@ -80,7 +80,7 @@ pub fn settings(bytes: &[u8]) {
         locks: Some("/s/locks".to_owned()),
         program: "/usr/bin/luzia".to_owned(),
     };
-    // One file of each form: every other one takes a part of these ways.
+    // One file of each form; all other files have one of these forms.
     for (kind, form) in [(AgentKind::ClaudeCode, 0), (AgentKind::Codex, 1), (AgentKind::Codex, 3)] {
         if let Some(target) = targets(kind, &folders).into_iter().nth(form) {
             let Ok(put) = target.content.put_into(&input) else {

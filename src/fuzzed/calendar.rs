@@ -24,7 +24,7 @@ fn parts(bytes: &[u8]) -> (Timestamp, Zone, String) {
     (now, Zone::parse(name).expect("a zone"), text(rest))
 }
 
-/// A schedule: what is read is written as the same.
+/// A schedule: a valid one reads back after it was written.
 pub fn schedule(bytes: &[u8]) {
     let Ok(read) = decode_schedule("x", bytes) else { return };
     assert!(is_object(bytes), "{}", text(bytes));
@@ -43,7 +43,7 @@ pub fn cron(bytes: &[u8]) {
     assert!(pattern.after(first).is_none_or(|second| second > first), "{line:?}");
 }
 
-/// A time as people say it: what it means has a wall clock that reads back, and lies ahead where no day was named.
+/// A time in the words of people: its wall clock reads back, as the first of the moments with that wall clock.
 pub fn said(bytes: &[u8]) {
     let (now, zone, words) = parts(bytes);
     assert!(spoken_duration(&words).is_none_or(|ms| ms <= MAX_DURATION_MS), "{words:?}");

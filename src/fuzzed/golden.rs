@@ -24,7 +24,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::{env, fs};
 
-/// A record as it is written again, or why it is refused.
+/// The bytes of a record after it was read and written again, or the reason that it is refused.
 type Again = Result<Vec<u8>, String>;
 
 /// Reads a record and writes it again.
@@ -82,7 +82,7 @@ fn sidecar(bytes: &[u8]) -> Again {
     }
 }
 
-/// The line of an event, as the event that it tells of is written, and as it is shown.
+/// The line of an event after it was read and written again, and behind it the event as JSON for people and programs.
 fn event(bytes: &[u8]) -> Again {
     use crate::policy::analytics::record::Record;
     use crate::store::journal;
@@ -102,13 +102,13 @@ fn event(bytes: &[u8]) -> Again {
     Ok(format!("{line}{}\n", record.json()).into_bytes())
 }
 
-/// The `meta.json` of a task, whose record this is.
+/// The `meta.json` of the task with this record.
 fn meta(bytes: &[u8]) -> Again {
     let task = words(crate::store::decode_task("x", bytes, None))?;
     words(serde_json::to_vec_pretty(&crate::store::conductor::meta_of(&task, task.last_start.is_some())))
 }
 
-/// Bytes as the corpus has them: a text, or `{"hex": …}` where they are no UTF-8.
+/// Bytes in the form of the corpus: a text, or `{"hex": …}` if they are not UTF-8.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Bytes {
@@ -129,7 +129,7 @@ impl Bytes {
     }
 }
 
-/// A record of the corpus, and what becomes of it: the same bytes again where neither other member is there.
+/// A record of the corpus, and the expected result. Without `written` and `refused`, the record is written with its own bytes.
 #[derive(Serialize, Deserialize)]
 struct Golden {
     bytes: Bytes,

@@ -1,4 +1,4 @@
-//! What a task remembers: what reads is written again as something that reads the same.
+//! The memory of a task: a valid document reads back after it was written again.
 
 use crate::app::waits::came::as_wait;
 use crate::policy::steps::waits::{Phase, WaitEvent, next};

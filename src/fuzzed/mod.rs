@@ -1,4 +1,4 @@
-//! What holds for every input of every parser, as plain functions: each takes any bytes, and panics where a promise is
+//! The promises that hold for every input of every parser, as plain functions. Each takes any bytes, and panics if a promise is
 //! broken. `fuzz/` calls them with what libFuzzer makes up, the tests of this room with what proptest makes up.
 //!
 //! Only in tests and with the feature `fuzzing`; no program has it. It stands above every room and may name them all.
@@ -26,7 +26,7 @@ pub use numbers::{hooks, load, rate, tally};
 pub use records::{cancel, control, counter, event, ledger, meta, pause, sidecar, started, task};
 pub use words::{argv, batch, config, duration, moment, steps};
 
-/// What holds for every input; panics where it does not.
+/// The check of the promises of one parser; panics if an input breaks one.
 pub type Body = fn(&[u8]);
 
 /// Every body with its name, which is also that of its target and of its seeds below `fuzz/`.
@@ -68,7 +68,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("waits", waits),
 ];
 
-/// The input as text, for parsers that are given text; bytes that are none are replaced.
+/// The input as text, for parsers of text; bytes that are not UTF-8 are replaced.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -64,7 +64,7 @@ pub fn lane(bytes: &[u8]) {
     }
 }
 
-/// Names of files that say something by themselves: read in the one spelling that is written.
+/// Names of files that carry data: only the one spelling that luzia writes is read.
 pub fn file_name(bytes: &[u8]) {
     let input = text(bytes);
     if let Some(number) = file_name::number(&input) {

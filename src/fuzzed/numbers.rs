@@ -1,4 +1,4 @@
-//! What comes of events: the tally, the text that is made of it, and hooks.
+//! Numbers and their texts: the tally of events, the file of `simulate`, rates of lanes; and hooks.
 
 use super::text;
 use crate::app::estimate::simulate::{Change, simulate_plan};

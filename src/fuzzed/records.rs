@@ -1,4 +1,4 @@
-//! Records on disk: what reads is written again as something that reads the same, and keeps the rules of the model.
+//! Records on disk: a valid record keeps the rules of the model, and reads back after it was written again.
 
 use super::text;
 use crate::model::evidence::Sidecar;
@@ -21,7 +21,7 @@ pub(super) fn is_object(bytes: &[u8]) -> bool {
     serde_json::from_slice::<Map<String, Value>>(bytes).is_ok()
 }
 
-/// Whether the bytes are a JSON object by the grammar: a number that nobody wants may be too large for any machine.
+/// Whether the bytes are a JSON object by the grammar. A number in an ignored member may be too large for every type.
 pub(super) fn is_object_by_form(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes)
         .is_ok_and(|text| serde_json::from_str::<BTreeMap<String, serde::de::IgnoredAny>>(text).is_ok())
@@ -33,7 +33,7 @@ pub fn task(bytes: &[u8]) {
     let read = decode_task("x", bytes, None);
     let of_bob = decode_task("x", bytes, Some(&bob));
     let Ok(task) = read else {
-        // A user to fall back on is all that may have been missing.
+        // Only the user may have been missing.
         assert!(of_bob.is_err() || of_bob.is_ok_and(|task| task.user == bob));
         return;
     };
@@ -46,7 +46,7 @@ pub fn task(bytes: &[u8]) {
             assert_eq!(decode_task("x", &written, None).ok().as_ref(), Some(&task), "{}", text(&written));
             let _ = conductor::meta_of(&task, false).to_string();
         }
-        // Escapes may make it longer than what was read.
+        // Escapes may make the written record longer than the input.
         Err(_) => assert!(bytes.len() > 100_000, "what reads can be written"),
     }
 }
@@ -94,7 +94,7 @@ pub fn sidecar(bytes: &[u8]) {
     assert_eq!(store::files::locks::sidecar::decode(&written, None), Sidecar::Whole(same), "{}", text(&written));
 }
 
-/// A `meta.json` of anybody: it claims what stands there, and everything in it is kept.
+/// A foreign `meta.json`: its claims are its members, and every member is kept.
 pub fn meta(bytes: &[u8]) {
     let Some(members) = conductor::decode_members(bytes) else {
         assert!(!is_object(bytes));
@@ -113,7 +113,7 @@ pub fn meta(bytes: &[u8]) {
     assert_eq!(conductor::decode_members(&written), Some(members));
 }
 
-/// The line of a guard's fence and of the sequence: one spelling, and never a number past what is announced.
+/// The line of a guard's fence and of the sequence: it has one spelling, and no number is past the announced one.
 pub fn counter(bytes: &[u8]) {
     for input in [bytes.to_vec(), with_sum(bytes)] {
         if let Some(line) = CounterLine::parse(&input) {
@@ -123,7 +123,7 @@ pub fn counter(bytes: &[u8]) {
     }
 }
 
-/// The bytes with the sum that makes a line of them, which no fuzzer finds by itself.
+/// The bytes as the body of a counter's line, with the checksum that no fuzzer finds.
 fn with_sum(body: &[u8]) -> Vec<u8> {
     [body, format!(" {:08x}\n", crc32fast::hash(body)).as_bytes()].concat()
 }
@@ -156,7 +156,7 @@ pub fn started(bytes: &[u8]) {
     assert_eq!(started::decode_started(&written), Some(started));
 }
 
-/// `cancel.json`: whatever stands there is a request, with a grace that can be waited for.
+/// `cancel.json`: any bytes are a request, and its grace is at most the longest duration.
 pub fn cancel(bytes: &[u8]) {
     let request = requests::decode_cancel(bytes);
     assert!(request.grace_ms.is_none_or(|ms| ms <= MAX_DURATION_MS));
@@ -165,7 +165,7 @@ pub fn cancel(bytes: &[u8]) {
     assert_eq!(requests::decode_cancel(&written), request);
 }
 
-/// `pause.json`: whatever stands there is a pause, and one that reads is written as it was read.
+/// `pause.json`: any bytes are a pause, and a pause reads back after it was written.
 pub fn pause(bytes: &[u8]) {
     let read = decode_pause(bytes);
     assert!(is_object_by_form(bytes) || read.until.is_none(), "{}", text(bytes));
@@ -173,7 +173,7 @@ pub fn pause(bytes: &[u8]) {
     assert_eq!(decode_pause(&written), read);
 }
 
-/// The ledger of fair share: a torn one is refused, a whole one is written as it was read.
+/// The ledger of fair share: a torn ledger is refused, and a whole one reads back after it was written.
 pub fn ledger(bytes: &[u8]) {
     let Some(ledger) = Ledger::from_text(&text(bytes)) else { return };
     let written = ledger.to_text();
@@ -182,7 +182,7 @@ pub fn ledger(bytes: &[u8]) {
     assert_eq!(Ledger::from_text(&written[..cut]), None, "its last byte is missing");
 }
 
-/// What was set at run time.
+/// `control.json`: the settings of run time.
 pub fn control(bytes: &[u8]) {
     use crate::store::files::disk::control_record::{decode_control, encode_control};
     let Ok((read, extra)) = decode_control("x", bytes) else { return };

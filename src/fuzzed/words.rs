@@ -1,4 +1,4 @@
-//! What people write: arguments, lines of tasks, the configuration, lengths of time and moments.
+//! Input of people: arguments, lines of tasks, the configuration, durations and moments.
 
 use super::text;
 use crate::app::shell_word;
@@ -11,8 +11,8 @@ use crate::policy::steps::actions::actions_of;
 use crate::store::config;
 use std::ffi::OsString;
 
-/// What is taken of an argument, in characters. clap compares a wrong one with all that would be right, whose time grows
-/// with its length: 131071 bytes, the longest that the kernel takes, cost a second.
+/// The longest part of an argument that is tried, in characters. clap compares a wrong argument with all valid ones, and its
+/// time grows with the length: 131071 bytes, the longest argument of the kernel, take a second.
 const LONGEST_ARGUMENT: usize = 16_384;
 
 /// A length of time: what is read is what is written there, and what is written for people reads.
@@ -39,7 +39,7 @@ pub fn duration(bytes: &[u8]) {
     assert_eq!(back, ms - ms % unit, "{shown}");
 }
 
-/// A moment: what reads is written again as the same.
+/// A moment: a valid one reads back after it was written.
 pub fn moment(bytes: &[u8]) {
     let input = text(bytes);
     if let Some(at) = Timestamp::parse(&input) {
@@ -57,7 +57,7 @@ pub fn moment(bytes: &[u8]) {
     assert_eq!(written, any.clamp(Timestamp::FIRST, Timestamp::LAST));
 }
 
-/// The configuration: what is shown reads back as the same, without warnings.
+/// The configuration: its shown form reads back as the same configuration, without warnings.
 pub fn config(bytes: &[u8]) {
     match config::parse(bytes) {
         Ok(parsed) => {

@@ -183,7 +183,7 @@ impl Host {
         let boots = recorded.boot_id.as_deref().zip(own.boot_id.as_deref());
         let (sight, probe) = match recorded.pid_namespace {
             _ if boots.is_some_and(|(then, now)| is_other_boot(then, now)) => (Sight::NotLooked, None),
-            // Its number means what it meant there, whether or not /proc shows anything.
+            // A record without a namespace counts as one of this namespace, so the pid has its meaning here.
             None => (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid))),
             Some(namespace) if own.pid_namespace == Some(namespace) && namespace != 0 => {
                 (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid)))

@@ -13,9 +13,10 @@ pub trait UserFiles {
     fn replace(&self, path: &str, was: Option<&[u8]>, bytes: &[u8]) -> io::Result<()>;
     /// Copies a file with its permissions, in one step; replaces an older copy.
     fn copy(&self, path: &str, copy: &str) -> io::Result<()>;
-    /// Removes the file that a path leads to; `was` as above.
+    /// Removes the file that a path leads to. If the file does not hold `was`, nothing changes, and the error is of kind
+    /// `ResourceBusy`.
     fn remove(&self, path: &str, was: &[u8]) -> io::Result<()>;
-    /// Removes a folder, where it is there and empty.
+    /// Removes a folder if it exists and is empty.
     fn remove_empty_folder(&self, path: &str) -> io::Result<()>;
     /// Appends to a file, or makes it.
     fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()>;

@@ -39,7 +39,7 @@ pub struct Conductor {
     pub(super) files: Arc<dyn Vfs>,
 }
 
-/// Claims of a `meta.json`. None of them is proven.
+/// The claims of a `meta.json`, all unproven.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClaimedMeta {
     /// The name of its directory.

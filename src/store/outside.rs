@@ -1,5 +1,4 @@
-//! Services of the operating system beside files, for the rooms above: passed through, so that those rooms hold one thing
-//! only.
+//! Services of the operating system beside files. The store passes them on, so that the rooms above need the store alone.
 
 use super::error::{Result, StoreError};
 use crate::model::{Identity, LaneName};

@@ -1,4 +1,5 @@
-//! Functions of the system for the hook of an agent: a document on standard input that may never end, and an end of its own.
+//! Functions of the system for the hook of an agent: a read of standard input with a time limit, and a timer that ends the
+//! process with success.
 
 use crate::os::real::process::poll::{deadline, poll_until};
 use nix::sys::signal::{SigSet, Signal};

@@ -65,7 +65,8 @@ fn finished(counts: &mut Counts, record: &Record) {
     }
 }
 
-/// The goal of a task: the key of its lane `goal:KEY`, or else its label; empty if it has neither.
+/// The goal of a task, by which failures are counted: its own goal, the key of its lane `goal:KEY`, or its label, in this
+/// order. Empty if it has none of the three.
 pub fn goal_of(task: &Task) -> String {
     let named = || task.lanes.iter().find(|lane| lane.kind() == "goal").map(|lane| lane.key().to_string());
     let text = task.goal.clone().or_else(named).or_else(|| task.label.clone()).unwrap_or_default();

@@ -44,11 +44,11 @@ pub struct Full {
 /// The reason that no holder can be preempted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// No holder of the lane is a task; one of them.
+    /// No holder of the lane is a task. The lane, and one holder.
     NoTask(LaneName, String),
-    /// The holders have a higher priority; one of them.
+    /// The holders have a higher priority. The lane, and one holder.
     Higher(LaneName, TaskId),
-    /// The holders belong to another requester; one of them.
+    /// The holders belong to another requester. The lane, and one holder.
     Foreign(LaneName, TaskId),
     /// The requesting task is inside the holder, or is its child.
     Around(LaneName, TaskId),

@@ -82,11 +82,11 @@ pub struct Job {
 /// Jobs of one kind that come again and again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Coming {
-    /// One of them.
+    /// A job of this kind.
     pub job: Job,
-    /// The observed times between two of them.
+    /// The observed times between two jobs of this kind.
     pub gaps: Length,
-    /// The time of the last one.
+    /// The arrival of the last job of this kind.
     pub last: Timestamp,
 }
 

@@ -21,7 +21,7 @@ impl RunDir {
         for (name, group) in groups.named(&prefix) {
             let task = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('.'));
             let Some(id) = task.and_then(|(task, _)| file_name::task(task.strip_prefix("task_")?)) else { continue };
-            // A supervisor makes one only while the folder of its task exists.
+            // A supervisor makes a control group only while the folder of its task exists.
             if self.meta(&layout::run_dir(id))?.is_none() && groups.look(&group) == GroupSight::Empty {
                 left.push((name, group));
             }

@@ -111,7 +111,7 @@ pub(crate) fn rate(lane_stem: &str) -> String {
     format!("{RATES}/{lane_stem}")
 }
 
-/// The temporary path of a sidecar before it has its name. The guard of the bucket excludes other writers.
+/// The temporary path of the record of a lane's recent grants. The guard of the bucket excludes other writers.
 pub(crate) fn rate_tmp(bucket: u8) -> String {
     format!("{TMP}/rate.{bucket:02x}")
 }

@@ -47,7 +47,7 @@ impl LaneNeed {
     }
 }
 
-/// Reason why a lane that has room grants nothing now. No holder of a lock of it changes that, so a timer tries again.
+/// Reason why a lane that has room grants nothing now. The end of a holder does not change that, so a timer tries again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotNow {
     /// Its gate is shut.

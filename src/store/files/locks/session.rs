@@ -114,8 +114,8 @@ impl Spool {
         }
     }
 
-    /// Becomes the keeper of a session with the lock that this process was started with; `None` if that is another one. The
-    /// leases of a dead keeper are over: their marks are removed.
+    /// Becomes the keeper of a session with the lock that this process was started with; `None` if that lock is of another
+    /// file. The leases of a dead keeper are over: their marks are removed.
     pub fn become_keeper(&self, key: &str) -> Result<Option<Hold>> {
         let Some(lock) = self.inherit(&keeper_lock(key), "become the keeper of")? else { return Ok(None) };
         for slot_stem in self.marks(key, HELD)? {

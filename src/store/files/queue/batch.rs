@@ -11,7 +11,7 @@ use crate::store::{Result, Spool, StoreError, Told, encode_task, layout};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A folder of pending records: that of a lane, or of a segment of one.
+/// The folder of the pending records of a lane, or of one segment of a lane.
 type FolderKey = (Priority, Arc<str>, Option<u64>);
 
 /// The part of a batch that one rename publishes.
@@ -30,7 +30,7 @@ impl Portion<'_> {
         }
     }
 
-    /// The folder in which process `pid` writes a folder.
+    /// The folder in which the process `pid` writes the records of a `Folder`; `None` for one record.
     fn staged(&self, pid: u32) -> Option<String> {
         match self {
             Self::One(_) => None,
@@ -43,7 +43,7 @@ fn staged_folder(tasks: &[&Task], pid: u32) -> String {
     layout::staged_folder(tasks[0].id, pid)
 }
 
-/// The path at which the record of a task is written: in the folder that will be published, or by itself.
+/// The path at which the record of a task is written: in the folder that will be published, or in `spool/tmp`.
 fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
     folder.map_or_else(|| layout::tmp(task.id, pid), |folder| layout::record_in(folder, task.id))
 }

@@ -6,7 +6,7 @@ use crate::store::files::disk::control_record::{decode_control, encode_control};
 use crate::store::{Result, Spool, layout};
 
 impl Spool {
-    /// The settings made at run time; empty when there are none.
+    /// The rules of `lanes set`, the holds of `pause` and the requests to preempt. Empty when `spool/control.json` is absent.
     pub fn control(&self) -> Result<Control> {
         match self.read_known(layout::CONTROL)? {
             None => Ok(Control::default()),

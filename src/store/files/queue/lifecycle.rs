@@ -224,7 +224,7 @@ impl Spool {
         Ok(dependents)
     }
 
-    /// Removes a parked record durably, before it is in another place.
+    /// Removes a parked record durably, before the task has a record in another place.
     pub(crate) fn leave_parked(&self, id: TaskId) -> Result<()> {
         if self.unlink(&layout::parked(id))? {
             self.sync_parked(id)?;

@@ -153,7 +153,7 @@ impl Spool {
         self.sync_dir(layout::AFTER)
     }
 
-    /// Removes that mark.
+    /// Removes the mark that `id` waits for the end of `dependency`.
     pub fn clear_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
         let folder = layout::after(dependency);
         self.unlink(&layout::after_mark(id, dependency))?;
@@ -224,7 +224,7 @@ impl Spool {
             Err(StoreError::FileBusy { .. }) => return Ok(()),
             other => other?,
         };
-        // An empty one was made by this very look.
+        // A file without holders was made by `enter_group` above.
         let last = slot.holders()?.first().copied();
         if last.is_none_or(|last| last == task.id) { self.unlink(&slot.path).map(drop) } else { Ok(()) }
     }

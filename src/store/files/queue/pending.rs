@@ -127,7 +127,8 @@ impl Spool {
         self.clear(task, false)
     }
 
-    /// Removes the copy durably, before the task is queued again: a power cut must not bring an older record back beside the new one.
+    /// Like `leave_pending`, durably, before the task is queued again: a power cut must not bring an older record back beside
+    /// the new one.
     pub(crate) fn leave_pending_for_good(&self, task: &Task) -> Result<()> {
         self.clear(task, true)
     }
@@ -398,7 +399,7 @@ impl Spool {
             let segment = layout::segment_of_lane(&folder, segment);
             let records = self.records(&segment)?;
             if records.is_empty() {
-                // Debris of the same kind; an error changes nothing for the caller.
+                // A crash may leave an empty segment. An error of its removal changes nothing for the caller.
                 let _ = self.vfs.remove_dir(&segment);
             }
             ids.extend(records);

@@ -118,7 +118,7 @@ impl Spool {
         self.open(&path, Open::Truncate(0o600))?.ok_or_else(|| StoreError::io("create", &path)(crate::os::absent()))
     }
 
-    /// Removes that file.
+    /// Removes the file to which a step writes its standard output.
     pub fn drop_step_output(&self, id: TaskId, name: &str) -> Result<()> {
         self.unlink(&layout::step_file(id, &format!("step.{name}.out"))).map(drop)
     }

@@ -85,7 +85,8 @@ impl Spool {
         read.map_err(|error| error.in_memory_of(id))
     }
 
-    /// Reads a document, or the one before it if that is damaged. If neither exists, looks at the open document.
+    /// Reads the newest document of a name, or the one before it if the newest is damaged. An absent document is empty. If the
+    /// one before is absent or damaged too, returns the fault of the newest.
     pub(crate) fn read_document<T: DeserializeOwned + Default>(&self, id: TaskId, name: &str) -> Result<Document<T>> {
         let path = layout::step_file(id, name);
         let wrong = match self.read_memory(id, &path) {

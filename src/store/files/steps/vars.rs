@@ -17,7 +17,7 @@ pub(crate) struct VarsFile {
     pub(crate) vars: Vars,
 }
 
-/// A value as the text that a command gets: a string as it is, all else as compact JSON.
+/// A value as the text that a command gets: a string itself, any other value as compact JSON.
 pub fn var_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -26,14 +26,14 @@ pub fn var_text(value: &Value) -> String {
 }
 
 impl Spool {
-    /// The variables of a task. A task without any costs one open.
+    /// The variables of a task. A task without variables costs one open.
     pub fn vars(&self, id: TaskId) -> Result<Document<Vars>> {
         let found = self.read_document::<VarsFile>(id, NAME)?;
         Ok(Document { value: found.value.vars, damage: found.damage })
     }
 
-    /// Changes the variables of a task durably, one change after the other. `check` and `change` are called under the lock;
-    /// an error of either changes nothing.
+    /// Changes the variables of a task durably, one change after the other. `change` is called under the lock; its error
+    /// changes nothing.
     pub fn change_vars<E: From<crate::store::StoreError>>(
         &self,
         id: TaskId,

@@ -75,7 +75,7 @@ impl Spool {
         let may_write = !self.has_foreign_name(file.as_ref(), &path)?;
         let told = self.granted_by_file(&lane.stem(), held.slot)?;
         if may_write && told.is_none_or(|told| told.lock_id.0 != held.lock_id) {
-            // A power cut took its text.
+            // A power cut took the text of the lock file.
             let text = format!("{} {}\n", held.lock_id, record.fence.unwrap_or(Fence(0)));
             file.write_at_start(text.as_bytes()).map_err(StoreError::io("write", &path))?;
         }

@@ -23,7 +23,7 @@ const PERHAPS: u8 = 2;
 /// Whether this process has given a lane back to tasks that wait, or may wait, so that it owes a pass.
 pub(crate) type Debt = Arc<AtomicU8>;
 
-/// A pass that is owed to the tasks of the queue, whose turn it is.
+/// A pass that this process owes to the tasks of the queue, because the turn is theirs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owed {
     /// A task waits for certain.
@@ -37,7 +37,7 @@ pub enum Owed {
 pub(crate) enum FreedBy {
     /// A task of the queue: the line is next, and then a task if one waits.
     Task,
-    /// One of the line, which leaves room: the line goes on.
+    /// A waiter of the line that takes a slot and leaves others free: the next waiter has the turn.
     Line,
     /// Any other process: a task is next, if one waits.
     Other,
@@ -69,8 +69,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Calls the line of a lane, if it has one: the lane is free. The caller is in the guard. An error is no reason to fail: the
-    /// lane is free, and the first of the line looks by itself.
+    /// Calls the line of a lane, if it has one: the lane is free. The caller is in the guard. An error is ignored: the
+    /// lane is free, and the first waiter of the line asks again without a call.
     pub(crate) fn call_line(&self, stem: &str, by: FreedBy) {
         self.call_first(&layout::line(stem), by);
     }

@@ -33,7 +33,7 @@ pub enum Claim {
     Claimed(Box<Claimed>),
     /// Another process has it, or had it.
     Lost,
-    /// It may not start now, by the check of the caller.
+    /// The check of the caller refuses its start now.
     Refused(Box<Task>),
     /// It does not get its lanes, or it is itself the dead task that must be recovered first.
     Denied(Box<Task>, Denial),
@@ -47,7 +47,7 @@ pub enum Claim {
 pub(crate) type Taken = (Vec<Grant>, Vec<Break>);
 
 impl Claim {
-    /// The lanes that an answer grants to a task; a refusal is the claim as an error.
+    /// The lanes that an answer grants to a task. Any other answer becomes the answer to the claim, as the error.
     pub(crate) fn by(answer: Acquired, task: &Task) -> std::result::Result<Taken, Self> {
         Err(match answer {
             Acquired::Granted { grants, broken, .. } => return Ok((grants, broken)),

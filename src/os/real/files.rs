@@ -121,8 +121,7 @@ impl RealFiles {
         Err(Errno::BUSY)
     }
 
-    /// Opens what exists, or makes it; says which. Without O_EXCL the mode of a new file could not be told from that of an
-    /// old one.
+    /// Opens a file, or makes it; true if the file is new. Only O_EXCL shows whether a file is new, and so needs its mode set.
     fn open_or_new(&self, path: &str, flags: OFlags, mode: u32) -> Result<(OwnedFd, bool), Errno> {
         // Others may remove and make the file meanwhile, but not for ever.
         for _ in 0..100 {
@@ -158,7 +157,7 @@ impl RealFiles {
 }
 
 /// The result of `look` for each path, in the order of the paths. A look is the kernel's work and does not wait for the
-/// others. So threads share the paths where there are more than `fewest`, the least number that is worth a thread.
+/// others. So threads share the paths if there are more than `fewest`.
 fn of_each<T: Send>(paths: &[String], fewest: usize, look: &(dyn Fn(&str) -> T + Sync)) -> Vec<T> {
     let all = |paths: &[String]| paths.iter().map(|path| look(path)).collect::<Vec<_>>();
     if paths.len() <= fewest {
@@ -179,7 +178,7 @@ fn of_each<T: Send>(paths: &[String], fewest: usize, look: &(dyn Fn(&str) -> T +
     })
 }
 
-/// A file just opened, and what is to be done once it is known to be a regular one.
+/// A file that was just opened, and the mode that it gets if it is a regular file.
 struct Opened {
     fd: OwnedFd,
     mode: Option<u32>,
@@ -190,7 +189,7 @@ impl Opened {
         Self { fd, mode: None }
     }
 
-    /// Refuses anything but a regular file, and sets its mode. Gives its size.
+    /// Refuses anything but a regular file, and sets its mode. Returns its size.
     fn prepare(&self, path: &str) -> io::Result<u64> {
         let stat = fstat(&self.fd)?;
         let kind = FileType::from_raw_mode(stat.st_mode);

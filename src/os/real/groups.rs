@@ -1,4 +1,4 @@
-//! Control groups of version 2 below that of this process: a directory each (cgroups(7)).
+//! Control groups of version 2 below the group of this process. Each is a directory (cgroups(7)).
 //!
 //! A process belongs to the group of its parent from its birth. So the supervisor enters the group, starts the command there,
 //! and leaves. At no instant is a process of the task outside. No controller is enabled, so the group above may go on to have
@@ -67,7 +67,7 @@ fn is_delegated((own, owner): &(String, u32)) -> bool {
     getxattr(own.as_str(), "trusted.delegate", &mut value).is_ok_and(|length| value.get(..length) == Some(b"1"))
 }
 
-/// Whether groups may be made below that of this process.
+/// Whether this process may make groups below its own group.
 fn may_make(any: bool) -> bool {
     static DELEGATED: OnceLock<bool> = OnceLock::new();
     own_with_owner().is_some_and(|own| any || *DELEGATED.get_or_init(|| is_delegated(own)))

@@ -79,7 +79,7 @@ pub(crate) fn check(path: &str) -> io::Result<()> {
     Err(refused(path, "is not a plain relative path"))
 }
 
-/// As [`check`], but the root itself, written as nothing or `.`, is a path as well.
+/// Like [`check`], but also accepts the root itself, written as `.` or as an empty path.
 pub(crate) fn check_dir(path: &str) -> io::Result<()> {
     if is_root(path) { Ok(()) } else { check(path) }
 }

@@ -1,4 +1,4 @@
-//! The processes above this one, as /proc shows them. Which of them matters is not known here.
+//! The processes above this one, as /proc shows them. The caller decides which of these processes matter.
 
 use crate::model::Identity;
 use crate::model::process::Ancestor;
@@ -9,10 +9,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// More than any real tree has.
+/// Greatest number of processes that are looked at: more than any real tree has above one process.
 const MOST: usize = 1024;
 
-/// The parent first. Empty where /proc is not our own.
+/// The processes above a process, its parent first, until `enough` accepts one. Empty if /proc is not our own.
 pub(crate) fn ancestors(of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     let own = LazyCell::new(|| file_of("self"));
     let mut found = Vec::new();

@@ -7,8 +7,8 @@ const UNIFIED: &str = "/sys/fs/cgroup";
 /// Mount point of the memory controller of version 1.
 const MEMORY: &str = "/sys/fs/cgroup/memory";
 
-/// The least memory limit from the group of this process up to the root, in bytes. `None` where there is no limit, or none
-/// that can be read.
+/// The least memory limit from the group of this process up to the root, in bytes. `None` if no
+/// limit is set or can be read.
 pub(crate) fn memory_max() -> Option<u64> {
     let text = String::from_utf8(procfs::small("/proc/self/cgroup")?).ok()?;
     least(&text, &|path| String::from_utf8(procfs::small(path)?).ok())

@@ -36,8 +36,8 @@ pub(crate) enum Reach {
 #[derive(Debug)]
 pub(crate) struct RealChild {
     pid: Pid,
-    /// Missing where this process has no descriptor left: the child was started and must not be lost for that. SIGCHLD
-    /// reports its end as well, unless the caller of this program blocked it.
+    /// `None` if this process had no descriptor left when it started the child. Then SIGCHLD alone reports the end of the
+    /// child, unless the caller of this program blocked that signal.
     pidfd: Option<OwnedFd>,
     reach: Reach,
     ended: Option<Exit>,

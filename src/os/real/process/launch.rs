@@ -79,7 +79,7 @@ impl Start {
         let pair =
             |(name, value): (&OsString, &OsString)| text(&[name, value].map(OsString::as_os_str).join(OsStr::new("=")));
         let env = self.env.iter().map(pair).collect::<io::Result<Vec<CString>>>()?;
-        // The new process gets them as 0, 1 and 2, one after the other, so none may have such a number here.
+        // The new process gets the streams as descriptors 0, 1 and 2, one after the other. So no copy may have such a number.
         let copies = streams.map(|file| fcntl_dupfd_cloexec(file, 3));
         let [Ok(stdin), Ok(stdout), Ok(stderr)] = &copies else {
             return Err(copies.into_iter().find_map(Result::err).map_or_else(|| Errno::MFILE.into(), io::Error::from));

@@ -105,8 +105,8 @@ impl Sources<'_> {
         }
     }
 
-    /// Whether there is a source of accounts that may not have answered: getent(1) says "not found" also for a directory of
-    /// the network that is down. "compat" is such a source where a line of the file includes others (`+`).
+    /// A source of accounts that may not have answered: getent(1) reports "not found" also if a directory service is down.
+    /// "compat" counts as such a source if a line of the file includes other sources (`+`). `None` if every source is local.
     fn elsewhere(&self, passwd: &[u8]) -> io::Result<Option<String>> {
         let includes = passwd.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"+"));
         let is_local = |source: &str| LOCAL.contains(&source) && !(includes && source == "compat");
@@ -204,7 +204,7 @@ fn unreadable(account: &str, text: &[u8]) -> io::Error {
     io::Error::other(format!("what getent says of the groups of {account:?} does not read: {text:?}"))
 }
 
-/// A uid or gid: digits, and not the number that stands for none (`chown(2)`).
+/// Parses a uid or gid: digits only. Refuses 4294967295, which chown(2) reads as "no change".
 fn number(bytes: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
     text.parse().ok().filter(|number| *number != u32::MAX)
@@ -238,8 +238,8 @@ mod tests {
         std::fs::write(&group, GROUP)?;
         std::fs::write(&switch, sources)?;
         if let Some(text) = getent {
-            // By a process of its own: what is open for writing here, a start in another thread would hand on for an
-            // instant, and the kernel executes no such file.
+            // A process of its own writes the program. If this process had it open for writing, a start in another thread
+            // would inherit the descriptor for an instant, and the kernel executes no file that is open for writing.
             let mut made = Command::new("sh");
             made.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\""]).arg(&program).arg(text);
             assert!(made.status()?.success());

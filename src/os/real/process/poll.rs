@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The longest single sleep in the kernel: far below every limit of its types. A longer wait sleeps again.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The end of a wait that begins now; `None` means for ever, where the clock cannot count that far.
+/// The end of a wait that begins now. `None` if the clock cannot represent the end: then the wait lasts for ever.
 pub(crate) fn deadline(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
 }

@@ -77,8 +77,8 @@ fn watch(child: &mut RealChild) -> Result<Exit, StartError> {
     }
 }
 
-/// The other half of the hidden verb: makes the terminal on standard input that of a session of its own, and becomes the
-/// command. Returns only when that failed.
+/// The inner process of the hidden verb: begins a session whose terminal is standard input, and becomes the command. Returns
+/// only an error.
 pub fn become_on_terminal(argv: &[String]) -> StartError {
     match setsid().and_then(|_| ioctl_tiocsctty(rustix::stdio::stdin())) {
         Ok(()) => become_with_own_environment(argv),
@@ -188,7 +188,7 @@ pub struct RawInput(rustix::termios::Termios);
 
 impl RawInput {
     /// Passes each key of the terminal on standard input on at once and unchanged, and output unchanged, because it comes
-    /// from another terminal. `None` where standard input is no terminal.
+    /// from another terminal. `None` if standard input is not a terminal.
     pub fn begin() -> Option<Self> {
         use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
         let stdin = rustix::stdio::stdin();

@@ -19,7 +19,7 @@ const LONGEST_SAID: u64 = 4096;
 /// The time that a called program has to end after SIGTERM, and again after SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs a program and gives its output. A program that is not over at `until` is killed with its group, and the error is
+/// Runs a program and returns its output. A program that is not over at `until` is killed with its group, and the error is
 /// [`io::ErrorKind::TimedOut`]. The output goes to a file: a process that the program leaves behind may keep the file open,
 /// and this process does not wait for it.
 pub(crate) fn ask(command: &mut Command, until: Instant) -> io::Result<(ExitStatus, Vec<u8>)> {
@@ -41,8 +41,8 @@ pub(crate) fn ask_at_length(command: &mut Command, until: Instant) -> io::Result
     Ok((status, said))
 }
 
-/// Runs a program for its effect, in a group of its own, with this process's environment but no variable of a task. Gives its
-/// end and its standard error. A program that is not over in time is ended with its group, and the error is
+/// Runs a program for its effect, in a group of its own, with this process's environment but no variable of a task. Returns
+/// its exit and its standard error. A program that is not over in time is ended with its group, and the error is
 /// [`io::ErrorKind::TimedOut`].
 pub(crate) fn call(called: &Called) -> io::Result<(Exit, Vec<u8>)> {
     let mut given = File::from(memfd_create("payload", MemfdFlags::CLOEXEC)?);

@@ -72,7 +72,7 @@ pub struct LaneNow {
     pub lane: LaneName,
     /// Greatest number of holders.
     pub limit: u32,
-    /// Number of slots that the task wants, without those that are lent to it.
+    /// Number of slots that the task wants, without its borrowed slots.
     pub wanted: u32,
     /// The holders.
     pub holders: Vec<Holder>,

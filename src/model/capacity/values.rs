@@ -131,10 +131,10 @@ impl SlotValues {
     }
 }
 
-/// Values that no holder has, but that are in use.
+/// Values that no holder has, although a process uses them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Occupied {
-    /// The first of them.
+    /// The first of these values.
     pub value: String,
     /// The process that uses it, if it can be seen.
     pub pid: Option<u32>,

@@ -11,7 +11,7 @@ pub enum Clash {
     OwnRule,
     /// A lane keeps more slots of `global` than may hold it.
     ReserveBeyondLimit,
-    /// Every task takes a slot of `global`, and the reserves of all of them leave no slot for other lanes.
+    /// Every task takes a slot of `global`, and the reserves of all lanes leave no slot for other lanes.
     NoSlotLeft,
     /// Two lanes give away the same port.
     SamePort,

@@ -222,7 +222,7 @@ impl Config {
         self.rule(lane, |rule| rule.reserve).unwrap_or(0)
     }
 
-    /// The lanes that have slots of `global` of their own, and the number of these.
+    /// The lanes with a reserve, and the number of slots of `global` that each reserves.
     pub fn reserves(&self) -> impl Iterator<Item = (LaneName, u32)> + '_ {
         let of = |(name, rule): (&String, &LaneRule)| {
             let reserve = rule.reserve.filter(|reserve| *reserve > 0 && !name.ends_with('*'))?;

@@ -139,7 +139,7 @@ mod tests {
             prop_assert!(all.iter().all(|has| *has >= 1));
             prop_assert!(all.iter().sum::<u32>() <= budget.max(1) + fresh, "{:?}", all);
         }
-        // When nobody starts or ends any more, everybody comes to its share.
+        // Once no holder starts or ends any more, each holder reaches its share.
         for _ in 0..100 {
             for own in 0..all.len() {
                 match step(budget, &all, own) {

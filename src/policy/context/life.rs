@@ -103,7 +103,7 @@ mod tests {
         let mut other = call.clone();
         other.boot_id = "earlier".into();
         assert_eq!(life(&later, &other, false, &beside), Life::Ended);
-        // What differs is no namespace: filters may have gone with a process, and what is free lives where this process lives.
+        // The sandboxes differ in no namespace but in a filter, which may have ended with its process: the life is unseen.
         let loose = Sandbox { no_new_privs: true, ..later.clone() };
         assert_eq!(life(&later, &loose, false, &beside), Life::Unseen);
         assert_eq!(life(&loose, &later, false, &beside), Life::Lives);

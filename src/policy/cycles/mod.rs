@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(free.stuck(), BTreeSet::new(), "nobody waits for it");
     }
 
-    /// Tries every order in which tasks can end, and gives those that end in one of them, as bits.
+    /// Tries every order in which tasks can end. Returns the tasks that end in at least one order, as bits.
     fn every_order(needs: &[Vec<(Vec<usize>, usize)>]) -> u32 {
         let (mut open, mut seen, mut all) = (vec![0u32], BTreeSet::new(), 0);
         while let Some(over) = open.pop() {

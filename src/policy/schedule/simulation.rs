@@ -187,7 +187,7 @@ fn users(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<User>> {
     proptest::collection::vec(user, count)
 }
 
-/// Users that differ in nothing but what is given.
+/// A user with these tasks. All other fields are the same for each such user.
 fn plain(tasks: u64, ms: u64, arrival: i64) -> User {
     User { tier: Tier::Normal, weight: 1, at_once: 1, tasks, durations: vec![ms], arrival, blocked_every: u64::MAX }
 }

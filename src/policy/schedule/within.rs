@@ -29,7 +29,7 @@ impl Line {
         format!("user_alice{lanes}{session}{group}")
     }
 
-    /// The two levels at which it is somebody: its session, and itself in it.
+    /// Its two shares: that of its session, and that of its set of lanes in the session.
     fn levels(&self) -> [Share; 2] {
         [(self.session, None), (self.session, Some(self.lanes))]
     }

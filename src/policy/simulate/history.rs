@@ -20,13 +20,13 @@ pub(super) type Kind = (String, Option<String>, Vec<String>);
 /// Arrivals of tasks of one kind.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Arrivals {
-    /// The time of the last one.
+    /// The time of the last arrival.
     pub last: Timestamp,
-    /// The times between them.
+    /// The times between two arrivals.
     pub gaps: VecDeque<u64>,
-    /// The work of the last one.
+    /// The work of the last task.
     pub work: Option<String>,
-    /// The priority of the last one.
+    /// The priority of the last task.
     pub priority: Option<u64>,
 }
 

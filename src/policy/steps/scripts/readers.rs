@@ -40,7 +40,7 @@ pub(super) struct Reader {
     valued: &'static str,
     /// Letters of options whose value is the rest of their word.
     attached: &'static str,
-    /// Letters of options that name what is run, so that all behind it belongs to that.
+    /// Letters of options that name the program to run. All later words belong to that program.
     last: &'static str,
     /// The form in which its text refers to a variable. `NAME` is a placeholder for the name.
     pub(super) reads: &'static str,

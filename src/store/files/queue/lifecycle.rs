@@ -69,7 +69,7 @@ pub enum Removed {
 }
 
 impl Spool {
-    /// Lets go of a task that was not taken after all.
+    /// Gives up the lock of a task that the caller does not take after all, and removes the run folder if nothing else needs it.
     pub fn let_go(&self, id: TaskId, lock: Hold) -> Result<()> {
         if let Some(lock) = self.if_unused(id, lock)? {
             self.remove_run_dir(id)?;

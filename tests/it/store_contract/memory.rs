@@ -37,7 +37,7 @@ fn variables_change_together_or_not_at_all() {
                 if fails { Err(StoreError::Absent { thing: "no".into() }) } else { Ok(()) }
             })
         };
-        assert_eq!(set("a", false).unwrap().vars.len(), 1);
+        assert_eq!(set("a", false).unwrap().value.len(), 1);
         assert!(set("b", true).is_err());
         let names: Vec<String> = there.store.vars(ID).unwrap().value.into_keys().collect();
         assert_eq!(names, ["a"]);

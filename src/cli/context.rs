@@ -2,9 +2,9 @@
 
 use super::args::Globals;
 use super::configuration::{config_of, followed, named_config};
-use super::identity::caller_of;
-use super::verbs::{Command, Does};
+use super::verbs::Does;
 use crate::app::accounts::Accounts;
+use crate::app::agent::agent_of;
 use crate::app::config_reload::follow_control;
 use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::Caller;
@@ -91,25 +91,24 @@ pub(super) fn state_dir(globals: &Globals) -> Result<Found, AppError> {
 }
 
 /// The use cases in the state directory that options and environment name. A configuration with a mistake is an error.
-pub(super) fn opened(globals: &Globals, command: &Command) -> Result<App, AppError> {
-    app_of(globals, followed(Ok(config_of(globals)?), globals), &state_dir(globals)?, command)
+pub(super) fn opened(globals: &Globals, does: &[Does]) -> Result<App, AppError> {
+    app_of(globals, followed(Ok(config_of(globals)?), globals), &state_dir(globals)?, does)
 }
 
-/// The use cases in the state directory that was found, by the present rules. Verbs that store something make the directory.
-/// Every command gets its use cases here, so each follows `lanes set` and `pause`.
-pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, command: &Command) -> Result<App, AppError> {
-    let creates = command.makes_state();
+/// The use cases in the state directory that was found, by the present rules, for a command with these properties. Every
+/// command gets its use cases here, so each follows `lanes set` and `pause`.
+pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, does: &[Does]) -> Result<App, AppError> {
+    let creates = does.contains(&Does::MakesState);
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
     let store = Spool::new(files, Arc::new(RealClock), processes);
     let mut is_absent = false;
-    // `doctor` looks at an unsafe directory too, and reports its faults.
-    if !matches!(command, Command::Doctor(_)) {
+    if !does.contains(&Does::ReportsFaults) {
         match store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some(), creates) {
             Err(StoreError::Absent { .. }) => is_absent = true,
             other => other?,
         }
-        if !creates && !is_absent && !matches!(command, Command::Supervise { .. }) && !store.is_still_there()? {
+        if !creates && !is_absent && !does.contains(&Does::WorksForOthers) && !store.is_still_there()? {
             store.refuse_foreign()?;
         }
     }
@@ -124,11 +123,11 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
     app.zone_name = zone_name;
     app.inherited = |name| variable(name).ok().flatten();
     let text = |name: &str| term::env(name).and_then(|value| value.into_string().ok());
-    (app.agent, app.label) = caller_of(command, &text)?;
+    app.agent = agent_of(&text);
     app.inside = inside(app.store_path())?;
     app.is_for_hook = variable(HOOK_VARIABLE)?.is_some();
     app.has_holder = app.inside.is_some() || variable("LUZIA_LOCK_ID")?.is_some();
-    if !command.does(Does::NoRules) && !command.does(Does::OwnRules) {
+    if !does.contains(&Does::NoRules) && !does.contains(&Does::OwnRules) {
         follow_control(&app)?;
     }
     Ok(app)
@@ -147,7 +146,7 @@ fn zone_name() -> Option<String> {
 /// The name of the agent that the environment gives.
 pub(super) fn agent() -> Option<String> {
     let text = |name: &str| variable(name).ok().flatten();
-    crate::app::agent::agent_of(&text).map(|agent| agent.name)
+    agent_of(&text).map(|agent| agent.name)
 }
 
 /// The places of this host as this process sees them.

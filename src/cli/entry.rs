@@ -1,13 +1,13 @@
 //! The entry: reads the command line, runs one command, and turns its end into an exit code.
 
-use super::args::{self, Cli, Deferred, Globals, KeeperArgs, ParseStop, SuperviseArgs};
+use super::args::{self, Cli, Globals, KeeperArgs, ParseStop, SuperviseArgs};
 use super::commands::operate;
 use super::commands::operate::demo::DemoArgs;
-use super::commands::operate::doctor::DoctorArgs;
 use super::commands::queue::room::{Around, Terminal};
 use super::configuration::{Loaded, config_of, followed};
 use super::context::{app_of, inputs, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
+use super::identity::caller_of;
 use super::input::{Consent, confirm};
 use super::mcp::Answered;
 use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
@@ -200,8 +200,9 @@ pub(super) fn in_state(
     act: &mut dyn FnMut(&InState, &mut Console) -> Answer,
 ) -> Answer {
     let command = &cli.command;
+    let does = command.properties();
     let loaded = match config_of(&cli.globals) {
-        Err(error) if !command.does(Does::NoRules) => return Err(error.into()),
+        Err(error) if !does.contains(&Does::NoRules) => return Err(error.into()),
         loaded => loaded,
     };
     if let Err(error) = &loaded {
@@ -212,12 +213,13 @@ pub(super) fn in_state(
     }
     let found = state_dir(&cli.globals)?;
     let rule = found.rule.text();
-    let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
+    let mut app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, &does)?;
+    (app.agent, app.label) = caller_of(command, app.agent.take())?;
     if app.is_absent {
         // Without this note, a mistyped path looks like an empty queue.
         console.say(&format!("note: there is no state directory \"{}\" ({rule}) yet", found.path));
     }
-    if command.fires_timers() {
+    if !does.contains(&Does::NoTimers) {
         for what in fire_timers(&app) {
             console.say(&format!("warning: {what}; it was set aside"));
         }
@@ -225,7 +227,7 @@ pub(super) fn in_state(
     let ask = |question: &str| confirm(&cli.globals, question);
     let at = InState { app: &app, rule, agree: Consent { ask: &ask, yes: cli.globals.yes } };
     let answer = act(&at, console).map_err(|error| with_lock_instead(error, command));
-    if command.does(Does::RunsHooks) {
+    if does.contains(&Does::RunsHooks) {
         run_hooks(&app, &mut |text| console.say(text));
     } else {
         hand_hooks_over(&app, &mut |text| console.say(text));
@@ -345,13 +347,13 @@ pub(super) fn around(globals: &Globals) -> doctor::Around {
     let others = others.into_iter().filter(is_there).map(|other| (other.path, other.rule.text())).collect();
     let loaded = config_of(globals);
     let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
-    let probe = Command::Doctor(Deferred(DoctorArgs { fix: false }));
+    let does = [Does::OwnRules, Does::ReportsFaults];
     let seen = |Loaded { path, rule, warnings, .. }| doctor::ConfigSeen { path, rule, warnings };
     doctor::Around {
         app: found
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|found| app_of(globals, Settings::fixed(config), found, &probe)),
+            .and_then(|found| app_of(globals, Settings::fixed(config), found, &does)),
         state_dir: found.ok().map(|found| (found.path, found.rule.text())),
         others,
         config: loaded.map(seen),

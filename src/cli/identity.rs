@@ -5,11 +5,8 @@ use crate::app::{AppError, agent};
 use crate::model::Agent;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES};
 
-/// The agent that calls, and the note that it leaves on its locks. `variable` reads the environment.
-pub(super) fn caller_of(
-    command: &Command,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<(Option<Agent>, Option<String>), AppError> {
+/// The agent that calls, and the note that it leaves on its locks. `found` is the agent of the environment.
+pub(super) fn caller_of(command: &Command, found: Option<Agent>) -> Result<(Option<Agent>, Option<String>), AppError> {
     let (identity, label) = match command {
         Command::Enqueue(args) => (Some(&args.identity), None),
         Command::Run(args) => (Some(&args.identity), None),
@@ -17,7 +14,6 @@ pub(super) fn caller_of(
         Command::Acquire(args) => (Some(&args.identity), args.label.clone()),
         _ => (None, None),
     };
-    let found = agent::agent_of(variable);
     let Some(name) = identity.and_then(|identity| identity.as_name.as_deref()) else { return Ok((found, label)) };
     usable("--as", name, MOST_BYTES)?;
     Ok((Some(Agent { name: name.trim().to_owned(), session: found.and_then(|agent| agent.session) }), label))

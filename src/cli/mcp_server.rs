@@ -1,7 +1,6 @@
 //! Connects `luzia mcp` to the standard streams and to the state directory.
 
-use super::args::{Command, Deferred, Globals};
-use super::commands::operate::mcp::McpArgs;
+use super::args::Globals;
 use super::configuration::{config_of, followed};
 use super::context::{app_of, state_dir};
 use super::exit::Exit;
@@ -94,6 +93,5 @@ pub(super) fn serve(
 /// Opens the state directory anew, with the configuration as it is now.
 fn with_app(globals: &Globals, work: Work) -> Result<(), AppError> {
     let found = state_dir(globals)?;
-    let command = Command::Mcp(Deferred(McpArgs { holder: None }));
-    work(&app_of(globals, followed(config_of(globals), globals), &found, &command)?)
+    work(&app_of(globals, followed(config_of(globals), globals), &found, &[])?)
 }

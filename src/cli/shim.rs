@@ -1,10 +1,10 @@
 //! luzia called by the name of a tool: starts the real program, and lets heavy calls take turns.
 
-use super::args::{Command, Deferred, Globals};
-use super::commands::locks::lock::LockArgs;
+use super::args::Globals;
 use super::context::{HOME, of_state_dir, opened, variable};
 use super::exit::{Exit, end_code};
 use super::output::messages;
+use super::verbs::Does;
 use crate::app::locks::lock::lock_telling;
 use crate::app::names::lane_option;
 use crate::app::names::shims::{self, Folder, is_under};
@@ -101,7 +101,7 @@ fn under_lock(
         Some(dir) => Folder::new(Box::new(RealShims), dir).lane(name)?,
         None => shims::DEFAULT_LANE.to_owned(),
     };
-    let app = opened(&Globals::default(), &Command::Lock(Deferred(LockArgs::of(&lane))))?;
+    let app = opened(&Globals::default(), &[Does::MakesState])?;
     let lane = lane_option(&app, &lane, None)?;
     if is_under(&app, &lane)? {
         return Ok(None);

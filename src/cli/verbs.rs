@@ -63,6 +63,10 @@ pub enum Does {
     Harms,
     /// The verb takes tasks that are over, too.
     TakesEnded,
+    /// The verb reports the faults of an unsafe state directory, and is not refused there.
+    ReportsFaults,
+    /// The verb works in a state directory that belongs to another account.
+    WorksForOthers,
 }
 
 /// A verb that clap knows.
@@ -125,13 +129,12 @@ macro_rules! verbs {
                 }
             }
 
-            /// Whether the command has a property.
-            pub fn does(&self, what: Does) -> bool {
-                let all: &[Does] = match self {
+            /// The properties in the row of the command.
+            fn row(&self) -> &'static [Does] {
+                match self {
                     $(Self::$name(_) => &[$(Does::$does),*],)*
                     $(Self::$own(_) => &[$(Does::$own_does),*],)*
-                };
-                all.contains(&what)
+                }
             }
         }
 
@@ -146,16 +149,17 @@ macro_rules! verbs {
 }
 
 impl Command {
-    /// Whether the command makes the state directory if it is absent. Of the verbs of `cron` only `add` does.
-    pub fn makes_state(&self) -> bool {
-        let adds_schedule = matches!(self, Self::Cron(cron) if matches!(cron.verb, Some(CronVerb::Add(_))));
-        adds_schedule || self.does(Does::MakesState)
-    }
-
-    /// Whether timers fire before the command (S1.51). A new rule of a lane is about later tasks, and no look at a task.
-    pub fn fires_timers(&self) -> bool {
-        let is_rule = matches!(self, Self::Lanes(args) if matches!(args.verb, Some(LanesVerb::Set { .. } | LanesVerb::Rm { .. })));
-        !is_rule && !self.does(Does::NoTimers)
+    /// The properties of the command. Those of `cron add`, `lanes set` and `lanes rm` go beyond the row of the verb: the first
+    /// makes the state directory, and the others fire no timer, because a rule of a lane is about later tasks.
+    pub fn properties(&self) -> Vec<Does> {
+        let more = match self {
+            Self::Cron(args) if matches!(args.verb, Some(CronVerb::Add(_))) => Some(Does::MakesState),
+            Self::Lanes(args) if matches!(args.verb, Some(LanesVerb::Set { .. } | LanesVerb::Rm { .. })) => {
+                Some(Does::NoTimers)
+            }
+            _ => None,
+        };
+        self.row().iter().copied().chain(more).collect()
     }
 }
 
@@ -351,7 +355,7 @@ shown {
         in_state |args, at, console| operate::hook::run(&args.verb, at.app, &caller(), account, console);
 
     /// Look for problems on this host and in the state directory
-    Doctor(operate::doctor::DoctorArgs) "doctor" Operate [OwnRules]
+    Doctor(operate::doctor::DoctorArgs) "doctor" Operate [OwnRules ReportsFaults]
         alone |args, cli, console| {
             let ask = &mut |question: &str| confirm(&cli.globals, question);
             operate::doctor::run(args, &entry::around(&cli.globals), ask, console)
@@ -396,11 +400,11 @@ own {
     /// Tells completion scripts what may stand at the end of a line.
     Complete(Vec<String>) "__complete" []
         alone |args, cli, console| {
-            operate::complete::run(args, &|places| completion::app(&cli.globals, places, &cli.command), console)
+            operate::complete::run(args, &|places| completion::app(&cli.globals, places), console)
         };
 
     /// Supervises one task.
-    Supervise(SuperviseArgs) "supervise" [NoRules NoTimers RunsHooks]
+    Supervise(SuperviseArgs) "supervise" [NoRules NoTimers RunsHooks WorksForOthers]
         in_state |args, at, _console| entry::supervised(args, at.app);
 
     /// Keeps the leases of a session.

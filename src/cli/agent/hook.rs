@@ -2,13 +2,12 @@
 //! is always 0, and a failure is one event. So clap, which would refuse some arguments, does not read them.
 
 use crate::app::agents::hook::{Hook, note_failed_hook};
-use crate::app::{App, AppError, Settings, shell_word};
-use crate::cli::args::{Command, Deferred, Globals};
-use crate::cli::commands::locks::list_locks::ListLocksArgs;
-use crate::cli::commands::steps::beat::BeatArgs;
+use crate::app::{Settings, shell_word};
+use crate::cli::args::Globals;
 use crate::cli::context::{app_of, opened, state_dir, variable};
 use crate::cli::exit::Exit;
 use crate::cli::shim::folder;
+use crate::cli::verbs::Does;
 use crate::model::{AgentKind, Config, HookAnswer, HookEvent};
 use crate::os::real::{self, RealUserFiles, term};
 use crate::os::user_files::UserFiles;
@@ -54,9 +53,9 @@ fn run(call: &Call) -> u8 {
     let _ = real::end_with_success_after(READING_SECONDS);
     if let Err(why) = answer(call) {
         // Without a state directory, the failure cannot be recorded. With a mistake in the rules, the built-in rules apply.
-        let note = Command::Beat(Deferred(BeatArgs { note: None, task: None }));
-        let plain = || app_of(&call.globals, Settings::fixed(Config::default()), &state_dir(&call.globals)?, &note);
-        let app = open(&call.globals).or_else(|_| plain());
+        let plain =
+            || app_of(&call.globals, Settings::fixed(Config::default()), &state_dir(&call.globals)?, &[Does::NoRules]);
+        let app = opened(&call.globals, &[]).or_else(|_| plain());
         let _ = app.map(|app| note_failed_hook(&app, &call.agent, &why));
     }
     Exit::Done.code()
@@ -110,7 +109,7 @@ fn answer(call: &Call) -> Result<(), String> {
     }
     let shims = folder().ok();
     let hook = Hook { agent, shims: shims.as_ref(), gate: call.gate };
-    let app = open(&call.globals);
+    let app = opened(&call.globals, &[]);
     // A session begins with its variables even if the state directory cannot be opened.
     let answer = hook.answer(app.as_ref().ok(), &read).map_err(|error| error.to_string())?;
     let mut trouble = app.err().map(|error| error.to_string());
@@ -119,12 +118,6 @@ fn answer(call: &Call) -> Result<(), String> {
     }
     say(agent, &answer)?;
     trouble.map_or(Ok(()), Err)
-}
-
-/// The use cases in the state directory, which is not made.
-fn open(globals: &Globals) -> Result<App, AppError> {
-    let look = Command::ListLocks(Deferred(ListLocksArgs { states: Vec::new() }));
-    opened(globals, &look)
 }
 
 /// Appends the variables to the file that the agent reads before each command. The agent may call at every start and

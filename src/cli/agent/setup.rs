@@ -4,12 +4,12 @@ use crate::app::agents::found::{Named, named_programs};
 use crate::app::agents::plan::{Folders, SERVER};
 use crate::app::agents::setup::{Change, carry_out, changes};
 use crate::app::{AppError, Kind};
-use crate::cli::args::{Command, Deferred, Globals};
-use crate::cli::commands::locks::lock::LockArgs;
+use crate::cli::args::Globals;
 use crate::cli::commands::operate::agent::{AgentVerb, Setup, no_home, run};
 use crate::cli::configuration::{config_of, followed};
 use crate::cli::context::{app_of, state_dir, surroundings, variable};
 use crate::cli::output::console::{Answer, Console};
+use crate::cli::verbs::Does;
 use crate::model::{AgentKind, ThingKind};
 use crate::os::real::{self, RealShims, RealUserFiles, term};
 use crate::os::shims::Shims;
@@ -42,8 +42,7 @@ pub(in crate::cli) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut C
 
 /// Makes the state directory, so that a sandbox finds the folder to which it may write.
 fn make_state(globals: &Globals) -> Result<(), AppError> {
-    let lock = Command::Lock(Deferred(LockArgs::of("build")));
-    let app = app_of(globals, followed(config_of(globals), globals), &state_dir(globals)?, &lock)?;
+    let app = app_of(globals, followed(config_of(globals), globals), &state_dir(globals)?, &[Does::MakesState])?;
     Ok(app.store.prepare()?)
 }
 

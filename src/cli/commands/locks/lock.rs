@@ -77,25 +77,6 @@ pub struct LockArgs {
     pub command: Vec<String>,
 }
 
-impl LockArgs {
-    /// The arguments that hold a lane, without a command.
-    pub fn of(lane: &str) -> Self {
-        Self {
-            user: None,
-            lane: vec![lane.to_owned()],
-            repo: None,
-            tree: None,
-            wait: None,
-            nonblock: false,
-            conflict_exit_code: None,
-            close: false,
-            label: None,
-            identity: Identity::default(),
-            command: Vec::new(),
-        }
-    }
-}
-
 const LOCK_HELP: &str = "\
 Notes:
   The command has this terminal, environment and working directory, and no record: only its lock is seen.

@@ -95,6 +95,18 @@ pub(super) fn opened(globals: &Globals, does: &[Does]) -> Result<App, AppError> 
     app_of(globals, followed(Ok(config_of(globals)?), globals), &state_dir(globals)?, does)
 }
 
+/// The use cases in the state directory that a half-written line names; `None` where it cannot be used.
+pub(super) fn half_written(globals: &Globals, places: &[(String, String)]) -> Option<App> {
+    let mut globals = globals.clone();
+    for (name, value) in places {
+        match name.as_str() {
+            "state-dir" => globals.state_dir = Some(value.clone()),
+            _ => globals.config = Some(value.clone()),
+        }
+    }
+    opened(&globals, &[]).ok()
+}
+
 /// The use cases in the state directory that was found, by the present rules, for a command with these properties. Every
 /// command gets its use cases here, so each follows `lanes set` and `pause`.
 pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, does: &[Does]) -> Result<App, AppError> {

@@ -6,7 +6,6 @@
 pub mod agent;
 pub mod args;
 pub mod commands;
-mod completion;
 mod configuration;
 mod context;
 pub mod docs;

@@ -6,12 +6,12 @@ use super::commands::cron::CronVerb;
 use super::commands::locks::lanes::LanesVerb;
 use super::commands::{cron, locks, look, operate, queue, steps};
 use super::configuration::config_of;
-use super::context::{account, caller, surroundings, variable};
+use super::context::{account, caller, half_written, surroundings, variable};
 use super::entry::{self, alone, in_state, with_terminal};
 use super::input::{confirm, read_data, read_input};
 use super::output::console::{Answer, Console};
 use super::signals::{daemon_ended, ended};
-use super::{agent::setup, completion, mcp_server, shim};
+use super::{agent::setup, mcp_server, shim};
 use clap::{Args, Subcommand};
 
 /// A group of `luzia --help`.
@@ -400,7 +400,7 @@ own {
     /// Tells completion scripts what may stand at the end of a line.
     Complete(Vec<String>) "__complete" []
         alone |args, cli, console| {
-            operate::complete::run(args, &|places| completion::app(&cli.globals, places), console)
+            operate::complete::run(args, &|places| half_written(&cli.globals, places), console)
         };
 
     /// Supervises one task.

@@ -115,7 +115,7 @@ impl<'a> Call<'a> {
 
     /// Carries out a tool.
     pub fn carry_out(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> Outcome {
-        if tool.starts
+        if tool.starts()
             && let Some(refusal) = self.refusal(arguments)
         {
             return Outcome::Document(refusal, true);

@@ -137,7 +137,7 @@ impl<'a> Server<'a> {
             may_start = !config(app).mcp_allow.is_empty();
             Ok(())
         });
-        let shown = TOOLS.iter().filter(|tool| may_start || !tool.starts);
+        let shown = TOOLS.iter().filter(|tool| may_start || !tool.starts());
         let mut value = json!({ "tools": shown.map(tools::Tool::document).collect::<Vec<_>>() });
         if let Some(members) = value.as_object_mut().filter(|_| is_modern) {
             members.insert("ttlMs".to_owned(), json!(LIST_FRESH_MS));
@@ -221,7 +221,7 @@ pub fn meant(line: &[u8]) -> Option<(String, Vec<String>)> {
     let arguments = tool.named(request.params.get("arguments")?.as_object()?);
     tool.check(&arguments).ok()?;
     let words =
-        if tool.starts { words::enqueue(tool, &arguments) } else { words::direct(tool.name, &arguments, "mcp-1")? };
+        if tool.starts() { words::enqueue(tool, &arguments) } else { words::direct(tool.name, &arguments, "mcp-1")? };
     Some((tool.name.to_owned(), words))
 }
 

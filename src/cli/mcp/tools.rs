@@ -20,10 +20,20 @@ pub struct Tool {
     needs: &'static [&'static str],
     /// Members of its answer, beside `error` and `notes`.
     gives: &'static [Given],
-    /// Whether it starts commands, which `mcp.allow` must admit.
-    pub starts: bool,
-    is_read_only: bool,
-    is_destructive: bool,
+    effect: Effect,
+}
+
+/// The effect of a tool on the host.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// The tool only looks or waits.
+    Reads,
+    /// The tool changes locks.
+    Changes,
+    /// The tool ends tasks.
+    Ends,
+    /// The tool starts commands.
+    Starts,
 }
 
 fn argument(name: &str, shape: Shape, about: &str) -> Member {
@@ -132,9 +142,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             takes: members(&OF_ANY).into_iter().chain([wait_s()]).collect(),
             needs: &["command", "shell"],
             gives: REPORT,
-            starts: true,
-            is_read_only: false,
-            is_destructive: true,
+            effect: Effect::Starts,
         },
         Tool {
             name: "enqueue",
@@ -142,9 +150,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             takes: members(&[&OF_ANY[..], &OF_LATER].concat()),
             needs: &["command", "shell"],
             gives: REPORT,
-            starts: true,
-            is_read_only: false,
-            is_destructive: true,
+            effect: Effect::Starts,
         },
         Tool {
             name: "wait",
@@ -158,9 +164,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             ],
             needs: &["tasks", "lane"],
             gives: WAITED,
-            starts: false,
-            is_read_only: true,
-            is_destructive: false,
+            effect: Effect::Reads,
         },
         Tool {
             name: "explain",
@@ -168,9 +172,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             takes: vec![task(), argument("user", Shape::Text, "A user."), lane()],
             needs: &["task", "user", "lane"],
             gives: EXPLAINED,
-            starts: false,
-            is_read_only: true,
-            is_destructive: false,
+            effect: Effect::Reads,
         },
         Tool {
             name: "list",
@@ -183,9 +185,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             ],
             needs: &[],
             gives: LISTED,
-            starts: false,
-            is_read_only: true,
-            is_destructive: false,
+            effect: Effect::Reads,
         },
         Tool {
             name: "status",
@@ -193,9 +193,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             takes: vec![],
             needs: &[],
             gives: STATUS,
-            starts: false,
-            is_read_only: true,
-            is_destructive: false,
+            effect: Effect::Reads,
         },
         Tool {
             name: "logs",
@@ -203,9 +201,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             takes: vec![task(), argument("lines", Shape::Count, "At most so many lines; 60 by default.")],
             needs: &["task"],
             gives: REPORT,
-            starts: false,
-            is_read_only: true,
-            is_destructive: false,
+            effect: Effect::Reads,
         },
         Tool {
             name: "acquire",
@@ -227,9 +223,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             ],
             needs: &["lane"],
             gives: LEASE,
-            starts: false,
-            is_read_only: false,
-            is_destructive: false,
+            effect: Effect::Changes,
         },
         Tool {
             name: "release",
@@ -241,9 +235,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             ],
             needs: &["lane"],
             gives: GIVEN,
-            starts: false,
-            is_read_only: false,
-            is_destructive: false,
+            effect: Effect::Changes,
         },
         Tool {
             name: "cancel",
@@ -251,9 +243,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             takes: vec![task(), argument("grace_s", Shape::Duration, "The time between SIGTERM and SIGKILL.")],
             needs: &["task"],
             gives: CANCELLED,
-            starts: false,
-            is_read_only: false,
-            is_destructive: true,
+            effect: Effect::Ends,
         },
     ]
 });
@@ -264,6 +254,11 @@ pub fn tool(name: &str) -> Option<&'static Tool> {
 }
 
 impl Tool {
+    /// Whether the tool starts commands, which `mcp.allow` must admit.
+    pub fn starts(&self) -> bool {
+        self.effect == Effect::Starts
+    }
+
     /// The arguments that are options of `luzia enqueue`.
     pub fn options(&self) -> impl Iterator<Item = (&Member, &str)> {
         self.takes.iter().filter_map(|member| Some((member, member.option.as_deref()?)))
@@ -283,8 +278,8 @@ impl Tool {
             "inputSchema": schema,
             "outputSchema": self.answers(),
             "annotations": {
-                "readOnlyHint": self.is_read_only,
-                "destructiveHint": self.is_destructive,
+                "readOnlyHint": self.effect == Effect::Reads,
+                "destructiveHint": matches!(self.effect, Effect::Ends | Effect::Starts),
                 "openWorldHint": false,
             },
         })
@@ -301,7 +296,7 @@ impl Tool {
 
     /// The arguments by their present names: `argv` was the first name of `command`.
     pub fn named(&self, given: &Map<String, Value>) -> Map<String, Value> {
-        let name = |name: &str| if name == "argv" && self.starts { "command".to_owned() } else { name.to_owned() };
+        let name = |name: &str| if name == "argv" && self.starts() { "command".to_owned() } else { name.to_owned() };
         given.iter().map(|(key, value)| (name(key), value.clone())).collect()
     }
 

@@ -1,6 +1,6 @@
 //! The changes of a task that has not started.
 
-use super::numbers::priority;
+use super::values::priority;
 use clap::Args;
 
 /// What `edit` changes; what is not given stays.

@@ -3,14 +3,11 @@
 //! checks the values.
 
 mod edit;
-mod kinds;
 pub mod members;
-pub mod numbers;
 mod schedule;
 mod selection;
-pub mod shape;
 mod task;
-pub mod words;
+pub mod values;
 
 pub use edit::EditRequest;
 pub use schedule::ScheduleRequest;

@@ -1,9 +1,9 @@
 //! One task, as it is asked for: the options, the members of a line of `--from`, and their help.
 
-use super::kinds::{amount, directory, json_text, one_or_more, variables, word};
 use super::members;
-use super::numbers::{number, priority};
-use super::words::{OnConflict, ParentDeath};
+use super::values::{
+    OnConflict, ParentDeath, amount, directory, json_text, number, one_or_more, priority, variables, word,
+};
 use crate::model::task::OnInterrupt;
 use clap::{Args, ValueHint};
 use serde::{Deserialize, Serialize};

@@ -18,7 +18,7 @@ use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId}
 use crate::os::InPlace;
 use crate::request::TaskRequest;
 use crate::request::members::option_of;
-use crate::request::words::ParentDeath;
+use crate::request::values::ParentDeath;
 use crate::store::{LockView, Release};
 use std::collections::BTreeSet;
 

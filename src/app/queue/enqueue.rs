@@ -21,7 +21,7 @@ use crate::app::{App, AppError, Code, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Task, TaskId};
 use crate::request::TaskRequest;
-use crate::request::words::ParentDeath;
+use crate::request::values::ParentDeath;
 use crate::store::Event;
 use serde_json::json;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::app::waits::as_seen;
 use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::request::TaskRequest;
-use crate::request::words::OnConflict;
+use crate::request::values::OnConflict;
 use crate::store::{KeySlot, Place, StoreError};
 
 /// Accepts a request with a key, or acts as requested if an unfinished task has the key.

@@ -1,6 +1,6 @@
 //! The members of a line of `--from`, for the help of `enqueue`: made from the matching options.
 
-use crate::request::shape::{Shape, of_task};
+use crate::request::members::{Shape, of_task};
 use clap::Command;
 
 /// The place of the list in a help text.

@@ -25,7 +25,7 @@ pub use target::{Instead, lane_text, named};
 pub use usage::{ParseStop, Usage};
 pub use values::{ColorWhen, LockState, OutputFormat};
 
-pub(crate) use crate::request::numbers::{number, pid};
+pub(crate) use crate::request::values::{number, pid};
 
 use super::commands::cron::{CronArgs, CronVerb};
 pub use super::verbs::Command;

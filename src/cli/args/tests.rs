@@ -4,7 +4,7 @@ use super::*;
 use crate::cli::commands::queue::enqueue::EnqueueArgs;
 use crate::cli::verbs::{Group, VERBS};
 use crate::model::Status;
-use crate::request::words::OnConflict;
+use crate::request::values::OnConflict;
 
 fn args(line: &[&str]) -> Vec<OsString> {
     std::iter::once("luzia").chain(line.iter().copied()).map(OsString::from).collect()

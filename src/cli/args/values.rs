@@ -2,7 +2,7 @@
 
 use crate::model::control::How;
 use crate::model::{AgentKind, ThingKind};
-use crate::request::words::words;
+use crate::request::values::words;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 

@@ -1,7 +1,7 @@
 //! The tools of `luzia mcp`: their names, their purposes, their arguments, and the command line of each call. Pure. The
 //! commands of luzia themselves carry out a call, so each tool has their checks, documents and errors.
 
-use crate::request::shape::{Member, Shape, of_task};
+use crate::request::members::{Member, Shape, of_task};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 

@@ -2,7 +2,7 @@
 
 use super::tools::Tool;
 use crate::cli::args::lane_text;
-use crate::request::shape::Shape;
+use crate::request::members::Shape;
 use serde_json::{Map, Value};
 
 type Arguments = Map<String, Value>;

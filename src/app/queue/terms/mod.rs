@@ -18,7 +18,7 @@ use crate::model::task::Terms;
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use crate::model::{Config, Task, TaskId};
 use crate::request::TaskRequest;
-use crate::request::words::OnConflict;
+use crate::request::values::OnConflict;
 use crate::store::{Event, KeySlot};
 use dependencies::tasks_named;
 use groups::join_group;

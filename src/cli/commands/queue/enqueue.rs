@@ -25,7 +25,7 @@ use crate::cli::output::{json, messages};
 use crate::cli::task_request;
 use crate::model::{Status, Task};
 use crate::request::TaskRequest;
-use crate::request::words::OnConflict;
+use crate::request::values::OnConflict;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 

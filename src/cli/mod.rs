@@ -21,7 +21,7 @@ pub mod output;
 mod result_file;
 mod shim;
 mod signals;
-pub(crate) mod task_request;
+pub(crate) mod task_lines;
 pub mod verbs;
 
 pub use entry::entry;

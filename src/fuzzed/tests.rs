@@ -297,7 +297,7 @@ fn what_is_meant_to_read_reads() {
     let control = crate::store::files::disk::control_record::decode_control("x", seed("control", "both"));
     assert!(control.is_ok_and(|(read, extra)| read.holds.len() == 2 && read.lanes.len() == 2 && !extra.is_empty()));
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
-    assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
+    assert_eq!(crate::cli::task_lines::read(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
     for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "steps") {
         assert!(crate::policy::steps::actions::actions_of(&text(seed), &str::to_owned).is_ok(), "{file}");
     }

@@ -3,7 +3,7 @@
 use super::text;
 use crate::app::shell_word;
 use crate::cli::args::{self, Command, ParseStop};
-use crate::cli::task_request;
+use crate::cli::task_lines;
 use crate::model::Timestamp;
 use crate::model::config::{Config, SlotsFrom};
 use crate::model::time::{MAX_DURATION_MS, format_duration, parse_duration};
@@ -79,14 +79,14 @@ pub fn config(bytes: &[u8]) {
 /// The lines of `enqueue --from`: all or nothing, each with the number of its line.
 pub fn batch(bytes: &[u8]) {
     let input = text(bytes);
-    match task_request::task_lines(&input) {
+    match task_lines::read(&input) {
         Ok(tasks) => {
             let lines: Vec<&str> = input.lines().collect();
             let full = lines.iter().filter(|line| !line.trim().is_empty()).count();
             assert_eq!(tasks.len(), full);
             assert!(tasks.is_sorted_by(|a, b| a.0 < b.0));
             for (at, task) in tasks {
-                let alone = task_request::task_lines(lines[at - 1]).expect("a line reads by itself as among others");
+                let alone = task_lines::read(lines[at - 1]).expect("a line reads by itself as among others");
                 assert_eq!(alone, vec![(1, task)]);
             }
         }
@@ -94,7 +94,7 @@ pub fn batch(bytes: &[u8]) {
             let number = error.to_string();
             let number = number.strip_prefix("line ").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
             let line = input.lines().nth(number.expect("the number of the line") - 1).expect("such a line");
-            assert!(!line.trim().is_empty() && task_request::task_lines(line).is_err());
+            assert!(!line.trim().is_empty() && task_lines::read(line).is_err());
         }
     }
 }

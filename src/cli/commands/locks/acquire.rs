@@ -5,13 +5,13 @@ use crate::app::locks::session;
 use crate::app::locks::session::{Session, acquire_for_session, session_holder};
 use crate::app::names::named_place;
 use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
+use crate::app::queue::terms::moments;
 use crate::app::{App, AppError, Code, lane_word, shell_word};
 use crate::cli::args::{Identity, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
-use crate::cli::task_request;
 use crate::model::LaneName;
 use crate::model::lock::Grant;
 use clap::{ArgGroup, Args};
@@ -110,8 +110,8 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     let mut lease = Lease {
         lanes,
         holder: args.task.clone().unwrap_or_default(),
-        wait_ms: task_request::duration("timeout", args.timeout.as_deref())?.unwrap_or(0),
-        ttl_ms: task_request::duration("ttl", args.ttl.as_deref())?,
+        wait_ms: moments::duration("timeout", args.timeout.as_deref())?.unwrap_or(0),
+        ttl_ms: moments::duration("ttl", args.ttl.as_deref())?,
         pid: args.pid,
         durable: args.durable,
     };

@@ -4,13 +4,13 @@ use crate::app::locks::acquire::lanes_to_take;
 use crate::app::locks::lock::lock;
 use crate::app::names::{lane_of_thing, lane_option};
 use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
+use crate::app::queue::terms::moments;
 use crate::app::{App, AppError, Line, Under};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
 use crate::cli::exit::{Exit, end_code};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::messages;
-use crate::cli::task_request;
 use crate::model::{LaneName, ThingKind};
 use clap::{Args, ValueHint};
 
@@ -120,7 +120,7 @@ fn lanes_of(args: &LockArgs, app: &App, account: Account) -> Result<Vec<LaneName
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lanes = lanes_of(args, app, account)?;
     lanes.iter().try_for_each(|lane| check_user_lane(app, lane))?;
-    let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
+    let wait_ms = if args.nonblock { Some(0) } else { moments::duration("wait", args.wait.as_deref())? };
     let strangers =
         new_users(app, lanes.iter().filter(|lane| args.user.is_some() && lane.is_user()).map(LaneName::key));
     for note in strangers.notes().into_iter().chain(lane_notes(app, &lanes)) {

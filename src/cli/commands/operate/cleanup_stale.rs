@@ -2,13 +2,13 @@
 
 use crate::app::locks::cleanup::cleanup_stale;
 use crate::app::locks::close_conductor::Failed;
-use crate::app::{App, Break, Code};
+use crate::app::{App, AppError, Break, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder, refusals};
 use crate::cli::output::report::Report;
-use crate::cli::task_request;
+use crate::model::time::parse_duration;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -47,7 +47,8 @@ Exit codes:
 
 /// `luzia cleanup-stale`.
 pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer {
-    let max_age_ms = args.seconds.as_deref().map(task_request::seconds).transpose()?;
+    let max_age_ms = args.seconds.as_deref().map(parse_duration).transpose();
+    let max_age_ms = max_age_ms.map_err(|error| AppError::usage(error.to_string()))?;
     let cleaned = cleanup_stale(app, max_age_ms, args.dry_run)?;
     let released: Vec<&Break> = cleaned.projects.iter().filter_map(|checked| checked.released.as_ref()).collect();
     let count = cleaned.locks.broken.len() + cleaned.recovered.len() + released.len();

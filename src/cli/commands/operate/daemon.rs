@@ -2,10 +2,10 @@
 
 use super::talk::Talk;
 use crate::app::pass::daemon::daemon;
+use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::task_request;
 use clap::Args;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ Exit codes:
 
 /// `luzia daemon`.
 pub fn run(args: &DaemonArgs, app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
-    let poll_ms = task_request::duration("poll", args.poll.as_deref())?;
+    let poll_ms = moments::duration("poll", args.poll.as_deref())?;
     if poll_ms == Some(0) {
         return Err(AppError::usage("--poll must be longer than 0").into());
     }

@@ -3,13 +3,13 @@
 use crate::app::hooks::{EVENTS, NewHook, add_hook, remove_hooks};
 use crate::app::names::lane_option;
 use crate::app::queue::enqueue::{Caller, name};
+use crate::app::queue::terms::moments;
 use crate::app::{App, AppError, hooks, shell_word};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
-use crate::cli::task_request;
 use crate::model::control::hooks::{Action, Hook};
 use crate::model::time::format_duration;
 use clap::{Args, Subcommand};
@@ -189,7 +189,7 @@ fn new_hook(verb: &HookVerb, app: &App, caller: &Caller, account: Account) -> Re
         url: url.clone(),
         user: user.as_deref().map(|user| name("user", user)).transpose()?.map(|user| user.to_string()),
         lane: lane.as_deref().map(|lane| lane_option(app, lane, None)).transpose()?.map(|lane| lane.to_string()),
-        timeout_ms: task_request::duration("timeout", timeout.as_deref())?,
+        timeout_ms: moments::duration("timeout", timeout.as_deref())?,
         cwd: cwd.map_err(|why| AppError::usage(format!("a hook needs a working directory: {why}")))?,
         by: app.agent.as_ref().map(|agent| agent.name.clone()).or_else(|| account().ok()),
     })

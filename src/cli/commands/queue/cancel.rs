@@ -4,10 +4,10 @@ use super::each::{chosen, each};
 use crate::app::App;
 use crate::app::locks::consent::foreign_question;
 use crate::app::queue::cancel::cancel;
+use crate::app::queue::terms::moments;
 use crate::cli::context::Account;
 use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::task_request;
 use crate::request::Selection;
 use clap::Args;
 
@@ -59,7 +59,7 @@ Exit codes:
 
 /// `luzia cancel`.
 pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
-    let grace_ms = task_request::duration("grace", args.grace.as_deref())?;
+    let grace_ms = moments::duration("grace", args.grace.as_deref())?;
     let (ids, bulk) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "cancel")?;
     let question = foreign_question(app, "end", &ids, &account().unwrap_or_default())?.or(bulk);
     let first = ids.first().map_or_else(String::new, ToString::to_string);

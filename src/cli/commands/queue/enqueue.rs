@@ -22,7 +22,7 @@ use crate::cli::input::Consent;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::{has_key, running_json, tell_wait};
 use crate::cli::output::{json, messages};
-use crate::cli::task_request;
+use crate::cli::task_lines;
 use crate::model::{Status, Task};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
@@ -343,7 +343,7 @@ fn tell_only_here(app: &App, accepted: &[Accepted], console: &mut Console) {
 }
 
 fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) -> Answer {
-    let batch = task_request::task_lines(text)?;
+    let batch = task_lines::read(text)?;
     if batch.is_empty() {
         console.say("there was no line, so nothing was queued");
         return Ok(Exit::Done.code());

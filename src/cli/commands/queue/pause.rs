@@ -16,7 +16,6 @@ use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::messages;
-use crate::cli::task_request;
 use crate::model::calendar::spoken_duration;
 use crate::model::control::Held;
 use crate::model::{Status, Task, TaskId, Timestamp};
@@ -204,7 +203,7 @@ fn carry_out(
 fn until_of(args: &PauseArgs, app: &App) -> Result<Option<Timestamp>, AppError> {
     let now = app.host.now();
     let said = args.duration.as_deref().and_then(spoken_duration);
-    if let Some(ms) = said.map_or_else(|| task_request::duration("for", args.duration.as_deref()), |ms| Ok(Some(ms)))? {
+    if let Some(ms) = said.map_or_else(|| moments::duration("for", args.duration.as_deref()), |ms| Ok(Some(ms)))? {
         return Ok(Some(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))));
     }
     moment(app, args.until.as_deref(), now)

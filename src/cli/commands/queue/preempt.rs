@@ -2,10 +2,10 @@
 
 use crate::app::queue::enqueue::{Accepted, Caller, enqueue};
 use crate::app::queue::preempt::{Room, enqueue_preempting, room_question};
+use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};
 use crate::cli::args::PreemptOptions;
 use crate::cli::input::{Consent, consent};
-use crate::cli::task_request;
 use crate::request::TaskRequest;
 
 /// Accepts a request, and with `--preempt` makes room for it.
@@ -16,7 +16,7 @@ pub fn accept(
     consents: &Consent,
 ) -> Result<Accepted, AppError> {
     let Some(how) = options.preempt else { return enqueue(app, new, caller) };
-    let grace_ms = task_request::duration("preempt-grace", options.preempt_grace.as_deref())?;
+    let grace_ms = moments::duration("preempt-grace", options.preempt_grace.as_deref())?;
     let asked = room_question(app, new, caller, how)?;
     let is_asked = asked.is_some();
     consent(consents.ask, asked, "luzia status")?;

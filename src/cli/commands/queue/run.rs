@@ -12,6 +12,7 @@ use crate::app::queue::enqueue::{Accepted, Caller, enqueue_batch, line_error};
 use crate::app::queue::run;
 use crate::app::queue::run::batch::see_all_through;
 use crate::app::queue::run::{Wish, event_messages, follow, is_followed, start_or_leave, start_or_take_back};
+use crate::app::queue::terms::moments;
 use crate::app::sandboxes::starts_only_here;
 use crate::app::{App, AppError, Code, Obstacle};
 use crate::cli::args::{Identity, PreemptOptions};
@@ -21,7 +22,7 @@ use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::has_key;
 use crate::cli::output::{json, messages};
 use crate::cli::result_file::ResultFile;
-use crate::cli::task_request;
+use crate::cli::task_lines;
 use crate::model::task::EndState;
 use crate::model::{Status, Task};
 use crate::request::TaskRequest;
@@ -193,7 +194,7 @@ pub fn run(
         refuse_options_beside_from(&asked)?;
         return run_lines(&read(path)?, app, caller, terminal, console);
     }
-    let yield_ms = task_request::duration("yield-after", args.yield_after.as_deref())?;
+    let yield_ms = moments::duration("yield-after", args.yield_after.as_deref())?;
     let new = TaskRequest {
         is_grouped: args.group_output,
         is_waited_for: true,
@@ -354,7 +355,7 @@ fn tell_end(task: &Task, is_interrupted: bool, app: &App, console: &mut Console)
 
 /// `luzia run --from`.
 fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, console: &mut Console) -> Answer {
-    let batch = task_request::task_lines(text)?;
+    let batch = task_lines::read(text)?;
     for (line, new) in &batch {
         refuse_waiting_inside(app, new, caller).map_err(|error| line_error(*line, error))?;
     }

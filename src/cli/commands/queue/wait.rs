@@ -7,6 +7,7 @@ use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::locks::reentrancy::refuse_waiting_for;
 use crate::app::query::explain::first_obstacle;
 use crate::app::queue::run::event_messages;
+use crate::app::queue::terms::moments;
 use crate::app::queue::wait::wait;
 use crate::app::{App, Obstacle};
 use crate::cli::args::OutputFormat;
@@ -14,7 +15,6 @@ use crate::cli::exit::{Exit, wait_code};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::task::tell_wait;
 use crate::cli::output::{json, messages};
-use crate::cli::task_request;
 use crate::model::{Status, Task};
 use crate::request::Selection;
 use clap::Args;
@@ -76,7 +76,7 @@ Exit codes:
 /// `luzia wait`.
 pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
-    let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
+    let timeout_ms = moments::duration("timeout", args.timeout.as_deref())?;
     // A wait with a time limit cannot last for ever.
     if timeout_ms.is_none() {
         refuse_waiting_for(app, &ids, args.any)?;
@@ -115,7 +115,7 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
 /// `luzia wait --stream`.
 pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {
     let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
-    let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
+    let timeout_ms = moments::duration("timeout", args.timeout.as_deref())?;
     if timeout_ms.is_none() {
         refuse_waiting_for(app, &ids, false)?;
     }

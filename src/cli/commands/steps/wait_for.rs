@@ -1,5 +1,6 @@
 //! `luzia await`: blocks until an event comes for the task, or until another task writes something.
 
+use crate::app::queue::terms::moments;
 use crate::app::steps::output::await_output;
 use crate::app::steps::places::check_line;
 use crate::app::steps::wait::{WaitEnd, WaitOrder, await_event};
@@ -10,7 +11,6 @@ use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
-use crate::cli::task_request;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -178,7 +178,7 @@ fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOr
     if let Some(pattern) = &pattern {
         check_pattern(pattern)?;
     }
-    let idle_ms = task_request::duration("idle", args.idle.as_deref())?;
+    let idle_ms = moments::duration("idle", args.idle.as_deref())?;
     Ok(Some(OutputOrder { task: app.task_id(task)?, pattern, idle_ms }))
 }
 
@@ -220,7 +220,7 @@ fn order(args: &AwaitArgs, app: &App, around: Option<&str>) -> Result<WaitOrder,
         event: output.as_ref().map_or(event, OutputOrder::name),
         time_ms: wait_time(
             kind,
-            task_request::duration(if is_delay { "for" } else { "timeout" }, given.map(String::as_str))?,
+            moments::duration(if is_delay { "for" } else { "timeout" }, given.map(String::as_str))?,
         )?,
         on_timeout: match args.on_timeout {
             Word::Continue => OnTimeout::Continue,

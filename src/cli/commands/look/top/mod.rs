@@ -4,6 +4,7 @@ use super::list::{self, ListArgs};
 use crate::app::config_reload::follow_control;
 use crate::app::query::list::{Filter, list, stuck};
 use crate::app::query::{explain, status};
+use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};
 use crate::cli::args::number;
 use crate::cli::commands::locks::list_locks::{self, ListLocksArgs};
@@ -12,7 +13,6 @@ use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::lock::lock_json;
 use crate::cli::output::task::task_json;
-use crate::cli::task_request;
 use crate::model::Status;
 use clap::Args;
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 /// `luzia top`.
 pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> Answer {
-    let Some(pause_ms) = task_request::duration("interval", Some(&args.interval))?.filter(|ms| *ms > 0) else {
+    let Some(pause_ms) = moments::duration("interval", Some(&args.interval))?.filter(|ms| *ms > 0) else {
         return Err(AppError::usage("--interval must be longer than 0").into());
     };
     if console.is_json() {

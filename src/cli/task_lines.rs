@@ -1,27 +1,16 @@
-//! Reads durations of options, and the lines of `--from`. Checks the form only.
+//! Reads the lines of `--from`. Checks the form only.
 
 use crate::app::AppError;
 use crate::app::queue::enqueue::line_error;
-use crate::model::time::parse_duration;
 use crate::request::{TaskRequest, members};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// Reads a duration option, in milliseconds.
-pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
-    crate::app::queue::terms::moments::duration(option, text)
-}
-
-/// Reads a number of seconds or a duration given as a bare argument, in milliseconds.
-pub fn seconds(text: &str) -> Result<u64, AppError> {
-    parse_duration(text).map_err(|error| AppError::usage(error.to_string()))
-}
-
 /// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are skipped.
 /// Any other mistake is reported with the number of its line, and nothing is queued. Each request comes with the number of
 /// its line.
-pub fn task_lines(text: &str) -> Result<Vec<(usize, TaskRequest)>, AppError> {
+pub fn read(text: &str) -> Result<Vec<(usize, TaskRequest)>, AppError> {
     let mut tasks = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let task = task_line(line).map_err(|why| {
@@ -70,7 +59,7 @@ mod tests {
     #[test]
     fn a_line_reads_like_the_options() {
         let line = r#"{"user":"alice","lanes":["cron"],"thread":7,"priority":2,"timeout":30,"env":{"A":"b"},"command":["make","test"]}"#;
-        let (number, task) = task_lines(&format!("\n{line}")).expect("it reads").remove(0);
+        let (number, task) = read(&format!("\n{line}")).expect("it reads").remove(0);
         assert_eq!(number, 2);
         assert_eq!(
             (task.user.as_deref(), task.priority, task.timeout.as_deref()),
@@ -96,7 +85,7 @@ mod tests {
             (r#"{"user":"a","user":"b"}"#, "\"user\" is given twice"),
             (r#"{"lane":"a","lanes":["b"]}"#, "\"lanes\" is given twice"),
         ] {
-            let error = task_lines(&format!("\n{line}\n")).expect_err("it is refused");
+            let error = read(&format!("\n{line}\n")).expect_err("it is refused");
             assert!(error.to_string().contains(part), "{error}");
             assert!(error.to_string().starts_with("line 2: "), "{error}");
         }

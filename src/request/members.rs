@@ -5,46 +5,25 @@
 use super::TaskRequest;
 use clap::{Arg, ArgAction, Args, Command};
 use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{DeserializeOwned, Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
-use serde::{Serialize, forward_to_deserialize_any};
+use serde::de::{Deserialize, Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::fmt;
 
 /// Reads the members, in their order. A name may have `-` for `_`; one that is given twice is a mistake.
-pub fn read<T: DeserializeOwned>(members: Vec<(String, Value)>) -> Result<T, String> {
+pub fn read(members: Vec<(String, Value)>) -> Result<TaskRequest, String> {
     let last = RefCell::new(String::new());
     let noted = members.into_iter().map(|(name, value)| {
         let field = name.replace('-', "_");
         *last.borrow_mut() = name;
         (field, Given(value))
     });
-    T::deserialize(MapDeserializer::new(noted)).map_err(|wrong| match wrong {
+    TaskRequest::deserialize(MapDeserializer::new(noted)).map_err(|wrong| match wrong {
         Wrong::Unknown(_) => format!("\"{}\" is no option of a task", last.borrow()),
         Wrong::Twice(field) => format!("\"{field}\" is given twice"),
         Wrong::Value(why) => format!("\"{}\" {why}", last.borrow()),
     })
-}
-
-/// The names of the members that a request takes.
-pub fn names<T: DeserializeOwned>() -> &'static [&'static str] {
-    let none = std::iter::once((String::new(), Given(Value::Null)));
-    match T::deserialize(MapDeserializer::new(none)) {
-        Err(Wrong::Unknown(names)) => names,
-        _ => &[],
-    }
-}
-
-/// The names of the members that a request has: neither absent nor false nor empty.
-pub fn given<T: Serialize>(request: &T) -> Vec<String> {
-    let is_given =
-        |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != Value::Array(Vec::new());
-    match serde_json::to_value(request) {
-        Ok(Value::Object(members)) => {
-            members.into_iter().filter(|(_, value)| is_given(value)).map(|(name, _)| name).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// The option of a member, e.g. `--start-within` of `start_within`.
@@ -184,7 +163,11 @@ pub enum Shape {
 
 /// The members of a task request, in the order of the help.
 pub fn of_task() -> Vec<Member> {
-    let names = names::<TaskRequest>();
+    let none = std::iter::once((String::new(), Given(Value::Null)));
+    let names = match TaskRequest::deserialize(MapDeserializer::new(none)) {
+        Err(Wrong::Unknown(names)) => names,
+        _ => &[],
+    };
     let options = TaskRequest::augment_args(Command::new("task"));
     let member = |option: &Arg| {
         let name = names.iter().find(|name| **name == option.get_id().as_str())?;

@@ -1,12 +1,12 @@
 //! One task, as it is asked for: the options, the members of a line of `--from`, and their help.
 
-use super::members;
 use super::values::{
     OnConflict, ParentDeath, amount, directory, json_text, number, one_or_more, priority, variables, word,
 };
 use crate::model::task::OnInterrupt;
 use clap::{Args, ValueHint};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A task as `enqueue`, `run`, `cron add`, a line of `--from` or another program asks for it. The form of it is checked, and
 /// nothing else.
@@ -326,8 +326,15 @@ impl TaskRequest {
         Ok(Self { steps: self.steps.as_deref().map(read).transpose()?, ..self.clone() })
     }
 
-    /// The names of the members that are given, in the order of the help.
+    /// The names of the members that are neither absent nor false nor empty, in the order of the help.
     pub fn given(&self) -> Vec<String> {
-        members::given(self)
+        let is_given =
+            |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != Value::Array(Vec::new());
+        match serde_json::to_value(self) {
+            Ok(Value::Object(members)) => {
+                members.into_iter().filter(|(_, value)| is_given(value)).map(|(name, _)| name).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }

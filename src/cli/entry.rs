@@ -156,8 +156,8 @@ fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
     }
 }
 
-/// The report of the error that ended a command. Only this function knows all kinds of errors. None for a reader that has
-/// closed the pipe.
+/// The report of the error that ended a command. Only this function knows all kinds of errors. Returns `None` when the reader
+/// has closed the pipe.
 fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report> {
     match (error.downcast_ref::<AppError>(), error.downcast_ref::<Stop>()) {
         (Some(error), _) => {
@@ -235,8 +235,7 @@ pub(super) fn in_state(
     answer
 }
 
-/// Names the command that runs the work here, for a caller that cannot queue it because it may write to the folder `locks`
-/// only.
+/// Proposes `luzia lock` to a caller that cannot queue its command, because it may write to the folder `locks` only.
 fn with_lock_instead(error: anyhow::Error, command: &Command) -> anyhow::Error {
     let task = match command {
         Command::Run(args) => &args.task,
@@ -276,7 +275,7 @@ pub(super) fn hooked(app: &App) -> Answer {
     Ok(Exit::Done.code())
 }
 
-/// Gives a command that streams output the terminal of this process. From then on, the signals that stop a program are
+/// Gives the terminal of this process to a verb that streams output. From then on, the signals that stop a program are
 /// counted.
 pub(super) fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
     let has_room = |stream, time| match stream {

@@ -18,7 +18,7 @@ const RELAY: &str = "__mcp";
 /// The option with which a process answers by itself.
 const HOLDER: &str = "--holder";
 
-/// Stays as the relay of a server, where this process was started as one; gives its exit code.
+/// Runs the relay of a server and gives its exit code. Returns `None` when this process was not started as a relay.
 pub(super) fn called(args: &[OsString]) -> Option<u8> {
     let (name, rest) = args.split_first()?;
     let (first, rest) = rest.split_first()?;

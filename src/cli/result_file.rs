@@ -5,7 +5,7 @@ use crate::cli::output::json;
 use crate::os::real::Published;
 use serde_json::Value;
 
-/// The file for the document of `run`; nothing where the caller wants none.
+/// The file for the document of `run`. `None` when the caller names no file.
 pub struct ResultFile(Option<(Published, String)>);
 
 impl ResultFile {

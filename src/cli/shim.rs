@@ -38,7 +38,7 @@ fn no_home(things: &str, way: &str) -> AppError {
     AppError::new(Code::NoHome, message).hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
 }
 
-/// Runs as the shim, where this process was called by the name of one; gives its exit code.
+/// Runs the shim and gives its exit code. Returns `None` when this process was not called by the name of a shim.
 pub(super) fn called(args: &[OsString]) -> Option<u8> {
     let (own, rest) = args.split_first()?;
     let called = Path::new(own);

@@ -53,7 +53,7 @@ pub enum Does {
     /// The verb works without a valid configuration. A claimed task runs by the rules of its claim, so tasks that run and
     /// locks that are held can be watched, renewed and ended without one.
     NoRules,
-    /// The verb reads the rules that were set at run time itself, as each pass does.
+    /// The verb itself reads the rules of `lanes set` and the pauses, as each pass does.
     OwnRules,
     /// The verb lets no timer fire (S1.51): it makes a pass of its own, or is not about tasks.
     NoTimers,

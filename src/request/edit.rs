@@ -3,7 +3,7 @@
 use super::values::priority;
 use clap::Args;
 
-/// What `edit` changes; what is not given stays.
+/// The changes that `edit` makes. A property without a new value stays.
 #[derive(Args, Clone, PartialEq, Eq, Debug, Default)]
 pub struct EditRequest {
     /// 0 (first) to 9 (last)

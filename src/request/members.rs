@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::fmt;
 
-/// Reads the members, in their order. A name may have `-` for `_`; one that is given twice is a mistake.
+/// Reads the members, in their order. A name may have `-` for `_`. A name that is given twice is a mistake.
 pub fn read(members: Vec<(String, Value)>) -> Result<TaskRequest, String> {
     let last = RefCell::new(String::new());
     let noted = members.into_iter().map(|(name, value)| {
@@ -34,11 +34,11 @@ pub fn option_of(member: &str) -> String {
 /// A fault of a member.
 #[derive(Debug)]
 enum Wrong {
-    /// No field has its name; the names that exist.
+    /// The request has no member of this name. Holds the names of all members.
     Unknown(&'static [&'static str]),
-    /// The field has its value already.
+    /// The member is given twice. Holds its name.
     Twice(&'static str),
-    /// Its value: the sentence without the name.
+    /// The value of the member is wrong. Holds the sentence without the name.
     Value(String),
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// The value of a member. A null is a value, and the value of no field.
+/// The value of a member. A null is read as a value, and no field accepts it.
 struct Given(Value);
 
 impl<'de> Deserializer<'de> for Given {

@@ -1,10 +1,10 @@
-//! A schedule, as `cron add` takes it.
+//! The request of `cron add`.
 
 use super::TaskRequest;
 use crate::model::calendar::Overlap;
 use clap::Args;
 
-/// What `cron add` asks for.
+/// A schedule to add.
 #[derive(Args, Clone, PartialEq, Debug, Default)]
 pub struct ScheduleRequest {
     /// The name of the schedule
@@ -35,7 +35,7 @@ pub struct ScheduleRequest {
     #[arg(long)]
     pub replace: bool,
 
-    /// What the task of each slot is.
+    /// The task of each slot.
     #[command(flatten)]
     pub task: TaskRequest,
 }

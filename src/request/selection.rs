@@ -33,7 +33,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether it is only a user, a lane or the whole host, each of which has a hold of its own.
+    /// Whether the selection is only a user, only a lane, or the whole host. Each of these can be paused as a whole.
     pub fn is_a_hold(&self) -> bool {
         let Self { user, lane, states, label, key, all } = self;
         let names_one = [user.is_some(), lane.is_some(), *all].into_iter().filter(|is_named| *is_named).count() == 1;

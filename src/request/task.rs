@@ -1,4 +1,4 @@
-//! One task, as it is asked for: the options, the members of a line of `--from`, and their help.
+//! The request for one task: the options, the members of a line of `--from`, and their help.
 
 use super::values::{
     OnConflict, ParentDeath, amount, directory, json_text, number, one_or_more, priority, variables, word,
@@ -8,8 +8,7 @@ use clap::{Args, ValueHint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A task as `enqueue`, `run`, `cron add`, a line of `--from` or another program asks for it. The form of it is checked, and
-/// nothing else.
+/// A task that `enqueue`, `run`, `cron add`, a line of `--from` or another program requests. Only its form is checked.
 ///
 /// The names of the fields are the names of the members of a line; `-` in an option is `_` there.
 #[derive(Args, Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
@@ -294,7 +293,7 @@ pub struct TaskRequest {
     #[serde(skip)]
     pub is_separated: bool,
 
-    /// `run --stdin`: the command reads the standard input of the process that asks.
+    /// `run --stdin`: the command reads the standard input of `run`.
     #[arg(skip)]
     #[serde(skip)]
     pub reads_stdin: bool,
@@ -304,17 +303,17 @@ pub struct TaskRequest {
     #[serde(skip)]
     pub has_terminal: bool,
 
-    /// `run --group-output`, which is about the output of a whole task.
+    /// `run --group-output`, which only a task of its own can have.
     #[arg(skip)]
     #[serde(skip)]
     pub is_grouped: bool,
 
-    /// Whether the process that asks waits for the end of the task.
+    /// Whether the caller waits for the end of the task.
     #[arg(skip)]
     #[serde(skip)]
     pub is_waited_for: bool,
 
-    /// Whether `run` asks, whose caller sees a failure at once.
+    /// Whether the request comes from `run`, whose caller sees a failure at once.
     #[arg(skip)]
     #[serde(skip)]
     pub is_run: bool,

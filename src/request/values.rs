@@ -52,7 +52,7 @@ words! { OnInterrupt {
     Fail => "The end of the task: its command must not run twice",
 }}
 
-/// What becomes of a request whose key an unfinished task has.
+/// The treatment of a request with the key of an unfinished task.
 #[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnConflict {
     /// Queue the new task behind the other
@@ -68,7 +68,7 @@ pub enum OnConflict {
     Join,
 }
 
-/// What the end of a parent means for a child that is not over.
+/// The effect of the end of a parent on an unfinished child.
 #[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParentDeath {
     /// It goes on.
@@ -85,7 +85,7 @@ pub(crate) fn priority(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A kind of whole number, with the largest one that its values are read up to.
+/// A type of whole numbers, with its largest number.
 pub(crate) trait Whole: FromStr + Display {
     /// The largest number.
     const MOST: Self;
@@ -137,7 +137,7 @@ pub fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
 /// Variables: an object of texts, or `K=V` as [`one_or_more`] reads them.
 pub fn variables<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let pair = |(key, value): (String, Value)| match key.contains('=') {
-        // Joined with its value, it would name another variable.
+        // `A=B` with the value `C` would set the variable `A`.
         true => Err(D::Error::custom(format!("has \"{}\", which is no variable's name", key.escape_debug()))),
         false => Ok(format!("{key}={}", text(value)?)),
     };

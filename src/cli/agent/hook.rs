@@ -1,5 +1,5 @@
 //! `luzia agent hook`: reads the document of an agent, and answers it. The agent goes on after any error here: the exit code
-//! is always 0, and a failure is one event. So clap, which would refuse some arguments, does not read them.
+//! is always 0, and a failure is one event. clap would refuse some arguments, so this file reads the arguments itself.
 
 use crate::app::agents::hook::{Hook, note_failed_hook};
 use crate::app::{Settings, shell_word};
@@ -20,7 +20,8 @@ const LONGEST_DOCUMENT: usize = 1024 * 1024;
 const INPUT_TIME: Duration = Duration::from_secs(3);
 /// The longest file of variables that is read, in bytes.
 const LONGEST_ENV_FILE: u64 = 1024 * 1024;
-/// Time after which the process ends at the latest, in seconds: while it reads, and after that.
+/// The longest times of the process, in seconds: until it has read the document, then at the end of a session, and at any other
+/// event.
 const READING_SECONDS: u32 = 5;
 const SESSION_END_SECONDS: u32 = 1;
 const ANSWER_SECONDS: u32 = 3;
@@ -35,7 +36,7 @@ struct Call {
     wrong: Option<String>,
 }
 
-/// Answers the hook, where the command line is one; gives the exit code.
+/// Answers the hook and gives the exit code. Returns `None` when the command line is not that of a hook.
 pub(in crate::cli) fn called(args: &[OsString]) -> Option<u8> {
     let call = read_arguments(args)?;
     // A file size limit becomes an error instead of a death.

@@ -18,7 +18,8 @@ use crate::os::user_files::UserFiles;
 /// The largest document that is replaced, in bytes.
 const LARGEST_DOCUMENT: u64 = 4 << 20;
 
-/// Runs `luzia agent`. A hook gets here only with options that clap reads in another way; it must not fail.
+/// Runs `luzia agent`. `hook::called` answers hooks before clap reads the command line. A hook gets here only if that function
+/// did not find the verb among the options; it must not fail.
 pub(in crate::cli) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut Console) -> Answer {
     let args = match verb {
         AgentVerb::Setup(args) => args,

@@ -82,7 +82,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
 }
 
 /// Reads a command line. clap copies the global options into every command that it knows (150 KiB, a tenth of the time of
-/// `enqueue`). So it gets only the one command first, and all of them where that fails.
+/// `enqueue`). So clap first gets only the command of the line, and all commands if it refuses the line.
 pub(crate) fn read(args: &[String]) -> Result<Cli, clap::Error> {
     if let Some(cli) = command_word(args).and_then(|word| read_one(word, args)) {
         return Ok(cli);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The day of the pages, as their footers show it.
 const DATE: &str = "2026-11-24";
-/// The owner of the pages, as their footers show it.
+/// The program and its version, for the footers of the pages.
 const SOURCE: &str = concat!("luzia ", env!("CARGO_PKG_VERSION"));
 
 /// The page on the state directory.

@@ -25,7 +25,7 @@ const PROGRESS_MS: u64 = 5_000;
 const SLICE_MS: u64 = 500;
 /// Interval between two looks at a lane that is to become free.
 const LANE_LOOK: Duration = Duration::from_millis(200);
-/// Number of lines of a log that an answer holds, and of their bytes.
+/// The most lines of a log in an answer, and the most bytes of these lines.
 const LOG_LINES: u64 = 60;
 const LOG_BYTES: usize = 12_000;
 
@@ -423,7 +423,7 @@ fn document(answered: Answered) -> (Value, bool) {
     let notes: Vec<&str> = notes.lines().filter(|line| !line.is_empty()).collect();
     if let Some(members) = value.as_object_mut() {
         if let Some(mut error) = error {
-            // As errors of other calls: the reader of this answer sees no exit code.
+            // The reader of this answer sees no exit code, as with the errors of other calls.
             if let Some(error) = error.as_object_mut() {
                 error.retain(|name, _| !["schema", "exit"].contains(&name.as_str()));
             }

@@ -16,7 +16,7 @@ pub struct Tool {
     pub name: &'static str,
     about: &'static str,
     takes: Vec<Member>,
-    /// The arguments of which at least one must be given.
+    /// The arguments of which exactly one must be given.
     needs: &'static [&'static str],
     /// Members of its answer, beside `error` and `notes`.
     gives: &'static [Given],
@@ -300,7 +300,7 @@ impl Tool {
         given.iter().map(|(key, value)| (name(key), value.clone())).collect()
     }
 
-    /// Checks the arguments of a call: their names, their types, and that one of the required arguments is given.
+    /// Checks the arguments of a call: their names, their types, and that exactly one of the required arguments is given.
     pub fn check(&self, given: &Map<String, Value>) -> Result<(), String> {
         for (name, value) in given {
             let known = self.takes.iter().find(|argument| argument.name == *name);

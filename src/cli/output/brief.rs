@@ -80,7 +80,7 @@ pub fn until(open: &OpenWait, now: Timestamp) -> String {
     format!("{} {}", if is_overdue { "overdue since" } else { "until" }, open.until)
 }
 
-/// The end of a task that did not end well. For a task that was retried and did not start again, also its end before.
+/// The end of a task that did not end well. For a task that was retried and did not start again, also the end before the retry.
 pub fn outcome(outcome: &Outcome, earlier: Option<&Outcome>) -> String {
     let how = how_ended(outcome);
     match earlier.filter(|_| outcome.ran_ms.is_none()).map(how_ended) {
@@ -112,7 +112,7 @@ pub fn command(words: &[String]) -> String {
     words.iter().map(shell_word).collect::<Vec<_>>().join(" ")
 }
 
-/// Time that the command of a task ran, or has been running, in milliseconds; none before it starts.
+/// Time that the command of a task ran, or has been running, in milliseconds. `None` before the command starts.
 pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
     match (task.outcome(), &task.last_start) {
         (Some(outcome), _) => {

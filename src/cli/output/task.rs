@@ -51,7 +51,7 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     Ok(value)
 }
 
-/// The memory of a task between its starts, as JSON; empty for a task that has used no part of it.
+/// The memory of a task between its starts, as JSON. Empty for a task without a memory.
 pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>, AppError> {
     let mut members = Vec::new();
     if let Some(memory) = memory(app, task.id)? {

@@ -3,8 +3,8 @@
 use super::{Usage, wants_json};
 use crate::cli::args::{Cli, Command, Deferred};
 
-/// A command, an argument that it does not take, and the command or option that does that work. A word without a hyphen is
-/// any further argument.
+/// A command, an option that it does not take, and the command or option that does the work of that option. A word without a
+/// hyphen in the place of the option means any further argument.
 const MEANT: &[(&str, &str, &str)] = &[
     ("await", "--thread", "--match thread=ID waits for an event of that thread"),
     ("await", "--from", "--match from=NAME waits for an event of that sender"),

@@ -244,7 +244,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         let reason = if waits && self.wants_reason { self.reasons.first_obstacle(&task)? } else { None };
         let stuck = if self.wants_reason { list::stuck(self.app, &task)? } else { None };
         let is_waiting = task.status() == Status::Waiting && self.wants_reason;
-        // A damaged wait counts as none here. It ends its task, and `explain` reports it.
+        // A task with a damaged wait is shown without a wait. The damage ends the task, and `explain` reports the damage.
         let wait = if is_waiting { open_wait(self.app, task.id).ok().flatten() } else { None };
         let why = (reason.as_ref(), wait.as_ref());
         let waiting = match &mut self.form {

@@ -175,7 +175,7 @@ pub fn resume(args: &ResumeArgs, app: &App, ask: Ask, console: &mut Console) -> 
     carry_out("resume", &all, app, console, &|what| pause::resume(app, what))
 }
 
-/// Does it to each subject. The first refusal decides the exit code, and does not keep the others from their turn.
+/// Applies the command to each subject. The first refusal decides the exit code, and does not keep the others from their turn.
 fn carry_out(
     verb: &str,
     all: &[What],

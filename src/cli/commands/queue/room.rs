@@ -27,13 +27,13 @@ pub struct Terminal<'a> {
     pub caller: Around,
     /// Whether standard input is a pipe with unread data.
     pub has_unread_input: &'a dyn Fn() -> bool,
-    /// Passes the keys of its user on unprocessed, or as before.
+    /// True passes the keys of the user on unprocessed; false restores the terminal.
     pub raw: &'a mut dyn FnMut(bool),
 }
 
 /// The terminal as the audience of a run.
 pub struct Room<'a, 'b, 'c> {
-    /// The target of its output.
+    /// The target of the output of the run.
     pub console: &'a mut Console<'b>,
     terminal: &'a mut Terminal<'c>,
     /// The wish when the reader of the output has gone.
@@ -104,7 +104,7 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
         }
     }
 
-    /// The audience of a task that another caller may have queued: no event here ends the task.
+    /// The audience of a task that another caller may have queued: neither a signal nor a closed output here ends the task.
     pub fn onlooker(console: &'a mut Console<'b>, terminal: &'a mut Terminal<'c>) -> Self {
         // The log may be that of any caller's task, so it gets no terminal to act on.
         let shown = Some(<[Pieces; 2]>::default());
@@ -158,7 +158,7 @@ impl Room<'_, '_, '_> {
         }
     }
 
-    /// Number of bytes that were passed on before its user interrupted.
+    /// Passes bytes on to the reader. Returns the number of bytes that were passed on before the user interrupted.
     fn pass_on(&mut self, stream: Stream, bytes: &[u8]) -> usize {
         // After the second interruption, do not wait for a reader that has paused.
         let patience = ((self.terminal.interrupts)().count > 1).then_some(Duration::ZERO);

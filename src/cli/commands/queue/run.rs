@@ -255,7 +255,7 @@ fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Ro
         if task.status().is_final() || task.status() == Status::Pending || room.closed.is_some() || is_left {
             return Ok(task);
         }
-        // The caller wanted to leave it in the queue, but it has started in that moment.
+        // The caller wanted to leave the task in the queue, but the task has started meanwhile.
         room.saw(&task);
     }
 }
@@ -293,7 +293,7 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
     let seen = room.interrupts();
     let is_interrupted = is_ours && room.interrupted == Wish::Cancel && seen.count > 0;
     match room.closed.take() {
-        // If the task has an end of its own, that is the better answer.
+        // The end of a task that was not cancelled is a better answer than the closed output.
         Some(Stop::Closed) if !task.status().is_final() || task.status() == Status::Cancelled => {
             return Err(Stop::Closed.into());
         }

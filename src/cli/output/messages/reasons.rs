@@ -42,7 +42,7 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
     }
 }
 
-/// The task that it would keep from its start, and the time of that start.
+/// The sentence about a reservation: the task that this one would delay, and the start of that task.
 fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
     let (lane, first) = (&booked.lane, booked.by.first);
     let end = match booked.by.start {

@@ -62,7 +62,7 @@ impl Scale {
         line
     }
 
-    /// Draws the runs that fit into one line without covering another, and gives the rest.
+    /// Draws those runs in one line that do not cover each other, and returns the rest.
     fn line<'a>(&self, runs: &[&'a Run]) -> (String, Vec<&'a Run>) {
         let (mut line, mut rest) = (String::new(), Vec::new());
         let mut last_end = None;

@@ -33,7 +33,7 @@ impl<'a> Order<'a> {
         self.key.is_some() || self.last.is_some() || self.is_reverse
     }
 
-    /// Sorts tasks that are in the order of the list; leaves out those that are not among the last.
+    /// Sorts tasks. With `last`, only that many tasks stay, the latest ones.
     pub(super) fn sort(&self, tasks: &mut Vec<Task>, now: Timestamp) {
         if let Some(most) = self.last {
             tasks.sort_by_key(|task| std::cmp::Reverse((latest(task), task.id)));
@@ -72,7 +72,7 @@ fn key<'a>(text: &str, app: &'a App) -> Result<(Key<'a>, bool), AppError> {
         "due_at" => Box::new(|task, _| maybe(task.due_at.map(|at| at.0))),
         "started_at" | "start" => Box::new(|task, _| maybe(task.last_start.as_ref().map(|start| start.at.0))),
         "completed_at" | "end" => Box::new(|task, _| maybe(task.outcome().map(|end| end.completed_at.0))),
-        // A damaged wait sorts as none; `doctor` names it.
+        // A task with a damaged wait has no such time; `doctor` names the damaged wait.
         "waiting_until" | "waitingUntil" => Box::new(|task, _| {
             let open = open_wait(app, task.id).ok().flatten().filter(|_| task.status() == Status::Waiting);
             maybe(open.and_then(|open| Timestamp::parse(&open.until)).map(|at| at.0))

@@ -39,10 +39,4 @@ impl Selection {
         let names_one = [user.is_some(), lane.is_some(), *all].into_iter().filter(|is_named| *is_named).count() == 1;
         names_one && states.is_empty() && label.is_none() && key.is_none()
     }
-
-    /// Whether the caller selects tasks by it.
-    pub fn is_given(&self) -> bool {
-        let Self { user, lane, states, label, key, all } = self;
-        user.is_some() || lane.is_some() || !states.is_empty() || label.is_some() || key.is_some() || *all
-    }
 }

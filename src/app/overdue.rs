@@ -7,7 +7,7 @@ use crate::app::{App, AppError, Code};
 use crate::model::LockKind;
 use crate::model::config::OnOverdue;
 use crate::model::evidence::Verdict;
-use crate::store::LockView;
+use crate::store::{CancelRequest, LockView};
 use std::time::Duration;
 
 /// A lock by the rule of its lane. If the rule is `terminate`, a living holder is overdue when the lock timeout has passed
@@ -42,7 +42,7 @@ pub(super) fn end_overdue(app: &App, view: &LockView) -> Result<(), AppError> {
     if app.store.cancel_request(id)?.is_some() {
         return Ok(());
     }
-    match request_end(app, id, "luzia", Some(&format!("it held \"{lane}\" past its limit")), None) {
+    match request_end(app, id, &CancelRequest::by("luzia", &format!("it held \"{lane}\" past its limit"))) {
         // The task ended by itself meanwhile.
         Err(error) if error.code() == Code::TaskOver || error.code() == Code::TaskNotFound => Ok(()),
         other => other.map(drop),

@@ -14,26 +14,20 @@ use crate::supervise::finish;
 use serde_json::json;
 use std::time::Duration;
 
-/// The caller in a request to end a borrower.
+/// The caller in a request of a pass or of a supervisor.
 const BY: &str = "luzia";
 /// The reason for the end of a borrower.
 const UNWAITED: &str = "it ran in the lanes of its parent, which waits for it no longer";
 
 /// Asks for the end of a task without waiting for it. False if another process acts for the task right now, so that the
 /// caller must ask again.
-pub(crate) fn request_end(
-    app: &App,
-    id: TaskId,
-    by: &str,
-    reason: Option<&str>,
-    grace_ms: Option<u64>,
-) -> Result<bool, AppError> {
+pub(crate) fn request_end(app: &App, id: TaskId, request: &CancelRequest) -> Result<bool, AppError> {
     let task = app.existing(id)?;
     match task.status() {
-        Status::Pending => Ok(cancel_pending(app, id, by, reason)?.is_some()),
-        Status::Waiting if app.store.stands_waiting(id)? => Ok(cancel_resting(app, id, by, reason)?.is_some()),
+        Status::Pending => Ok(cancel_pending(app, id, request)?.is_some()),
+        Status::Waiting if app.store.stands_waiting(id)? => Ok(cancel_resting(app, id, request)?.is_some()),
         Status::Running | Status::Waiting => {
-            let is_asked = ask_to_end(app, &task, by, reason, grace_ms)?;
+            let is_asked = ask_to_end(app, &task, request)?;
             wake_supervisor(app, id)?;
             Ok(is_asked)
         }
@@ -42,27 +36,20 @@ pub(crate) fn request_end(
 }
 
 /// Cancels a task that has not started; `None` if it is not pending any more, or another process acts for it right now.
-pub(crate) fn cancel_pending(app: &App, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
-    cancel_unstarted(app, id, by, reason, |app, id| Ok(app.store.take_pending(id)?))
+pub(crate) fn cancel_pending(app: &App, id: TaskId, request: &CancelRequest) -> Result<Option<Task>, AppError> {
+    cancel_taken(app, app.store.take_pending(id)?, request)
 }
 
 /// Like `cancel_pending`, for a task that waits for an event without a process.
-pub(crate) fn cancel_resting(app: &App, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
-    cancel_unstarted(app, id, by, reason, |app, id| Ok(app.store.take_waiting(id)?))
+pub(crate) fn cancel_resting(app: &App, id: TaskId, request: &CancelRequest) -> Result<Option<Task>, AppError> {
+    cancel_taken(app, app.store.take_waiting(id)?, request)
 }
 
-/// Cancels a task that has no process, as `take` takes it; `None` when it cannot be taken now.
-fn cancel_unstarted(
-    app: &App,
-    id: TaskId,
-    by: &str,
-    reason: Option<&str>,
-    take: impl Fn(&App, TaskId) -> Result<Removed, AppError>,
-) -> Result<Option<Task>, AppError> {
-    let happened = Happened::Cancelled { by: by.to_owned(), reason: reason.map(str::to_owned) };
-    match take(app, id)? {
+fn cancel_taken(app: &App, removed: Removed, request: &CancelRequest) -> Result<Option<Task>, AppError> {
+    match removed {
         Removed::Taken(task, lock) => {
-            app.store.note(&Event::of("cancelled", &task).with(json!({ "by": by, "reason": reason })));
+            app.store.note(&asked_event("cancelled", &task, request));
+            let happened = Happened::Cancelled { by: request.by.clone(), reason: request.reason.clone() };
             end_taken(app, &task, lock, &happened).map(Some)
         }
         Removed::NotPending => Ok(None),
@@ -73,19 +60,17 @@ fn cancel_unstarted(
     }
 }
 
-pub(crate) fn ask_to_end(
-    app: &App,
-    task: &Task,
-    by: &str,
-    reason: Option<&str>,
-    grace_ms: Option<u64>,
-) -> Result<bool, AppError> {
-    let request = CancelRequest { by: by.to_owned(), reason: reason.map(str::to_owned), grace_ms, requeue: false };
-    if !app.store.request_cancel(task.id, &request)? {
-        return Ok(false);
+/// Asks the supervisor of a running task to end it. False if the task no longer runs.
+pub(crate) fn ask_to_end(app: &App, task: &Task, request: &CancelRequest) -> Result<bool, AppError> {
+    let is_asked = app.store.request_cancel(task.id, request)?;
+    if is_asked {
+        app.store.note(&asked_event("cancel_requested", task, request));
     }
-    app.store.note(&Event::of("cancel_requested", task).with(json!({ "by": by, "reason": reason })));
-    Ok(true)
+    Ok(is_asked)
+}
+
+fn asked_event(name: &'static str, task: &Task, request: &CancelRequest) -> Event {
+    Event::of(name, task).with(json!({ "by": request.by, "reason": request.reason }))
 }
 
 pub(crate) fn over(task: &Task) -> AppError {
@@ -96,7 +81,7 @@ pub(crate) fn over(task: &Task) -> AppError {
 
 /// Asks a borrower to end; false if the caller must ask again.
 pub(crate) fn ask_borrower(app: &App, id: TaskId, grace_ms: Option<u64>) -> Result<bool, AppError> {
-    match request_end(app, id, BY, Some(UNWAITED), grace_ms) {
+    match request_end(app, id, &CancelRequest { grace_ms, ..CancelRequest::by(BY, UNWAITED) }) {
         Err(error) if error.code() == Code::TaskOver => Ok(true),
         other => other,
     }
@@ -139,7 +124,7 @@ pub(crate) fn wake_those(app: &App, over: TaskId, waiting: &[TaskId], pass: &mut
         match find_or_set_aside(app, *id, pass)? {
             Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
                 let why = format!("its parent {over} is over");
-                if request_end(app, *id, "luzia", Some(&why), None)? {
+                if request_end(app, *id, &CancelRequest::by(BY, &why))? {
                     app.store.clear_after(*id, over)?;
                 }
             }

@@ -19,7 +19,7 @@ use crate::os::InPlace;
 use crate::request::TaskRequest;
 use crate::request::members::option_of;
 use crate::request::values::ParentDeath;
-use crate::store::{LockView, Release};
+use crate::store::{CancelRequest, LockView, Release};
 use std::collections::BTreeSet;
 
 /// The task inside which this process runs.
@@ -214,7 +214,7 @@ pub fn refuse_waiting_for(app: &App, ids: &[TaskId], any: bool) -> Result<(), Ap
 /// Like `refuse_waiting_for`, for a task that the caller has just queued: it is taken out of the queue again.
 pub fn refuse_or_take_back(app: &App, id: TaskId) -> Result<(), AppError> {
     let Err(error) = refuse_waiting_for(app, &[id], false) else { return Ok(()) };
-    match cancel_pending(app, id, "luzia", Some("its caller would wait for itself"))? {
+    match cancel_pending(app, id, &CancelRequest::by("luzia", "its caller would wait for itself"))? {
         Some(_) => Err(error),
         // The task has started, so the lane was given back meanwhile.
         None => Ok(()),

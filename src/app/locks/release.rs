@@ -15,7 +15,7 @@ use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
 use crate::os::Signal;
 use crate::policy::staleness::judge;
-use crate::store::{Break, By, Event, LockView, Release, Released, broken};
+use crate::store::{Break, By, CancelRequest, Event, LockView, Release, Released, broken};
 use serde_json::json;
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ fn end_holder(app: &App, view: &LockView) -> Result<(), AppError> {
     if matches!(record.kind, LockKind::Task | LockKind::Wait) {
         let task = record.task_id.as_deref().and_then(TaskId::parse);
         if let Some(task) = task {
-            match cancel(app, task, "luzia release --force", Some("its lane was released by force"), None) {
+            match cancel(app, task, &CancelRequest::by("luzia release --force", "its lane was released by force")) {
                 // The task has ended by itself meanwhile.
                 Err(error) if error.code() == Code::TaskOver => {}
                 ended => drop(ended?),

@@ -8,10 +8,11 @@ use crate::app::processes::stopped_supervisor;
 use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::os::Signal;
-use crate::policy::lifecycle;
-use crate::policy::lifecycle::Trigger;
+use crate::policy::lifecycle::{Trigger, next};
 use crate::store::{Changes, Place};
 use std::time::Duration;
+
+pub use crate::store::CancelRequest;
 
 /// Time that a cancel waits for the end beyond the grace, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
@@ -19,22 +20,16 @@ const PATIENCE_MS: u64 = 10_000;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
-pub fn cancel(app: &App, id: TaskId, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<Task, AppError> {
-    cancel_and_wait(app, id, by, reason, grace_ms).map_err(|error| after_asking_to_end(app, id, error))
+pub fn cancel(app: &App, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {
+    cancel_and_wait(app, id, request).map_err(|error| after_asking_to_end(app, id, error))
 }
 
-fn cancel_and_wait(
-    app: &App,
-    id: TaskId,
-    by: &str,
-    reason: Option<&str>,
-    grace_ms: Option<u64>,
-) -> Result<Task, AppError> {
+fn cancel_and_wait(app: &App, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {
     let task = app.existing(id)?;
-    if lifecycle::next(task.status(), Trigger::Cancel).is_none() {
+    if next(task.status(), Trigger::Cancel).is_none() {
         return Err(over(&task));
     }
-    let grace = grace_ms.unwrap_or(task.grace_ms);
+    let grace = request.grace_ms.unwrap_or(task.grace_ms);
     let begin = app.host.boot_ms();
     let mut is_asked = false;
     let mut changes = None;
@@ -46,7 +41,7 @@ fn cancel_and_wait(
             Some((Place::Done, task)) => return Err(over(&task)),
             Some((place @ (Place::Pending | Place::Parked | Place::Waiting), _)) => {
                 let cancel = if place == Place::Waiting { cancel_resting } else { cancel_pending };
-                if let Some(task) = cancel(app, id, by, reason)? {
+                if let Some(task) = cancel(app, id, request)? {
                     return Ok(task);
                 }
                 // A result that no supervisor has brought to its end may be beside it.
@@ -56,7 +51,7 @@ fn cancel_and_wait(
             }
             Some((Place::Running, task)) => {
                 if !is_asked {
-                    is_asked = ask_to_end(app, &task, by, reason, grace_ms)?;
+                    is_asked = ask_to_end(app, &task, request)?;
                 }
                 wait_for_end(app, id, &mut changes)?;
             }

@@ -11,7 +11,7 @@ use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
-use crate::store::{KeySlot, Place, StoreError};
+use crate::store::{CancelRequest, KeySlot, Place, StoreError};
 
 /// Accepts a request with a key, or acts as requested if an unfinished task has the key.
 pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Result<Accepted, AppError> {
@@ -61,7 +61,7 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Res
                 running.iter().try_for_each(|(_, other)| check_replaced(app, other, &key, by))?;
                 // The waiting task goes first, so that it does not start when the running one has ended.
                 if waiting.iter().any(|(_, other)| other.id == last.id) {
-                    let replaced = cancel_pending(app, last.id, by, Some("replaced"));
+                    let replaced = cancel_pending(app, last.id, &CancelRequest::by(by, "replaced"));
                     replaced.map_err(|error| not_replaced(app, last.id, error))?;
                 }
                 running.iter().try_for_each(|(_, other)| replace(app, other, by))?;
@@ -109,7 +109,7 @@ fn check_replaced(app: &App, other: &Task, key: &str, by: &str) -> Result<(), Ap
 
 /// Ends a running task in favour of a new one.
 fn replace(app: &App, other: &Task, by: &str) -> Result<(), AppError> {
-    match cancel(app, other.id, by, Some("replaced"), None) {
+    match cancel(app, other.id, &CancelRequest::by(by, "replaced")) {
         // The task came to its end by itself.
         Err(error) if error.code() == Code::TaskOver => Ok(()),
         ended => ended.map(drop).map_err(|error| not_replaced(app, other.id, error)),

@@ -21,7 +21,7 @@ use crate::app::waits::tail::{Piece, Stream, Tail};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
-use crate::store::{Changes, Duty, Lending, Presence};
+use crate::store::{CancelRequest, Changes, Duty, Lending, Presence};
 use standby::stand_by;
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ fn take_back_if_blocked(app: &App, task: &Task) -> Result<Option<Obstacle>, AppE
     // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
     while status == Status::Pending {
         let obstacle = first_obstacle(app, task)?;
-        if cancel_pending(app, task.id, "run --no-wait", Some("it could not start at once"))?.is_some() {
+        if cancel_pending(app, task.id, &CancelRequest::by("run --no-wait", "it could not start at once"))?.is_some() {
             return Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 })));
         }
         status = app.existing(task.id)?.status();
@@ -354,7 +354,7 @@ fn carry_out(app: &App, id: TaskId, wish: Wish) -> Result<bool, AppError> {
         Wish::Kill => ("interrupted by its user", Some(0)),
     };
     // The end itself is seen by the loop of the caller; here the request is only made.
-    match request_end(app, id, "run", Some(reason), grace_ms) {
+    match request_end(app, id, &CancelRequest { grace_ms, ..CancelRequest::by("run", reason) }) {
         Err(error) if error.code() == Code::TaskOver => Ok(true),
         other => other,
     }

@@ -5,7 +5,7 @@ use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, know, seeds};
 use luzia::app::accounts::Accounts;
 use luzia::app::pass::timers::fire_timers;
-use luzia::app::queue::cancel::cancel;
+use luzia::app::queue::cancel::{CancelRequest, cancel};
 use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;
@@ -97,12 +97,13 @@ fn user(env: &Env, known: &Shared) {
 /// Ends whatever waits, so that a task may be over before anybody looks whether it was made.
 fn canceller(env: &Env) {
     let app = app(env);
+    let request = CancelRequest { by: "me".to_owned(), reason: None, grace_ms: Some(20), requeue: false };
     for _ in 0..3 {
         env.clock().sleep(Duration::from_millis(400));
         let Ok(tasks) = app.store.pending_tasks(None) else { continue };
         let ids: Vec<TaskId> = tasks.filter_map(Result::ok).map(|task| task.id).collect();
         for id in ids {
-            let _ = cancel(&app, id, "me", None, Some(20));
+            let _ = cancel(&app, id, &request);
         }
     }
 }

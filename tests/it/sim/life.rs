@@ -7,6 +7,7 @@ use super::locks::{prepared, store};
 use super::{Env, Explored, Journal, Limits, Sim, explore, know, seeds};
 use luzia::app::locks::cleanup::cleanup_stale;
 use luzia::app::pass::pass;
+use luzia::app::queue::cancel::{CancelRequest, cancel};
 use luzia::app::queue::retry::{Order, Remembered, retry};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
@@ -159,7 +160,8 @@ fn some_task(book: &Shared, at: usize) -> Option<TaskId> {
 fn canceller(env: &Env, book: &Shared, rules: Rules, at: usize) {
     env.clock().sleep(Duration::from_micros(700));
     let Some(id) = some_task(book, at) else { return };
-    if luzia::app::queue::cancel::cancel(&app(env, rules), id, "me", None, Some(20)).is_ok() {
+    let request = CancelRequest { by: "me".to_owned(), reason: None, grace_ms: Some(20), requeue: false };
+    if cancel(&app(env, rules), id, &request).is_ok() {
         know(book).over.insert(id.0);
     }
 }

@@ -3,7 +3,7 @@
 use super::each::{chosen, each};
 use crate::app::App;
 use crate::app::locks::consent::foreign_question;
-use crate::app::queue::cancel::cancel;
+use crate::app::queue::cancel::{CancelRequest, cancel};
 use crate::app::queue::terms::moments;
 use crate::cli::context::Account;
 use crate::cli::input::{Ask, consent};
@@ -65,5 +65,6 @@ pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &m
     let first = ids.first().map_or_else(String::new, ToString::to_string);
     consent(ask, question, &format!("luzia wait {first}"))?;
     let by = args.by.clone().map_or_else(account, Ok)?;
-    each(&ids, "cancel", console, |id| cancel(app, id, &by, args.reason.as_deref(), grace_ms))
+    let request = CancelRequest { by, reason: args.reason.clone(), grace_ms, requeue: false };
+    each(&ids, "cancel", console, |id| cancel(app, id, &request))
 }

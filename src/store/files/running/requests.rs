@@ -23,6 +23,13 @@ pub struct CancelRequest {
     pub requeue: bool,
 }
 
+impl CancelRequest {
+    /// A request with a reason, by the grace of the task.
+    pub fn by(by: &str, reason: &str) -> Self {
+        Self { by: by.to_owned(), reason: Some(reason.to_owned()), grace_ms: None, requeue: false }
+    }
+}
+
 /// Reads `cancel.json`. An invalid file is still a request, and no request asks for more grace than any task has.
 pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
     let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None, requeue: false };

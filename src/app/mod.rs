@@ -52,7 +52,7 @@ use crate::model::{Agent, LaneName, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
 use crate::store::{LaneNeed, LockIndex, RunDir, Site, Spool};
-use capacity::gates::shut;
+use capacity::gates::busy;
 use cron::refuse_schedule;
 use names::at_lane;
 use names::meant::check_word;
@@ -249,7 +249,7 @@ impl App {
         let config = config_reload::config(self);
         let rate = config.rate(lane);
         let (values, shares_cpus) = (config.values(lane), config.cpu_rule(lane).is_some());
-        let is_shut = !shut(self, std::iter::once(lane), true).is_empty();
+        let is_shut = busy(self, lane, true).is_some();
         LaneNeed {
             rate,
             values,

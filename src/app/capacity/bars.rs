@@ -1,6 +1,6 @@
 //! Bars of a lane apart from its holders: pauses, gates, rates, and strangers that use its values.
 
-use super::gates::shut;
+use super::gates::busy;
 use super::holders::occupied;
 use crate::app::config_reload::{config, control};
 use crate::app::{App, AppError, Busy, Pause, shell_word};
@@ -50,7 +50,7 @@ impl Bars {
 pub(crate) fn bars(app: &App, lane: &LaneName, holders: &[LockView]) -> Result<Bars, AppError> {
     Ok(Bars {
         paused: pause_of_lane(app, lane),
-        busy: shut(app, std::iter::once(lane), false).pop().map(|shut| shut.busy),
+        busy: busy(app, lane, false),
         limited_until: limited_until(app, lane)?,
         occupied: occupied(app, lane, holders),
     })

@@ -6,7 +6,7 @@ use crate::app::config_reload::config;
 use crate::model::LaneName;
 use crate::model::capacity::Readings;
 use crate::policy::admission::Shut;
-use crate::policy::capacity::gate::judge;
+use crate::policy::capacity::gate::{Busy, judge};
 use crate::store::{Event, NotNow};
 use serde_json::json;
 
@@ -19,12 +19,14 @@ pub(crate) const AGAIN_MS: i64 = 1000;
 /// Readings with the moment of the boot clock at which they were taken.
 pub(crate) type Read = Option<(u64, Readings)>;
 
-/// The lanes among some whose gates are shut. With `notes` the result is remembered, and a change of it is reported.
+/// Those of the lanes whose gates are shut. `notes` as for [`busy`].
 pub(crate) fn shut<'a>(app: &App, lanes: impl Iterator<Item = &'a LaneName>, notes: bool) -> Vec<Shut> {
-    lanes.filter_map(|lane| shut_one(app, lane, notes)).collect()
+    lanes.filter_map(|lane| Some(Shut { lane: lane.clone(), busy: busy(app, lane, notes)? })).collect()
 }
 
-fn shut_one(app: &App, lane: &LaneName, notes: bool) -> Option<Shut> {
+/// The reason why the gate of a lane is shut. `None` if it is open, or if the lane has no gate. With `notes` the store remembers
+/// the state of the gate, and an event reports a change of that state.
+pub(crate) fn busy(app: &App, lane: &LaneName, notes: bool) -> Option<Busy> {
     let gate = config(app).hold_while(lane)?;
     let was_shut = app.store.was_shut(lane);
     let busy = judge(&gate, &fresh_readings(app), was_shut);
@@ -36,7 +38,7 @@ fn shut_one(app: &App, lane: &LaneName, notes: bool) -> Option<Shut> {
         let data = json!({ "hold_while": gate.to_string(), "readings": busy.as_ref().map(|busy| &busy.readings) });
         app.store.note(&Event::new(name).in_lane(lane).saying(said).with(data));
     }
-    Some(Shut { lane: lane.clone(), busy: busy? })
+    busy
 }
 
 /// The readings of the gauges, taken anew if the last ones are old.
@@ -57,11 +59,9 @@ pub(crate) fn not_now_text(app: &App, why: &NotNow) -> String {
     let bars = match why {
         NotNow::Narrow(lane) => return format!("lane \"{lane}\" has fewer slots than are wanted"),
         NotNow::Occupied(_, occupied) => Bars { occupied: Some(occupied.clone()), ..Bars::default() },
-        NotNow::Shut(lane) => Bars {
-            paused: pause_of_lane(app, lane),
-            busy: shut(app, std::iter::once(lane), false).pop().map(|shut| shut.busy),
-            ..Bars::default()
-        },
+        NotNow::Shut(lane) => {
+            Bars { paused: pause_of_lane(app, lane), busy: busy(app, lane, false), ..Bars::default() }
+        }
     };
     let was = || format!("lane \"{}\" granted nothing", why.lane());
     bars.texts(why.lane(), app.host.now()).into_iter().next().unwrap_or_else(was)

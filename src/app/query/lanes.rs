@@ -191,7 +191,7 @@ fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
         name: name.to_owned(),
         max: config.limit(&lane),
         rule: config.rule_in_force(&lane),
-        shut: gates::shut(app, [&lane].into_iter().filter(|_| !is_pattern), false).pop().map(|shut| shut.busy),
+        shut: if is_pattern { None } else { gates::busy(app, &lane, false) },
         active,
         queue,
         source,

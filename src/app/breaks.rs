@@ -11,12 +11,7 @@ pub fn broken_event(lock: &Break) -> Event {
         "why": lock.why.map(crate::model::evidence::Reason::text),
         "age_ms": lock.age_ms,
     });
-    let mut event = Event::new("lock_broken").in_lane(&lock.lane).with(data);
-    event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
-    match stale_line(lock) {
-        Some(line) => event.saying(line),
-        None => event,
-    }
+    Event { message: stale_line(lock), ..Event::new("lock_broken").for_lock(&lock.lane).with(data) }
 }
 
 /// `[MessageService] Lock on thread 123 is stale (650000ms), clearing...` for a thread's lane (S0.32).

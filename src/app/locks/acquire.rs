@@ -190,17 +190,12 @@ pub(crate) fn note_acquired(app: &App, grant: &Grant, holder: &str, begun_ms: u6
     let waited_ms = app.host.boot_ms().saturating_sub(begun_ms);
     let lock = (grant.lock_id.0.as_str(), grant.fence.0);
     let data = serde_json::json!({ "lock_id": lock.0, "fence": lock.1, "holder": holder, "waited_ms": waited_ms });
-    let mut event = Event::new("lock_acquired").in_lane(&grant.lane).with(data);
-    event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
-    app.store.note(&event);
+    app.store.note(&Event::new("lock_acquired").for_lock(&grant.lane).with(data));
 }
 
 pub(crate) fn note_lock(app: &App, name: &'static str, grant: &Grant, holder: &str, message: Option<String>) {
     let data = serde_json::json!({ "lock_id": grant.lock_id.0, "fence": grant.fence.0, "holder": holder });
-    let mut event = Event::new(name).in_lane(&grant.lane).with(data);
-    event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
-    event.message = message;
-    app.store.note(&event);
+    app.store.note(&Event { message, ..Event::new(name).for_lock(&grant.lane).with(data) });
 }
 
 pub(crate) fn process_of(app: &App, pid: Option<u32>) -> Result<Identity, AppError> {

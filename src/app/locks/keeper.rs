@@ -126,10 +126,8 @@ fn end_one(app: &App, key: &str, lock: SessionLock, why: &str) -> Result<bool, A
     let data = json!({
         "lock_id": grant.lock_id.0, "fence": grant.fence.0, "holder": holder, "session": key, "agent": agent, "why": why,
     });
-    let mut event = Event::new("lock_released").in_lane(&grant.lane).with(data);
-    event.message = released_line(&grant.lane, holder);
-    event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
-    app.store.note(&event);
+    let message = released_line(&grant.lane, holder);
+    app.store.note(&Event { message, ..Event::new("lock_released").for_lock(&grant.lane).with(data) });
     Ok(true)
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 const FORCE_GRACE: Duration = Duration::from_secs(10);
 
 /// The answer to a release.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Given {
     /// The lock that was released; `None` when the lane was free.
     pub lock: Option<Break>,
@@ -69,7 +69,7 @@ fn give_back(
         return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
     }
     if let Some(keeper) = if force { None } else { keeps(app, lane, &which)? } {
-        return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new(), waiting: None });
+        return Ok(Given { kept_by: Some(keeper), ..Given::default() });
     }
     // A caller that ends the holder first does not speak for it.
     let by = if force || which == Release::Anybody { By::Anybody } else { By::Holder };
@@ -81,9 +81,9 @@ fn give_back(
             // A holder that was ended has given its lock back itself, and the lane may already belong to the next one.
             Released::Free | Released::NotYours(_) if ended.is_some() => {
                 let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
-                return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect(), waiting: None });
+                return Ok(Given { log: line.into_iter().collect(), lock: ended, ..Given::default() });
             }
-            Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new(), waiting: None }),
+            Released::Free => return Ok(Given::default()),
             Released::Removed(lock) => return Ok(self::released(app, lock)),
             Released::NotYours(view) => {
                 let error = held_error(lane, &view, app.host.now());
@@ -111,12 +111,10 @@ fn give_back(
 fn released(app: &App, lock: Break) -> Given {
     let holder = holder_of(&lock);
     let line = released_line(&lock.lane, holder);
-    let mut event =
-        Event::new("lock_released").in_lane(&lock.lane).with(json!({ "lock_id": lock.lock_id, "holder": holder }));
-    event.message.clone_from(&line);
-    event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
-    app.store.note(&event);
-    Given { lock: Some(lock), kept_by: None, log: line.into_iter().collect(), waiting: None }
+    let event = Event::new("lock_released").for_lock(&lock.lane);
+    let event = event.with(json!({ "lock_id": lock.lock_id, "holder": holder }));
+    app.store.note(&Event { message: line.clone(), ..event });
+    Given { log: line.into_iter().collect(), lock: Some(lock), ..Given::default() }
 }
 
 /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.

@@ -73,6 +73,12 @@ impl Event {
         self
     }
 
+    /// Adds the lane of a lock, and the user if it is a user's lane.
+    pub fn for_lock(mut self, lane: &LaneName) -> Self {
+        self.user = lane.is_user().then(|| lane.key().to_string());
+        self.in_lane(lane)
+    }
+
     /// Adds the lane of the task's user, if the task takes that lane.
     pub fn in_lane_of(mut self, task: &crate::model::Task) -> Self {
         self.lane = task.takes_user_lane.then(|| LaneName::user(&task.user));

@@ -19,7 +19,7 @@ use super::verbs::{self, Command, Does};
 use crate::app::hooks::{hand_hooks_over, run_handed_over, run_hooks};
 use crate::app::locks::keeper::keep_session;
 use crate::app::pass::supervise::supervise;
-use crate::app::pass::timers::fire_timers;
+use crate::app::pass::wake::fire_timers;
 use crate::app::query::logs::Stream;
 use crate::app::{App, AppError, Code, Settings, doctor, shell_word};
 use crate::model::Config;

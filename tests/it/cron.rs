@@ -88,7 +88,7 @@ impl Timed {
     /// What any command does that lets timers fire, in a process of its own, at a moment.
     fn look(&self, now: &str) {
         self.set(now);
-        assert_eq!(luzia::app::pass::timers::fire_timers(&self.app()), Vec::<String>::new());
+        assert_eq!(luzia::app::pass::wake::fire_timers(&self.app()), Vec::<String>::new());
     }
 
     fn tasks(&self) -> Vec<Task> {
@@ -230,10 +230,10 @@ fn many_that_look_at_once_make_one_task_a_slot() {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let timed = Arc::clone(&timed);
-                scope.spawn(move || drop(luzia::app::pass::timers::fire_timers(&timed.app())));
+                scope.spawn(move || drop(luzia::app::pass::wake::fire_timers(&timed.app())));
             }
         });
-        luzia::app::pass::timers::fire_timers(&timed.app());
+        luzia::app::pass::wake::fire_timers(&timed.app());
     }
     let mut slots: Vec<String> = timed
         .tasks()
@@ -258,7 +258,7 @@ fn a_bad_schedule_is_set_aside_and_stops_no_other() {
     let newer = std::fs::read_to_string(file("newer")).unwrap().replace("\"v\":1", "\"v\":2");
     std::fs::write(file("newer"), &newer).unwrap();
     timed.set("2026-11-24T08:00:00Z");
-    let wrong = luzia::app::pass::timers::fire_timers(&timed.app());
+    let wrong = luzia::app::pass::wake::fire_timers(&timed.app());
     assert!(wrong.len() == 1 && wrong[0].contains("bad.json"), "{wrong:?}");
     assert_eq!(timed.tasks().len(), 1);
     assert!(!file("bad").exists());

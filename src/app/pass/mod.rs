@@ -12,10 +12,9 @@ pub mod preempt;
 pub(crate) mod prune;
 pub(crate) mod resumed;
 pub mod supervise;
-pub mod timers;
 mod trying;
 pub mod unseen;
-pub(crate) mod wake;
+pub mod wake;
 
 use super::config_reload::{config, control, follow_config};
 use super::overdue::end_overdue;

@@ -1,11 +1,13 @@
 //! Tasks outside the scan: not due, after others, or with a moment by which they must start. A pass looks at timers that fired
-//! and at dependencies that ended, never at all parked tasks.
+//! and at dependencies that ended, never at all parked tasks. Timers that are due fire at the next command, too (S1.51). They
+//! start nothing: dispatchers do.
 
 use super::resumed::see_to_wait;
 use crate::app::cron::slots::make_due_slots;
 use crate::app::lifecycle::change::change_waiting;
 use crate::app::lifecycle::end::{end_unstarted, find_or_set_aside, unpark_if_free, wake_those};
 use crate::app::lifecycle::report::Pass;
+use crate::app::processes::wake_supervisor;
 use crate::app::wait_warnings::warn_of_task;
 use crate::app::{App, AppError, config_reload};
 use crate::model::{Task, TaskId, Timer, Timestamp};
@@ -22,6 +24,25 @@ const CLOCK_SLACK_MS: i64 = 1000;
 
 /// Longest time without a look at a paused task that has to start by some moment, in milliseconds: a resume sets no timer.
 const LOOK_WHILE_PAUSED_MS: i64 = 60_000;
+
+/// Lets due timers fire. A command that asks for something else does not fail because of them. The next pass does what cannot be
+/// done now, e.g. in a state directory that cannot be written. Returns the faults of records that were set aside.
+pub fn fire_timers(app: &App) -> Vec<String> {
+    let mut pass = Pass::default();
+    let _ = fire_due_timers(app, &mut pass);
+    pass.set_aside
+}
+
+fn fire_due_timers(app: &App, pass: &mut Pass) -> Result<(), AppError> {
+    if !app.store.is_timer_due()? || !app.store.has_layout()? {
+        return Ok(());
+    }
+    // Inside a task its own supervisor makes the pass.
+    match &app.inside {
+        Some(inside) if wake_supervisor(app, inside.task)? => Ok(()),
+        _ => wake_parked(app, pass).map(drop),
+    }
+}
 
 /// Moves tasks that are due; returns the moment of the next timer.
 pub(crate) fn wake_parked(app: &App, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {

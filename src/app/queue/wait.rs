@@ -1,7 +1,7 @@
 //! `wait`: blocks until tasks are over. Waits on file events, and looks again from time to time where there are none.
 
 use crate::app::loans::{end_loans, heed_signals, lend_to, remind_lenders};
-use crate::app::pass::timers::fire_timers;
+use crate::app::pass::wake::fire_timers;
 use crate::app::processes::{is_in_tree, wake_supervisor};
 use crate::app::query::cycles::refuse_ring_of_tasks;
 use crate::app::{App, AppError, Code};

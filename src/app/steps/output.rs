@@ -1,6 +1,6 @@
 //! `await output` outside of all tasks.
 
-use crate::app::pass::timers::fire_timers;
+use crate::app::pass::wake::fire_timers;
 use crate::app::steps::wait::{OUTPUT_PAUSE, WaitEnd};
 use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
 use crate::app::{App, AppError};

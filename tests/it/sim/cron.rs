@@ -4,7 +4,7 @@
 use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, know, seeds};
 use luzia::app::accounts::Accounts;
-use luzia::app::pass::timers::fire_timers;
+use luzia::app::pass::wake::fire_timers;
 use luzia::app::queue::cancel::{CancelRequest, cancel};
 use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, Settings};

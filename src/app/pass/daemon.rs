@@ -4,11 +4,10 @@ use crate::app::admission::reach::own_context;
 use crate::app::config_reload::config;
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::lifecycle::report::Pass;
-use crate::app::pass::news::News;
 use crate::app::{App, AppError, Code, pass};
 use crate::model::{Task, Timestamp};
 use crate::policy::analytics::record::Record;
-use crate::store::{Changes, Site};
+use crate::store::{Changes, EventReader, Site};
 use std::time::Duration;
 
 /// Rest of a dispatcher after a failure, or after claims without a result: haste does not repair the host, and each try is
@@ -18,6 +17,9 @@ const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
 const TOGETHER_MS: (u64, u64) = (5, 80);
 /// Length of the pause after a pass that found nothing, in lengths of that pass, while tasks run.
 const REST: u64 = 8;
+
+/// The kinds of events that a daemon reports, whichever process supervises the task (`run`, `dispatch`, another daemon).
+const TOLD: [&str; 6] = ["alert", "finished", "recovered", "requeued", "started", "withdrawn"];
 
 /// Messages of a dispatcher to the process that started it.
 pub trait Log {
@@ -97,7 +99,7 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
     app.store.prepare()?;
     let _presence = app.store.join_dispatchers(own_context(app).0.id())?;
     let mut rhythm = Rhythm::new(&app.site());
-    let mut news = News::begin(app)?;
+    let mut news = app.store.follow_events()?;
     while !log.is_ended() {
         must(app.store.is_still_there()?)?;
         let pass = pass_patiently(app, |_| true, &mut |error| log.failed(error))?;
@@ -105,7 +107,7 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
             log.pass(pass);
         }
         hand_hooks_over_telling(app, &mut |error| log.failed(error));
-        if let Err(error) = news.tell(app, log) {
+        if let Err(error) = tell_news(app, &mut news, log) {
             log.failed(&error);
         }
         let pass = pass.unwrap_or_default();
@@ -114,7 +116,22 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
         rhythm.wait(&app.site(), pause, pass.is_quiet());
     }
     // The tasks that ended while the daemon was asked to end.
-    news.tell(app, log)
+    tell_news(app, &mut news, log)
+}
+
+/// Reports the events since the last call.
+fn tell_news(app: &App, events: &mut EventReader, log: &mut dyn Log) -> Result<(), AppError> {
+    app.store.read_on(events, &mut |event| {
+        // Events are parsed for their names first: most are of other kinds.
+        let Some(record) = Record::of(event.at, &event.line) else { return true };
+        // A task with a finished step is queued again, too.
+        let is_failure = record.kind != "requeued" || record.number("failures").is_some_and(|failures| failures > 0);
+        if TOLD.contains(&record.kind.as_str()) && is_failure {
+            log.news(&record);
+        }
+        true
+    })?;
+    Ok(())
 }
 
 /// An error unless the state directory is there.

@@ -7,7 +7,6 @@ pub(crate) mod borrowers;
 pub(crate) mod candidates;
 mod claim;
 pub mod daemon;
-mod news;
 pub mod preempt;
 pub(crate) mod prune;
 pub(crate) mod resumed;

@@ -6,4 +6,3 @@ pub(crate) mod lenders;
 pub mod reach;
 pub mod situation;
 pub mod turns;
-pub(crate) mod weights;

@@ -1,11 +1,11 @@
-//! Turns among the tasks of one user: the queues that take turns with a task, and the tasks that start before it.
+//! Turns among the tasks of one user: the queues that take turns with a task, and the tasks that start before it. The weights of
+//! tasks in fair share.
 
 use crate::app::admission::reach::is_near;
-use crate::app::admission::weights::current_weights;
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
-use crate::model::{Name, QueueName, Task, TaskId, Tier, Turn};
-use crate::policy::fair::Ledger;
+use crate::model::{Config, LaneName, Name, QueueName, Task, TaskId, Tier, Turn};
+use crate::policy::fair::{Ledger, Payer, Weights};
 use crate::policy::schedule::turns::{Order, Side, Turns};
 use crate::store::QueueIndex;
 use std::collections::BTreeMap;
@@ -140,4 +140,26 @@ fn sides(app: &App, queues: &Queues, tier: Tier) -> Result<Vec<Side>, AppError> 
 fn ledger(app: &App, sides: &[Side]) -> Result<Ledger, AppError> {
     let text = if sides.len() > 1 { app.store.ledger()? } else { None };
     Ok(text.as_deref().and_then(Ledger::from_text).unwrap_or_default())
+}
+
+/// Like [`weights_of`], by the rules in force.
+pub(crate) fn current_weights(app: &App, task: &Task) -> Weights {
+    weights_of(task, &config(app))
+}
+
+/// The payer of a task: the one whose slot time it uses.
+pub(crate) fn payer_of(app: &App, task: &Task) -> Payer {
+    Payer { user: task.user.clone(), queue: task.queue(), weights: current_weights(app, task), has_shares: false }
+}
+
+/// The weights of a task in fair share: that of its user, that of its project among those of the user, and the greatest of
+/// its lanes; and the number of its slots.
+pub(crate) fn weights_of(task: &Task, config: &Config) -> Weights {
+    let project = task.project.as_ref().filter(|_| task.agent.as_ref().is_none_or(|agent| agent.session.is_none()));
+    let project = project.and_then(|project| LaneName::new("project", project.clone()).ok());
+    Weights {
+        share: project.map_or(1, |project| config.lane_weight(&project)),
+        slots: task.lanes.iter().map(|lane| task.slots_of(lane)).max().unwrap_or(1),
+        ..Weights::of(config, &task.user, &task.lanes)
+    }
 }

@@ -5,7 +5,7 @@ use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::lenders::{borrowers_of, lenders_of};
 use crate::app::admission::reach;
 use crate::app::admission::situation::situation_alone;
-use crate::app::admission::weights::current_weights;
+use crate::app::admission::turns::current_weights;
 use crate::app::config_reload::follow_config;
 use crate::app::lifecycle::report::{Pass, Ready};
 use crate::app::pass::trying::Tried;

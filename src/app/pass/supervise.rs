@@ -2,7 +2,7 @@
 //! task to start, this process goes on to it, as long as a new process would not do better.
 
 use super::claim::request;
-use crate::app::admission::weights::payer_of;
+use crate::app::admission::turns::payer_of;
 use crate::app::config_reload::{follow_config, follow_control, lock_timeouts};
 use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
 use crate::app::lifecycle::end::wake_dependents;

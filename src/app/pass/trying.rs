@@ -4,7 +4,7 @@
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::firsts::Firsts;
 use crate::app::admission::situation::situation_queued;
-use crate::app::admission::weights::current_weights;
+use crate::app::admission::turns::current_weights;
 use crate::app::config_reload::{config, control};
 use crate::app::overdue::end_overdue;
 use crate::app::pass::booking::{Bookings, wants_several};

@@ -3,7 +3,7 @@
 
 use super::explain::{Reasons, Wait};
 use crate::app::AppError;
-use crate::app::admission::weights::current_weights;
+use crate::app::admission::turns::current_weights;
 use crate::app::config_reload::config;
 use crate::app::pass::booking::Bookings;
 use crate::app::pass::candidates;

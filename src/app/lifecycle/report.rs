@@ -95,10 +95,3 @@ pub(crate) struct Ready {
     pub task: Resumed,
     pub due: Vec<Timestamp>,
 }
-
-impl Pass {
-    /// The tasks that are ready to go on.
-    pub(in crate::app) fn resumed(&self) -> Vec<Resumed> {
-        self.ready.iter().map(|ready| ready.task.clone()).collect()
-    }
-}

@@ -186,7 +186,7 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
     let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
     let mut tally = Tally { credits: ledger.credits, ledger, now: app.host.now(), grants: Vec::new(), slots };
     let (free, held) = candidates::heads(app, &lanes, &locks, &tally.ledger)?;
-    let resumed = starts.pass.resumed();
+    let resumed = starts.pass.ready.iter().map(|ready| ready.task.clone()).collect();
     let has_slot = start_round(app, &mut tally, (free, resumed), starts)?;
     if has_slot && !held.is_empty() {
         // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.

@@ -6,6 +6,7 @@ use super::idempotency::enqueue_keyed;
 use super::terms::dependencies::{all_before, check_dependencies};
 use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
 use crate::app::admission::reach::own_context;
+use crate::app::check_project::conductor_path;
 use crate::app::config_reload::config;
 use crate::app::cron::refuse_schedule;
 use crate::app::locks::consent;
@@ -236,12 +237,6 @@ pub fn inherited(mut env: Vec<(Vec<u8>, Vec<u8>)>) -> Environment {
     let is_loader = |key: &[u8]| LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
     env.retain(|(key, value)| !key.starts_with(b"LUZIA_") && !is_loader(key) && fits(key, value));
     Arc::new(env)
-}
-
-/// A configured conductor directory with its placeholders filled in; names are encoded, because `..` is a legal name.
-pub(crate) fn conductor_path(template: &str, project: &str, user: &str) -> String {
-    use crate::model::name::encode;
-    template.replace("{project}", &encode(project)).replace("{user}", &encode(user))
 }
 
 /// Puts the place of a refused request before its message.

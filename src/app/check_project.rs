@@ -153,7 +153,7 @@ fn believe(
     if record.and_then(|record| record.task_id.as_ref()) != Some(id) {
         return refuse("the lock with this lock_id is held by another task");
     }
-    if claim.fence.is_some() && claim.fence != record.and_then(|record| record.fence).map(|fence| fence.0) {
+    if claim.fence.is_some() && claim.fence != view.fence().map(|fence| fence.0) {
         return refuse("its fence is not the lock's");
     }
     match view.verdict {

@@ -4,10 +4,10 @@
 
 use super::acquire::{lanes_to_take, lanes_where};
 use crate::app::config_reload::lock_timeouts;
-use crate::app::locks::lock::{End, not_started};
+use crate::app::locks::lock::{End, grant_variables, not_started};
 use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::{Grant, loan};
-use crate::model::{LaneName, LockId, LockKind};
+use crate::model::{Fence, LaneName, LockId, LockKind};
 use crate::os::{InPlace, Signal, Woken};
 use crate::store::{Event, LockView};
 use crate::supervise::Keeper;
@@ -62,11 +62,8 @@ pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd,
         keepers.push(Keeper::new(&site, LockKind::Lease, holder, std::slice::from_ref(&one.grant), &timeout_ms));
     }
     let first = held.first().map(|one| &one.grant);
-    let env: Vec<(String, String)> = first
-        .into_iter()
-        .flat_map(|grant| [("LUZIA_FENCE", grant.fence.to_string()), ("LUZIA_LOCK_ID", grant.lock_id.to_string())])
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
+    let env: Vec<(String, String)> =
+        first.into_iter().flat_map(grant_variables).map(|(name, value)| (name.to_owned(), value)).collect();
     let name = command.first().map_or("", String::as_str);
     let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: Vec::new(), output: None };
     let mut child = app.host.start_here(place).map_err(|error| not_started(name, &error))?;
@@ -122,20 +119,18 @@ fn guarded_in(app: &App, lane: LaneName, asked: &Guarded) -> Result<Held, AppErr
     let is_meant = |view: &&LockView| {
         let Some(record) = view.record() else { return false };
         match (asked.fence, &asked.lock_id, &own) {
-            (Some(fence), ..) => record.fence.map(|fence| fence.0) == Some(fence),
+            (Some(fence), ..) => record.fence == Some(Fence(fence)),
             (None, Some(id), _) if record.lock_id.as_ref() == Some(id) => true,
             // A task has a lock of its own in each of its lanes.
             (None, _, Some(own)) => record.kind == LockKind::Task && record.task_id.as_ref() == Some(own),
-            (None, None, None) => record.fence.map(|fence| fence.0) == asked.env_fence,
+            (None, None, None) => record.fence == asked.env_fence.map(Fence),
             (None, Some(_), None) => false,
         }
     };
-    let found = views.iter().find(is_meant).cloned();
-    let (Some(view), Some(lock_id), Some(fence)) = (
-        found.clone(),
-        found.as_ref().and_then(|view| view.lock_id().map(str::to_owned)),
-        found.as_ref().and_then(LockView::record).and_then(|record| record.fence),
-    ) else {
+    let found = views.iter().find(is_meant);
+    let (Some(view), Some(lock_id), Some(fence)) =
+        (found, found.and_then(LockView::lock_id), found.and_then(LockView::fence))
+    else {
         return Err(not_current(&lane, asked, &views));
     };
     let above = |other: &&LockView| {
@@ -145,7 +140,8 @@ fn guarded_in(app: &App, lane: LaneName, asked: &Guarded) -> Result<Held, AppErr
         return Err(not_current(&lane, asked, &views));
     }
     let value = view.record().and_then(|record| record.value.clone());
-    Ok(Held { grant: Grant { lane, slot: view.slot, lock_id: LockId(lock_id), fence, value, has_share: false }, view })
+    let lock_id = LockId(lock_id.to_owned());
+    Ok(Held { grant: Grant { lane, slot: view.slot, lock_id, fence, value, has_share: false }, view: view.clone() })
 }
 
 /// The lanes to guard: the named ones, else all lanes of the lock in the environment, or the lane of a fence.
@@ -157,10 +153,8 @@ fn guarded_lanes(app: &App, asked: &Guarded) -> Result<Vec<LaneName>, AppError> 
     if !asked.lanes.is_empty() {
         return Ok(asked.lanes.clone());
     }
-    let has_fence =
-        |view: &LockView, fence: u64| view.record().and_then(|record| record.fence).is_some_and(|own| own.0 == fence);
     let wanted = |view: &LockView| match (asked.fence, &asked.lock_id, asked.env_fence) {
-        (Some(fence), ..) | (None, None, Some(fence)) => has_fence(view, fence),
+        (Some(fence), ..) | (None, None, Some(fence)) => view.fence() == Some(Fence(fence)),
         (None, Some(id), _) => view.lock_id() == Some(id.as_str()),
         (None, None, None) => false,
     };
@@ -196,7 +190,7 @@ fn not_current(lane: &LaneName, asked: &Guarded, views: &[LockView]) -> AppError
 
 /// The holder of a lane, and its fence.
 fn told(view: &LockView) -> String {
-    let fence = view.record().and_then(|record| record.fence).map(|fence| format!(" with fence {fence}"));
+    let fence = view.fence().map(|fence| format!(" with fence {fence}"));
     format!("{}{}", view.shown().unwrap_or_else(|| "somebody".to_owned()), fence.unwrap_or_default())
 }
 

@@ -237,14 +237,16 @@ fn give_all<'g>(
 /// The variables that a command under a lock gets.
 fn lock_variables(app: &App, grants: &[Grant]) -> Vec<(String, String)> {
     let config = app.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
-    let first = grants
-        .first()
-        .into_iter()
-        .flat_map(|grant| [("LUZIA_LOCK_ID", grant.lock_id.to_string()), ("LUZIA_FENCE", grant.fence.to_string())]);
+    let first = grants.first().into_iter().flat_map(grant_variables);
     let own = std::iter::once(("LUZIA_STATE_DIR", app.store_path().to_owned())).chain(first);
     let agent = agent_variables(app.agent.as_ref());
     let own = own.chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value));
     own.chain(slot_variables(grants)).collect()
+}
+
+/// The variables that name the lock of a command.
+pub(super) fn grant_variables(grant: &Grant) -> [(&'static str, String); 2] {
+    [("LUZIA_LOCK_ID", grant.lock_id.to_string()), ("LUZIA_FENCE", grant.fence.to_string())]
 }
 
 /// The share of processors of a command under a lock, whose job server joins its environment.

@@ -93,7 +93,7 @@ fn lock_row(app: &App, view: &LockView, path: Option<&String>) -> Vec<(String, T
         plain(Some(format_duration(view.held_ms))),
         plain(record.and_then(|record| record.lock_id.clone())),
         plain(record.and_then(|record| record.value.clone())),
-        plain(record.and_then(|record| record.fence).map(|fence| fence.to_string())),
+        plain(view.fence().map(|fence| fence.to_string())),
         plain(record.and_then(|record| record.pid).map(|pid| pid.to_string())),
         plain(record.map(|record| record.kind.word().to_owned())),
         plain(record.and_then(|record| record.who.agent.clone())),

@@ -3,7 +3,7 @@
 
 use crate::model::evidence::{Evidence, HolderHost, KernelLock};
 use crate::model::lane::is_user_stem;
-use crate::model::{Judge, LaneName, LockKind, LockRecord, Reason, Sidecar, TaskId, Timestamp, Verdict, loan};
+use crate::model::{Fence, Judge, LaneName, LockKind, LockRecord, Reason, Sidecar, TaskId, Timestamp, Verdict, loan};
 use crate::os::{Entry, FileKind, Open};
 use crate::store::files::disk::lock_retry::is_held_by_others;
 use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
@@ -55,6 +55,11 @@ impl LockView {
     /// The id of the grant, when it is known.
     pub fn lock_id(&self) -> Option<&str> {
         self.record()?.lock_id.as_deref()
+    }
+
+    /// The fence of the grant, when it is known.
+    pub fn fence(&self) -> Option<Fence> {
+        self.record()?.fence
     }
 
     /// The path of its lock file in the state directory.

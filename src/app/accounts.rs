@@ -23,7 +23,7 @@ impl<T: Clone> Known<T> {
     }
 }
 
-/// Accounts that one command of luzia has looked up, however many tasks a batch has.
+/// Accounts that one command of luzia has looked up: each once, also for a batch of tasks.
 #[derive(Debug)]
 pub struct Accounts {
     /// The name of the account that calls.

@@ -20,7 +20,7 @@ macro_rules! codes {
                 match self { $(Self::$name => $word,)* }
             }
 
-            /// The class of an error with it, unless the error says another.
+            /// The class of an error with this code, unless the error names another.
             pub const fn kind(self) -> Kind {
                 match self { $(Self::$name => Kind::$kind,)* }
             }
@@ -154,7 +154,7 @@ codes! {
 }
 
 impl Code {
-    /// Whether it reports a busy lane: because of its holder, its rules, or the host.
+    /// Whether the code reports a lane that its holder, its rules or the host keep busy.
     pub const fn is_of_busy_lane(self) -> bool {
         matches!(
             self,

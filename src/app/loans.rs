@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// The longest chain of parents that is followed.
 const MOST_PARENTS: usize = 1000;
 
-/// Begins the waits for those among some tasks that may borrow from their parents, and asks for a pass.
+/// Begins a wait for each of the tasks that may borrow from its parent, and asks for a pass.
 pub(crate) fn lend_to(app: &App, ids: impl Iterator<Item = TaskId>) -> Result<Vec<Lending>, AppError> {
     let (mut lendings, mut parents) = (Vec::new(), BTreeSet::new());
     for id in ids {
@@ -36,8 +36,7 @@ pub(crate) fn lend_to(app: &App, ids: impl Iterator<Item = TaskId>) -> Result<Ve
     Ok(lendings)
 }
 
-/// Like `lend_to`, for the queued children of a task that match a filter; `lent` has the children for which that is done
-/// already.
+/// Like `lend_to`, for the queued children of a task that match a filter; `lent` has the children already waited for.
 pub(crate) fn lend_to_children(
     app: &App,
     parent: TaskId,

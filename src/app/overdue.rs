@@ -20,7 +20,7 @@ pub(super) fn by_rule(app: &App, mut view: LockView) -> LockView {
     view
 }
 
-/// The time until such a rule makes a holder overdue; `None` if its lane has another rule.
+/// The time until `on_overdue: terminate` makes a holder overdue. `None` if its lane has another rule.
 pub(super) fn until_overdue(app: &App, view: &LockView) -> Option<Duration> {
     let config = config(app);
     let record = view.record().filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process))?;

@@ -6,7 +6,7 @@ use crate::os::Signal;
 use crate::store::StoreError;
 
 /// Whether this process belongs to the tree of a running task: below its supervisor, or with its `tree.lock` open. The
-/// environment alone is no proof: a process may have it for which the end of the task does not wait.
+/// environment alone is no proof: the end of the task does not wait for every process that has it.
 pub(crate) fn is_in_tree(app: &App, task: TaskId) -> Result<bool, StoreError> {
     let supervisor = app.store.started(task)?.flatten().map(|started| started.supervisor);
     if supervisor.is_some_and(|process| app.host.procs.descends_from(&process)) {
@@ -22,8 +22,8 @@ pub(crate) fn stopped_supervisor(app: &App, id: TaskId) -> Result<Option<u32>, S
     Ok(app.run_dir.is_supervised(id)?.then_some(stopped.pid))
 }
 
-/// Wakes the supervisor of a task, so that it makes a pass. False if the task has none: it is over, and this process has only
-/// its environment.
+/// Wakes the supervisor of a task, so that it makes a pass. False if the task has no supervisor: the task is over, and this
+/// process only has its environment.
 pub(crate) fn wake_supervisor(app: &App, task: TaskId) -> Result<bool, AppError> {
     if !app.run_dir.is_supervised(task)? {
         return Ok(false);

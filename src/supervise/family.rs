@@ -10,7 +10,7 @@ pub const CHILD_ENDED: &str = "AGENT_COMPLETED";
 /// The most bytes of a child's variables that its parent gets, as JSON.
 const MOST_VARS_BYTES: usize = 64 * 1024;
 
-/// Puts the end of a child into the mailbox of its parent, unless the parent is finished. Done again after a crash, it adds
+/// Puts the end of a child into the mailbox of its parent, unless the parent is finished. A repetition after a crash adds
 /// nothing.
 pub fn tell_parent(site: &Site, child: &Task) -> Result<(), StoreError> {
     let (Some(parent), Some(outcome)) = (child.parent, child.outcome()) else { return Ok(()) };

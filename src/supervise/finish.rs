@@ -48,7 +48,7 @@ pub fn close_outside(site: &Site, task: &Task) -> Option<Closed> {
     Some(Closed { conductor, place })
 }
 
-/// Gives the lanes back and puts the record in its place. `known` are the grants of the claim, as far as they are known.
+/// Gives the lanes back and puts the record in its place. `known` are the grants of the claim that the caller knows.
 pub fn give_back(
     site: &Site,
     ending: &Ending,
@@ -89,7 +89,7 @@ pub fn give_back(
     Ok(Finished { id: task.id, task: task.clone(), dependents })
 }
 
-/// Events after the command of a task has ended, and nothing of it lives: in the words and the order of S1.48.
+/// Events after the last process of a task has ended, in the words and the order of S1.48.
 pub fn ended_events(happened: &Happened, task: &Task, ran_ms: Option<u64>) -> Vec<Event> {
     let (exit_code, signal) = match happened {
         Happened::Exited(code) => (Some(*code), None),

@@ -107,7 +107,7 @@ fn read(site: &Site, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
     }
 }
 
-/// Runs the hooks for the end of a task, which is already recorded. None of them changes it.
+/// Runs the hooks for the end of a task, which is already recorded. No hook changes that end.
 pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper) -> Result<(), StoreError> {
     let code = task.outcome().and_then(|outcome| outcome.exit_code);
     let env = [

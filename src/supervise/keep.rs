@@ -71,7 +71,7 @@ impl<'a> Keeper<'a> {
         self.grants.extend(grants);
     }
 
-    /// Does the work that is due. If none is, only asks for the time.
+    /// Does the work that is due. If no work is due, only asks for the time.
     pub fn keep(&mut self) {
         let now = self.site.host.boot_ms();
         if now >= self.files_ms {

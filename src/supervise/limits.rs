@@ -13,7 +13,7 @@ pub(super) fn result_file(task: &Task) -> String {
     format!("result.{}.json", task.starts)
 }
 
-/// The most bytes that are read of it.
+/// The most bytes that are read of that file.
 const MOST_BYTES: usize = 64 * 1024;
 /// Beginning of the author of a lane's hold that a task asked for.
 const BY: &str = "the usage limit of ";
@@ -58,7 +58,7 @@ fn pause(site: &Site, task: &Task, lane: &LaneName, limit: &Limit) -> Result<(),
     site.store.change_control::<_, StoreError>(|control| {
         let held = Held::Lane(lane.clone());
         let stands = |hold: &Hold| hold.held == held && hold.stands(now);
-        // A person's hold of the lane stays as it is, and so does a longer one.
+        // A hold of the lane by a person stays, and so does a longer hold.
         if control.holds.iter().any(|hold| stands(hold) && hold.until.is_none_or(|until| until >= limit.until)) {
             return Ok(());
         }

@@ -58,8 +58,8 @@ pub struct Surroundings<'a> {
     /// started, which are children of this process and not of the task.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,
     /// Ends the children that run in the lanes of a task and no longer have a waiter. Returns descriptors that become readable
-    /// when a waiter for the other children, or for an event, ends. With `true` it looks in any case, else only if there is a
-    /// waiter.
+    /// when a waiter for the other children, or for an event, ends. With `true` it looks in any case, else only if a process
+    /// waits for a child.
     pub loans: &'a dyn Fn(TaskId, bool) -> Vec<File>,
     /// Asks whether this process got a request to end (SIGTERM), when no child is waited for; a yes is given once.
     pub told_to_end: &'a mut dyn FnMut() -> bool,

@@ -51,7 +51,7 @@ struct Attempted {
     result: Option<Hold>,
     /// Data for the hooks at its end.
     hooks: Option<hooks::Place>,
-    /// Whether it ended without slots that it had given up, so that no further process may start for it.
+    /// Whether the run ended without the slots that it had given up. Then no further process may start for the task.
     is_away: bool,
 }
 
@@ -146,7 +146,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
         true
     });
     if has_lent {
-        // The waiters for its children end with it, and leave the children alone.
+        // The waiters for the children of the task end with its command, and leave the children alone.
         site.run_dir.show_ending(task.id);
     }
     let now = site.host.now();

@@ -12,13 +12,13 @@ use crate::store::LockView;
 /// The bars of a lane now, apart from its holders.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bars {
-    /// Its pause, that of a pattern that matches it, or that of the host.
+    /// The pause of the lane, of a pattern that matches the lane, or of the host.
     pub paused: Option<Pause>,
     /// The reason why its gate is shut.
     pub busy: Option<Busy>,
     /// The moment from which its rate allows a grant.
     pub limited_until: Option<Timestamp>,
-    /// The strangers that use all its values that no holder has.
+    /// The strangers that use every value of the lane that no holder has.
     pub occupied: Option<Occupied>,
 }
 

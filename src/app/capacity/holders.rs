@@ -22,7 +22,7 @@ pub struct NamedSlot {
     pub user: Option<Option<u32>>,
 }
 
-/// The bar of a lane with room in which strangers use all values that its holders do not have.
+/// The bar of a lane with room, if strangers use every value that no holder has.
 pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option<Occupied> {
     let values = config(app).values(lane)?;
     match app.host.choose_value(&values, &taken(views)) {
@@ -31,7 +31,7 @@ pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option
     }
 }
 
-/// The values of a lane, and those that its holders keep from before; empty for a lane without values.
+/// The values of a lane, and the removed values that holders still have. Empty for a lane without values.
 pub fn named_slots(app: &App, lane: &LaneName) -> Result<Vec<NamedSlot>, AppError> {
     let Some(values) = config(app).values(lane) else { return Ok(Vec::new()) };
     let views = app.holders(lane)?;

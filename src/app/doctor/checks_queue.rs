@@ -284,7 +284,7 @@ pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> 
                 missing.push(waker);
             }
         }
-        // The wakers of a task are removed when it has left, so it must still be there after the look.
+        // A task that leaves loses its wakers, so the task must still be there after the look.
         if !missing.is_empty() && app.store.is_parked(task.id)? {
             found.push((task.id, missing));
         }

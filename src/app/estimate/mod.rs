@@ -60,7 +60,8 @@ pub fn estimate_start(app: &App, task: &Task, effort: Effort) -> Result<Option<E
     Ok(estimate(&queue.load, &queue.ledger, app.host.now(), *target, effort.looks, task.id.0))
 }
 
-/// Like `estimate_start`, for a task with reasons to wait: `None` if one of them does not end by itself, or if there is no reason.
+/// Like `estimate_start`, for a task with reasons to wait: `None` without a reason, or with a reason that does not end by
+/// itself.
 pub fn expected(app: &App, task: &Task, reasons: &[Obstacle], effort: Effort) -> Result<Option<Estimate>, AppError> {
     let is_open = |obstacle: &Obstacle| {
         let is_endless = matches!(obstacle, Obstacle::Paused { pause } if pause.until.is_none());

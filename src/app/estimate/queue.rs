@@ -30,8 +30,8 @@ struct Builder<'a> {
     queue: Queue,
 }
 
-/// The present queue; `None` if more than `most` tasks wait. `extra` is a task that is not queued, or one that is. Tasks
-/// whose start is unknown are left out: paused ones, and those after such.
+/// The present queue; `None` if more than `most` tasks wait. `extra` is one more task, queued or not. Tasks whose start
+/// is unknown are left out: paused tasks, and tasks that come after them.
 pub(super) fn queue_as_it_is(
     app: &App,
     config: &Config,

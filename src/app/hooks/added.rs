@@ -35,7 +35,7 @@ pub struct NewHook {
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
     /// Whether its program may be missing.
     pub no_check: bool,
-    /// The name of the one who adds it.
+    /// The name of the caller who adds the hook.
     pub by: Option<String>,
 }
 

@@ -113,7 +113,7 @@ pub(crate) fn find_or_set_aside(app: &App, id: TaskId, pass: &mut Pass) -> Resul
     }
 }
 
-/// Looks again at tasks that waited for the end of another one.
+/// Looks again at the tasks that waited for the end of the task `over`.
 pub(crate) fn wake_dependents(app: &App, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
     wake_those(app, over, waiting, &mut Pass::default())
 }
@@ -136,7 +136,8 @@ pub(crate) fn wake_those(app: &App, over: TaskId, waiting: &[TaskId], pass: &mut
     Ok(())
 }
 
-/// True when it is not parked any more, and nothing is left that would wake it.
+/// Ends a task with a dependency that can never be met, and moves a due task without an open dependency into its queue.
+/// False if the task stays where it is.
 pub(crate) fn unpark_if_free(app: &App, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<bool, AppError> {
     if task.due_at.is_some_and(|at| at > now) {
         return Ok(false);

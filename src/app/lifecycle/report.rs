@@ -8,25 +8,25 @@ use crate::policy::witness::Blind;
 /// Results of a pass.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pass {
-    /// The tasks it started.
+    /// The tasks that the pass started.
     pub started: Vec<TaskId>,
-    /// The pids of the supervisors it started.
+    /// The pids of the supervisors that the pass started.
     pub supervisors: Vec<u32>,
-    /// Tasks it recovered, or for which it started a supervisor to do so.
+    /// Tasks that the pass recovered, or for which it started a supervisor that recovers them.
     pub recovered: Vec<TaskId>,
-    /// Records it set aside, with their faults.
+    /// Records that the pass set aside, with their faults.
     pub set_aside: Vec<String>,
     /// Errors that kept slots of schedules from being made. The next pass tries again.
     pub not_made: Vec<String>,
-    /// Records of a newer luzia, which it left alone.
+    /// Records of a newer luzia, which the pass left alone.
     pub left: Vec<Left>,
-    /// Dead tasks that it left alone, because their processes cannot be seen from here.
+    /// Dead tasks that the pass left alone, because this process cannot see their processes.
     pub unseen: Vec<Unseen>,
     /// Number of supervisors that did not come to the start of their task, or to its recovery.
     pub in_vain: u32,
     /// The moment at which the next parked task is due.
     pub next_due: Option<Timestamp>,
-    /// Whether it starts tasks.
+    /// Whether the pass may start tasks.
     pub(in crate::app) may_start: bool,
     /// Waiting tasks that are ready to go on.
     pub(in crate::app) ready: Vec<Ready>,
@@ -39,7 +39,7 @@ pub struct Left {
     pub task: TaskId,
     /// The file, and its version.
     pub what: String,
-    /// Number of tasks of the queue that cannot start because of it, itself included.
+    /// Number of tasks of the queue that cannot start because of the record, its own task included.
     pub blocked: u64,
 }
 
@@ -49,7 +49,7 @@ impl Pass {
         self.started.is_empty() && self.recovered.is_empty()
     }
 
-    /// An error in the middle, with the tasks that left the queue before it.
+    /// Puts the tasks that left the queue before an error into its message.
     pub(in crate::app) fn beside(&self, error: AppError) -> AppError {
         let names: Vec<String> = self.started.iter().map(ToString::to_string).collect();
         if names.is_empty() {
@@ -61,7 +61,7 @@ impl Pass {
             .hint("what left the queue goes on; `luzia dispatch` makes the next pass")
     }
 
-    /// Asks for a pass at a moment at the latest.
+    /// Asks for the next pass at the moment `at` or earlier.
     pub(in crate::app) fn comes_again(&mut self, at: Timestamp) {
         self.next_due = Some(self.next_due.map_or(at, |due| due.min(at)));
     }

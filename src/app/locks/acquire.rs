@@ -69,7 +69,7 @@ impl Checked {
         self.has_room() && self.bars.is_none()
     }
 
-    /// Whether it has fewer holders than it may have.
+    /// Whether the lane has fewer holders than it may have.
     pub fn has_room(&self) -> bool {
         loan::holders(self.living().map(|view| view.slot)) < self.limit
     }

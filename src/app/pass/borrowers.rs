@@ -1,5 +1,6 @@
 //! Children that borrow: a task for whose end its parent waits starts in the lanes of the parent, before anything else of a pass
-//! and without a slot of its own. Its parent lends them as long as a process waits; else it is a task like any other.
+//! and without a slot of its own. The parent lends its lanes as long as a process waits for the child. After that the child is a
+//! task like any other.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::firsts::Firsts;
@@ -30,7 +31,7 @@ pub(super) fn start_borrowers(app: &App, starts: &mut Starts) -> Result<(), AppE
     Ok(())
 }
 
-/// Whether it is the first task of its session: in a lane that is lent to it no task comes before it.
+/// Whether no task of its session comes before a child. True if it takes no user lane, or borrows it.
 fn comes_first(app: &App, task: &Task, lenders: &[Task]) -> Result<bool, AppError> {
     let is_lent = is_lent_by(lenders);
     Ok(!task.takes_user_lane

@@ -54,7 +54,7 @@ pub(super) enum Answer {
     /// Admission refused the task, or the line of a lane did.
     Refused(Box<Task>),
     Held(Box<Task>, Box<LockView>),
-    /// A lane grants no slot before a later pass, whose moment is noted.
+    /// A lane grants no slot now. The pass has noted the moment of the next try.
     Closed(LaneName),
     /// Another process was stopped in the guard of a lane.
     Guarded(LaneName),

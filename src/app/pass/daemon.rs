@@ -38,8 +38,8 @@ pub trait Log {
 }
 
 /// The waits of a dispatcher between its passes. While tasks run, their supervisors make the passes as they end, and a dispatcher
-/// that joined in at every change would only delay them. So it collects changes, for longer the more of them come and the dearer
-/// its passes are.
+/// that joined in at every change would only delay them. So it collects changes: for longer if more changes come, or if its
+/// passes take longer.
 pub(crate) struct Rhythm {
     changes: Changes,
     /// The moment at which the present pass began.

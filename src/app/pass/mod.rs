@@ -45,7 +45,7 @@ use wake::wake_parked;
 /// Number of lanes that look locked and are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
 
-/// The fair share of one pass: the ledger as it becomes, and the charges.
+/// The fair share of one pass: the ledger after its grants, and the charges.
 struct Tally {
     ledger: Ledger,
     credits: [i64; 3],
@@ -61,7 +61,7 @@ struct Tally {
 pub(super) struct Hand<'a> {
     /// Whether it takes a task.
     pub is_free: bool,
-    /// Whether the supervisor is as good as a new one, asked when it has one.
+    /// Whether the supervisor is as good as a new one. Asked when the hand has a task.
     pub is_fit: &'a dyn Fn() -> bool,
     /// The task it took.
     pub claimed: Option<Box<Claimed>>,

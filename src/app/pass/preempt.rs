@@ -50,7 +50,7 @@ pub(super) fn start_preempting(app: &App, starts: &mut Starts) -> Result<(), App
     Ok(())
 }
 
-/// Whether no task of a higher priority takes its turn before it. It passes tasks of its own priority.
+/// Whether no task of a higher priority takes its turn before a task. Tasks of the same priority do not count.
 pub(crate) fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
     let comes_before = |first: Option<Priority>| first.is_some_and(|first| first < task.priority);
     let first = |queues: Queues| queues.into_values().filter_map(|turns| Some(turns.first()?.0)).min();
@@ -65,7 +65,7 @@ pub(crate) fn is_next(app: &App, task: &Task) -> Result<bool, AppError> {
     Ok(true)
 }
 
-/// Tries to start a task; true if it was started. It passes tasks of its own priority.
+/// Tries to start a task before all others of its priority. True if the task was started.
 fn try_preempting(app: &App, task: &Task, wish: &Preempt, starts: &mut Starts) -> Result<bool, AppError> {
     let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
     let attempt = Attempt { at: At::Queue(&head), lenders: None, admit: &|task| admits_passing(app, task) };
@@ -83,9 +83,8 @@ pub(crate) fn admits_passing(app: &App, task: &Task) -> bool {
     first_obstacle(task, &situation_queued(app, task)).is_none()
 }
 
-/// Asks the holders of the lanes of a task to make room, if that frees all of them. An earlier request is left alone: it may be a
-/// cancel. While the rate of a lane keeps the task anyway, no holder is asked. Then returns the moment from which the rate does
-/// not.
+/// Asks the holders of the lanes of a task to make room, if that frees all these lanes. An earlier request is left alone: it may
+/// be a cancel. If the rate of a lane keeps the task anyway, asks no holder and returns the end of that bar.
 pub(crate) fn ask_for_room(app: &App, task: &Task, wish: &Preempt) -> Result<Option<Timestamp>, AppError> {
     for lane in task.all_lanes() {
         if let Some(until) = limited_until(app, &lane)? {

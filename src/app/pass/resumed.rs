@@ -1,5 +1,6 @@
-//! Waiting tasks in a pass. It looks at those whose timer rang. It starts those that have what they waited for, before new work
-//! of their priority (`policy::schedule`). A task whose lanes are full waits on, and its timer stays due for the next pass (X16).
+//! Waiting tasks in a pass. A pass looks at the tasks whose timer rang. Before new work of their priority it starts the tasks
+//! whose wait is over (`policy::schedule`). A task whose lanes are full waits on, and its timer stays due for the next pass
+//! (X16).
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::lenders::{borrowers_of, lenders_of};
@@ -84,7 +85,7 @@ fn admits_resumed(app: &App, task: &Task) -> bool {
         return false;
     }
     let is_ready = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
-    // Lanes that it kept need no grant; the gates of the others are checked when they are asked for.
+    // The lanes that the task kept need no grant. The claim checks the gates of the other lanes.
     let situation = situation_alone(app, task);
     is_ready && first_obstacle(task, &situation).is_none()
 }

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 /// Number of heads of one lane that may turn out damaged in one pass.
 const MOST_SET_ASIDE: usize = 1000;
 
-/// Facts that a pass has seen about lanes that tasks of several users have. If such a lane keeps one task from starting, the
-/// others need not be tried: the process that changes it makes a pass, or wakes a process that does.
+/// Facts that a pass has seen about lanes that several users share. If such a lane keeps one task from starting, the pass
+/// does not try the others: the process that changes the lane makes a pass, or wakes a process that does.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The full lanes, each with the number of slots that it cannot give.

@@ -8,7 +8,7 @@ use crate::policy::witness::{Blind, witness};
 use crate::store::Found;
 use crate::supervise::seen;
 
-/// The reason why this process cannot tell whether the processes of a task are dead; `None` if it can, or need not.
+/// The reason why this process cannot tell whether the processes of a task are dead; `None` if it need not, or can.
 pub(crate) fn blindness(app: &App, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {
     if !needs_witness(seen(found)) {
         return Ok(None);

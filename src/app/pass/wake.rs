@@ -109,8 +109,8 @@ fn follow_boot_clock(app: &App, task: &Task) -> bool {
     change_waiting(app, task.id, "clock_moved", |task| Ok(Task { due_at: Some(right), ..task.clone() })).is_ok()
 }
 
-/// Ends a task that was to have started by now. Paused time does not count, so it puts the look off; true if the task has ended,
-/// or if another process acts for it.
+/// Ends a task whose start limit has passed. Paused time does not count, so a pause moves the timer to a later moment. True if
+/// the task has ended, or if another process acts for it.
 fn look_at_start_limit(app: &App, task: &Task, at: Timestamp, now: Timestamp) -> Result<bool, AppError> {
     let control = config_reload::control(app);
     let later = match start_limit(task, &control.holds, now) {

@@ -29,7 +29,7 @@ use crate::store::{LineWaiter, LockIndex, LockView, QueueIndex};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Number of lanes with work in which a task is looked for that only lacks a pass.
+/// Number of lanes with work that are searched for a task that only lacks a pass.
 const LANES_LOOKED_AT: usize = 32;
 
 /// The answer for a task.
@@ -126,7 +126,7 @@ pub struct Reasons<'a> {
     firsts: Firsts,
     /// Tasks that would be tried, and their waits.
     pub(super) waits: BTreeMap<TaskId, Wait>,
-    /// Their waits, if a start that would keep another task from its own counts as one.
+    /// Their waits. A start that would prevent the start of another task counts as a wait.
     pub(super) tried_waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],

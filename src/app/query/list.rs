@@ -182,7 +182,7 @@ pub fn unshown(app: &App, filter: &Filter) -> Result<Unshown, AppError> {
     Ok(Unshown::Finished(if filter.all { 0 } else { app.store.finished_count()? }))
 }
 
-/// Why no process watches a running task, by its record; `None` if one does, or if the task does not run.
+/// Why no process watches a running task, by its record. `None` if the task does not run, or if a process watches it.
 pub fn stuck(app: &App, task: &Task) -> Result<Option<Stuck>, AppError> {
     if !matches!(task.status(), Status::Running | Status::Waiting) {
         return Ok(None);

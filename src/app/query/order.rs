@@ -1,5 +1,5 @@
-//! The order of the next pass, for the reasons of tasks: the tasks that would be tried, and the tasks that those starts would
-//! keep from their own. It is the order of `app::pass` without the claims.
+//! The order of the next pass, for the reasons of tasks: the tasks that would be tried, and the tasks whose starts they would
+//! prevent. It is the order of `app::pass` without the claims.
 
 use super::explain::{Reasons, Wait};
 use crate::app::AppError;
@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 /// The findings of the next pass.
 #[derive(Default)]
 pub(super) struct Order {
-    /// For each task of a capacity lane that would be tried: the task that its start would keep from its own.
+    /// For each task of a capacity lane that would be tried: the task whose start it would prevent.
     tried: BTreeMap<TaskId, Option<Booked>>,
     /// The bookings at the end.
     bookings: Bookings,
 }
 
 impl Reasons<'_> {
-    /// The task that the start of a task would keep from its own.
+    /// The task whose start would be prevented by the start of a task.
     pub(super) fn booked_before(&mut self, task: &Task) -> Result<Option<Booked>, AppError> {
         if !task.lanes.iter().any(|lane| lane.is_capacity_lane()) {
             return Ok(None);

@@ -37,7 +37,7 @@ fn not_busy(error: AppError) -> AppError {
     if error.kind() == Kind::Busy { error.with_kind(Kind::Unavailable) } else { error }
 }
 
-/// The error of a cancel that fails: it says what has become of the request. An error that says so already stays as it is.
+/// The error of a cancel that fails: it says what has become of the request. An error that says so is left alone.
 pub(crate) fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> AppError {
     let is_told = matches!(error.code(), Code::CancelPending | Code::SupervisorStopped);
     if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {

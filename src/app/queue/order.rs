@@ -21,7 +21,7 @@ pub struct Moved {
     pub task: Task,
     /// Its priority before, if it has changed.
     pub priority_before: Option<Priority>,
-    /// Set if fair share decides between it and the tasks before which it was to come, which belong to others.
+    /// Set if the other tasks belong to other users or sessions, so that fair share decides which task starts first.
     pub takes_turns_with: Option<Others>,
 }
 

@@ -51,7 +51,7 @@ pub struct Wish {
 pub struct Changed {
     /// `task_<n>`, `*` for the host, a lane or a pattern.
     pub what: String,
-    /// The hold as it is, or as it was.
+    /// The hold that is in force, or that was lifted.
     pub hold: Option<Hold>,
     /// Whether anything was changed.
     pub is_changed: bool,

@@ -91,7 +91,7 @@ fn with_end(task: &Task) -> Vec<Outcome> {
     ends
 }
 
-/// The tasks it comes after that are not over. A failed one would end it unstarted, so this is an error now.
+/// The unfinished tasks that a task comes after. An error if one has ended in another way than wanted: the task could never start.
 fn still_before(app: &App, task: &Task, comes_after: &[TaskId]) -> Result<Vec<TaskId>, AppError> {
     let mut open = Vec::new();
     for before in comes_after {

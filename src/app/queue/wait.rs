@@ -1,4 +1,4 @@
-//! `wait`: blocks until tasks are over. Waits on file events, and looks again from time to time where there are none.
+//! `wait`: blocks until tasks are over. It looks again at each file event, and after `LONGEST_PAUSE` at the latest.
 
 use crate::app::loans::{end_loans, heed_signals, lend_to, remind_lenders};
 use crate::app::pass::wake::fire_timers;

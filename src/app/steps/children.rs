@@ -7,7 +7,7 @@ use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
 use crate::store::{Mail, OpenWait, Waits};
 
-/// The children of a task that are not over, by their numbers; as far as a wait for their ends is for them.
+/// The unfinished children of a task that match the filter of a wait, in the order of their numbers.
 pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Result<Vec<Task>, AppError> {
     let mut children: Vec<Task> = Vec::new();
     // `doctor` reports a damaged record.
@@ -21,8 +21,8 @@ pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Resu
     Ok(children)
 }
 
-/// Number of ends of children that a wait for all of them expects: children that are not over, and those whose end was reported
-/// and ended no wait. At least one; if a filter looks at more than the child, one.
+/// Number of ends that a wait for all children expects: unfinished children, and reported ends that ended no wait. At least
+/// one. Exactly one if the filter names more than the child.
 pub(crate) fn ends_expected(app: &App, id: TaskId, waits: &Waits, open: &OpenWait) -> Result<u32, AppError> {
     if open.filter.iter().any(|(name, _)| name != "child") {
         return Ok(1);

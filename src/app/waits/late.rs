@@ -49,7 +49,7 @@ pub(crate) fn late_ended(waits: &mut Waits, how: String) {
 }
 
 /// Reports each command without a known end as one that may not have run to its end. The caller holds the wait of the task, so
-/// that none of them is being run, and makes the report durable. Returns whether there was one.
+/// that no process runs such a command, and makes the report durable. Returns whether a command was reported.
 pub(crate) fn tell_lost(app: &App, task: &Task, waits: &mut Waits) -> bool {
     let mut has_lost = false;
     for command in waits.commands.iter_mut().filter(|command| command.ended.is_none() && !command.is_lost) {

@@ -31,7 +31,7 @@ pub struct Memory {
     pub waits: Vec<DoneWait>,
 }
 
-/// The memory of a task; `None` for a task that has used none of it.
+/// The memory of a task. `None` if the task has stored nothing.
 pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
     if !app.store.has_steps(id)? {
         return Ok(None);

@@ -14,11 +14,11 @@ use crate::supervise::keep::Keeper;
 use serde_json::json;
 use std::time::Duration;
 
-/// Pause between two looks of a supervisor for a call to slots that it waits for, and between two requests for them without a
-/// call.
+/// Pause between two looks of a supervisor for a call to the slots that it waits for.
 pub(in crate::supervise) const LOOK: Duration = Duration::from_millis(50);
+/// Time after which the supervisor asks for the slots again without a call, in milliseconds.
 const ASK_MS: u64 = 1000;
-/// Time for which it listens for a call: the supervisor does not watch the command meanwhile.
+/// Time for which the supervisor listens for a call. It does not watch the command meanwhile.
 const LISTEN: Duration = Duration::from_millis(1);
 
 /// The request for some lanes of a task.
@@ -63,7 +63,7 @@ fn goes(task: &Task, open: &OpenWait, grants: &[Grant]) -> Vec<LaneName> {
 }
 
 impl Away {
-    /// Gives up the lanes that a task does without while one of its processes waits; `None` if there are none.
+    /// Releases the capacity lanes of a task whose process blocks in `await`. Returns `None` if no lane was released.
     pub(in crate::supervise) fn begin(
         site: &Site,
         task: &Task,
@@ -118,7 +118,7 @@ impl Away {
         }
     }
 
-    /// Tries to take all of them, or none, when it is called or its last request is long ago.
+    /// Tries to take all the slots back, or none: when the line calls the task, or `ASK_MS` after its last request.
     pub(in crate::supervise) fn take_back(
         &mut self,
         site: &Site,

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Number of bytes of a run's standard output that the next run gets.
 const MOST_RESULT_BYTES: u64 = 16 * 1024;
-/// Number of bytes about the ends of children that it gets.
+/// Number of bytes about the ends of children that the next run gets.
 const MOST_CHILDREN_BYTES: usize = 64 * 1024;
 
 /// Variables that report a task's goal and its steps to it. The mail in them counts as seen once the step of the task is
@@ -42,7 +42,7 @@ pub(in crate::supervise) fn variables(site: &Site, task: &mut Task) -> Result<Ve
                 left = left.saturating_sub(size);
                 children.push(mail);
             }
-            // `doctor` names a damaged one.
+            // `doctor` reports damaged mail.
             Ok(_) | Err(StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),
         }

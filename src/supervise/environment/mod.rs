@@ -31,7 +31,7 @@ pub struct Place<'a> {
     pub task_dir: &'a str,
     /// The variables of the task.
     pub vars: &'a Vars,
-    /// Those of them that are not passed by the environment.
+    /// The files of the variables that the environment does not pass.
     pub files: &'a Files,
     /// Variables on its goal and its steps.
     pub told: &'a [(&'static str, String)],

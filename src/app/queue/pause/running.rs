@@ -27,7 +27,7 @@ struct Asked<'a> {
 
 /// The result of a look.
 enum Come {
-    /// The task is as it was asked to be.
+    /// The request is carried out.
     Done,
     /// The task does not run any more.
     Left(Status),
@@ -59,7 +59,7 @@ pub(super) fn resume_running(app: &App, task: &Task, now: Timestamp) -> Result<C
     Ok(Changed::by(id.to_string(), hold))
 }
 
-/// Asks the supervisor of a task, and waits until it has done it. Returns the state of a task that does not run any more.
+/// Sends a supervisor a request, and waits until it is carried out. Returns the state of a task that no longer runs.
 fn ask(app: &App, asked: &Asked) -> Result<Option<Status>, AppError> {
     let mut is_recorded = false;
     ask_and_wait(app, asked, &mut is_recorded).map_err(|error| after_asking(asked, is_recorded, error))

@@ -30,8 +30,8 @@ struct Member {
     told: Option<(Status, Option<&'static str>)>,
 }
 
-/// Sees all of them to their ends and returns them, in their order. When its user wants to end, or the reader of the output has
-/// gone, they are cancelled. Those that others have queued or wait for are left alone.
+/// Sees all tasks to their ends and returns them, in their order. When the user wants to end, or the reader of the output has
+/// gone, the tasks are cancelled. Tasks that other processes have queued or wait for are left alone.
 pub fn see_all_through(app: &App, accepted: &[Accepted], audience: &mut dyn Audience) -> Result<Vec<Task>, AppError> {
     let member = |one: &Accepted| Member {
         id: one.task.id,

@@ -25,8 +25,8 @@ pub(crate) fn all_before(app: &App, new: &TaskRequest) -> Result<Vec<TaskId>, Ap
     Ok(all)
 }
 
-/// Checks the tasks it comes after: an unknown one is refused, one that ended as wanted needs no wait, and one that ended
-/// otherwise is a refusal.
+/// Checks the tasks that a new task comes after. An unknown task is refused, and so is a task that ended in another way
+/// than wanted. A task that ended as wanted needs no wait.
 pub(crate) fn check_dependencies(app: &App, task: &mut Task) -> Result<(), AppError> {
     let mut open = Vec::new();
     task.comes_after = std::mem::take(&mut task.after);

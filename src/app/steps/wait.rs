@@ -10,16 +10,16 @@ use crate::app::steps::children::ends_expected;
 use crate::app::steps::known::Known;
 use crate::app::steps::output::check_output;
 use crate::app::steps::{own_task, unfinished};
-use crate::app::waits::came::{answer_of, as_wait, is_meant, take_in_vars, vars_of};
+use crate::app::waits::came::{as_wait, is_meant, take_in_vars, vars_of};
 use crate::app::waits::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
 use crate::app::waits::mail_of;
 use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
-use crate::app::waits::resting::{is_kept_in_wait, lanes_kept};
+use crate::app::waits::resting::{done_wait, is_kept_in_wait, lanes_kept, note_going_on};
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::os::{Exit, InPlace};
 use crate::policy::steps::waits::{Effect, OnTimeout, Phase, Wait, WaitEvent, WaitKind, next};
-use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, StoreError, Waiter, Waits, var_text};
+use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, StoreError, Waiter, Waits};
 use crate::supervise::told_end;
 use std::time::Duration;
 
@@ -320,7 +320,9 @@ fn step_wait(
         match effect {
             Effect::Take => going.got.extend(mail.clone()),
             Effect::TimeoutCommand => run_timeout_command(app, going, say)?,
-            Effect::SetVariables => set_resumed(app, going)?,
+            Effect::SetVariables => {
+                take_in_vars(app, &going.task, vars_of(going.order.kind, &going.got, going.seen.as_ref()))?;
+            }
             Effect::BeginTime => {
                 going.open.until = later(app.host.now(), going.order.time_ms).to_string();
                 going.waits.open = Some(going.open.clone());
@@ -342,32 +344,15 @@ fn close(app: &App, going: &mut Going, failed_in: Option<u64>) -> Result<(), App
     going.waits.open = None;
     going.waits.failed_in = failed_in;
     if failed_in.is_none() {
-        going.waits.done.push(DoneWait {
-            kind: going.open.kind.clone(),
-            event: going.open.event.clone(),
-            mail: going.got.iter().map(|mail| mail.number).collect(),
-            is_timed_out: going.wait.phase == Phase::PassedOver,
-            at: app.host.now().to_string(),
-            is_missed: going.wait.phase == Phase::Missed,
-            output: going.seen.clone(),
-            key: going.open.key.clone(),
-            turn: going.open.turn,
-        });
+        let end = (going.got.as_slice(), going.seen.clone());
+        going.waits.done.push(done_wait(app, &going.open, going.wait.phase, end));
     }
     Ok(app.store.write_waits(&going.waiter, &going.waits)?)
 }
 
 fn ended(app: &App, going: &Going, phase: Phase) -> WaitEnd {
     let id = going.task.id;
-    let note = |name, text: String| app.store.note(&Event::of(name, &going.task).saying(text));
-    note("resumed", format!("Resuming execution {}", id.0));
-    let answer = going.got.last().filter(|_| going.order.kind == WaitKind::Response).map(answer_of);
-    let said = answer.map_or_else(String::new, |answer| {
-        let text: String = var_text(&answer).chars().take(200).collect();
-        format!(", lastResponse={text:?}")
-    });
-    note("state_updated", format!("Updating state: shouldWait=false{said}"));
-    note("continued", "Continuing from checkpoint".to_owned());
+    note_going_on(app, &going.task, going.got.last().filter(|_| going.order.kind == WaitKind::Response));
     let is_failed = phase == Phase::Failed;
     let is_timed_out = is_failed || phase == Phase::PassedOver;
     let (mail, output, is_missed) = (going.got.clone(), going.seen.clone(), phase == Phase::Missed);
@@ -393,12 +378,6 @@ fn run_timeout_command(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) 
     };
     late_ended(&mut going.waits, ended);
     Ok(app.store.write_waits(&going.waiter, &going.waits)?)
-}
-
-/// Sets the variables of the received events (S1.21–S1.28).
-fn set_resumed(app: &App, going: &Going) -> Result<(), AppError> {
-    let new = vars_of(going.order.kind, &going.got, going.seen.as_ref());
-    take_in_vars(app, &going.task, new)
 }
 
 fn later(now: Timestamp, ms: u64) -> Timestamp {

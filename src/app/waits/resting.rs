@@ -1,8 +1,7 @@
 //! Tasks that wait without a process: each pass, and each process that sends an event, looks at those whose timer rang. The table
 //! of a wait decides, as for a process that waits. Its decision is durable before anything depends on it.
 
-use super::came::take_in_vars;
-use super::came::{answer_of, as_wait, is_meant, vars_of};
+use super::came::{answer_of, as_wait, is_meant, take_in_vars, vars_of};
 use super::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
 use super::output::{Looked as Output, OutputReader};
 use crate::app::config_reload::config;
@@ -239,32 +238,48 @@ fn resume_ready(
         take_in_vars(app, task, new)?;
     }
     (waits.open, waits.failed_in) = (None, None);
-    waits.done.push(DoneWait {
-        kind: open.kind.clone(),
-        event: open.event.clone(),
-        mail: got.iter().map(|mail| mail.number).collect(),
-        is_timed_out: wait.phase == Phase::PassedOver,
-        at: app.host.now().to_string(),
-        is_missed: wait.phase == Phase::Missed,
-        output: seen,
-        key: open.key.clone(),
-        turn: open.turn,
-    });
+    waits.done.push(done_wait(app, open, wait.phase, (got, seen)));
     let waiter = app.store.begin_wait(task.id)?;
     app.store.write_waits(&waiter, waits)?;
     app.store.note(&Event::of("resume_ready", task).with(json!({ "waited_for": open.kind })));
     Ok(())
 }
 
-/// Reports that a waiting task has its lanes again, in the words and the order of S1.47.
+/// The record of a wait that is over.
+pub(crate) fn done_wait(
+    app: &App,
+    open: &OpenWait,
+    phase: Phase,
+    (got, output): (&[Mail], Option<OutputEnd>),
+) -> DoneWait {
+    DoneWait {
+        kind: open.kind.clone(),
+        event: open.event.clone(),
+        mail: got.iter().map(|mail| mail.number).collect(),
+        is_timed_out: phase == Phase::PassedOver,
+        at: app.host.now().to_string(),
+        is_missed: phase == Phase::Missed,
+        output,
+        key: open.key.clone(),
+        turn: open.turn,
+    }
+}
+
+/// Reports that a waiting task has its lanes again.
 pub(crate) fn note_resumed(app: &App, task: &Task) {
-    let note = |name, text: String| app.store.note(&Event::of(name, task).saying(text));
-    note("resumed", format!("Resuming execution {}", task.id.0));
     let last = app.store.waits(task.id).ok().and_then(|waits| waits.done.last().cloned());
     let mail = last.filter(|done| done.kind == WaitKind::Response.word()).and_then(|done| done.mail.last().copied());
     let mail = mail.and_then(|number| app.store.mail(task.id, number).ok().flatten());
-    let said = mail.map_or_else(String::new, |mail| {
-        let text: String = var_text(&answer_of(&mail)).chars().take(200).collect();
+    note_going_on(app, task, mail.as_ref());
+}
+
+/// Reports that a task goes on after a wait, in the words and the order of S1.47. `response` is the mail that ended a wait for a
+/// response.
+pub(crate) fn note_going_on(app: &App, task: &Task, response: Option<&Mail>) {
+    let note = |name, text: String| app.store.note(&Event::of(name, task).saying(text));
+    note("resumed", format!("Resuming execution {}", task.id.0));
+    let said = response.map_or_else(String::new, |mail| {
+        let text: String = var_text(&answer_of(mail)).chars().take(200).collect();
         format!(", lastResponse={text:?}")
     });
     note("state_updated", format!("Updating state: shouldWait=false{said}"));

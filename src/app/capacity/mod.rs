@@ -7,7 +7,6 @@ pub mod holders;
 use super::config_reload::config;
 use crate::app::App;
 use crate::model::LaneName;
-use crate::model::capacity::CpuRule;
 use crate::model::capacity::rules::slot_variable;
 use crate::model::lock::Grant;
 use crate::policy::capacity::jobs::knows_fifos;
@@ -15,13 +14,9 @@ use crate::supervise::CpuPlan;
 
 /// The plan by which the processors of a lane with a budget are shared.
 pub(crate) fn cpu_plan(app: &App, lane: &LaneName) -> Option<CpuPlan> {
-    config(app).cpu_rule(lane).map(|rule| plan_of(app, &rule))
-}
-
-fn plan_of(app: &App, rule: &CpuRule) -> CpuPlan {
+    let rule = config(app).cpu_rule(lane)?;
     let (allowed, parallelism) = app.host.processors();
-    let budget = rule.budget.cpus(parallelism);
-    CpuPlan { budget, allowed: rule.is_bound.then_some(allowed) }
+    Some(CpuPlan { budget: rule.budget.cpus(parallelism), allowed: rule.is_bound.then_some(allowed) })
 }
 
 /// The variables that give a holder the values of its slots.

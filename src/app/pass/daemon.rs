@@ -4,7 +4,7 @@ use crate::app::admission::reach::own_context;
 use crate::app::config_reload::config;
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::lifecycle::report::Pass;
-use crate::app::{App, AppError, Code, pass};
+use crate::app::{App, AppError, Code, Kind, pass};
 use crate::model::{Task, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::store::{Changes, EventReader, Site};
@@ -142,12 +142,7 @@ fn must(is_there: bool) -> Result<(), AppError> {
 
 /// Whether an error passes by itself: one of the configuration, which others write, or a file that another process keeps locked.
 pub(crate) fn is_passing(error: &AppError) -> bool {
-    is_of_rules(error) || error.kind() == crate::app::Kind::Busy
-}
-
-/// Whether an error is of the configuration.
-fn is_of_rules(error: &AppError) -> bool {
-    error.kind() == crate::app::Kind::Config
+    matches!(error.kind(), Kind::Config | Kind::Busy)
 }
 
 /// The error of supervisors that did not come up. They have no caller to whom they could report it themselves.

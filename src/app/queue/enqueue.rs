@@ -104,7 +104,7 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
         if stands_alone(&task, new) {
             match accept_alone(app, task, new) {
                 Ok(one) => accepted.push(one),
-                Err(error) => return Err(late_line_error(*line, error, &accepted)),
+                Err(error) => return Err(naming_earlier(line_error(*line, error), &accepted)),
             }
             continue;
         }
@@ -248,11 +248,6 @@ pub fn line_error(line: usize, error: AppError) -> AppError {
         }
         _ => error.or_hint("nothing of the batch was queued"),
     }
-}
-
-/// The error of a line that fails after other lines were accepted.
-fn late_line_error(line: usize, error: AppError, before: &[Accepted]) -> AppError {
-    naming_earlier(line_error(line, error), before)
 }
 
 /// Adds the ids of the lines that were accepted before an error, which must not be lost.

@@ -4,6 +4,7 @@
 use crate::app::admission::lenders::{borrowers_of, may_borrow};
 use crate::app::lifecycle::end::ask_borrower;
 use crate::app::processes::wake_supervisor;
+use crate::app::waits::came::means_child;
 use crate::app::{App, AppError, Code};
 use crate::model::process::Probe;
 use crate::model::{Identity, Task, TaskId};
@@ -43,12 +44,11 @@ pub(crate) fn lend_to_children(
     filter: &[(String, String)],
     mut lent: Vec<Lending>,
 ) -> Result<Vec<Lending>, AppError> {
-    let is_wanted = |id: TaskId| filter.iter().all(|(name, value)| name != "child" || *value == id.to_string());
     let mut children = Vec::new();
     // `doctor` reports a damaged record.
     for task in app.store.pending_tasks(None)?.filter_map(Result::ok) {
         let is_new = lent.iter().all(|lending| lending.child() != task.id);
-        let is_child = task.parent == Some(parent) && is_wanted(task.id);
+        let is_child = task.parent == Some(parent) && means_child(filter, task.id);
         children.extend((is_child && is_new).then_some(task.id));
     }
     remind_lenders(app, &lent)?;

@@ -2,7 +2,7 @@
 //! It gets the variables of the child's end (S1.22).
 
 use super::wait::{WaitOrder, await_within};
-use crate::app::waits::came::{take_in_vars, vars_of};
+use crate::app::waits::came::{is_end_of, take_in_vars, vars_of};
 use crate::app::waits::unused_mail;
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
@@ -45,7 +45,7 @@ pub fn await_child(app: &App, child: &Task, say: &mut dyn FnMut(&str)) -> Result
 pub fn take_result(app: &App, child: &Task) -> Result<(), AppError> {
     let Some(parent) = parent_here(app, child) else { return Ok(()) };
     let (Some((_, task)), waits) = (app.find(parent)?, app.store.waits(parent)?) else { return Ok(()) };
-    let is_of = |mail: &Mail| mail.data.get("child").and_then(|name| name.as_str()) == Some(&*child.id.to_string());
-    let mail: Vec<Mail> = unused_mail(app, parent, &waits)?.into_iter().filter(is_of).collect();
+    let unused = unused_mail(app, parent, &waits)?;
+    let mail: Vec<Mail> = unused.into_iter().filter(|mail| is_end_of(mail, child.id)).collect();
     if mail.is_empty() { Ok(()) } else { take_in_vars(app, &task, vars_of(WaitKind::Agent, &mail, None)) }
 }

@@ -1,7 +1,7 @@
 //! The children for whose ends a task waits.
 
 use crate::app::query::list::{Filter, list};
-use crate::app::waits::came::is_meant;
+use crate::app::waits::came::{is_end_of, is_meant, means_child};
 use crate::app::waits::unused_mail;
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
@@ -12,11 +12,9 @@ pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Resu
     let mut children: Vec<Task> = Vec::new();
     // `doctor` reports a damaged record.
     list(app, &Filter::default(), &mut |found| {
-        children.extend(found.ok().filter(|task| task.parent == Some(id)));
+        children.extend(found.ok().filter(|task| task.parent == Some(id) && means_child(filter, task.id)));
         true
     })?;
-    let is_wanted = |task: &Task| filter.iter().all(|(name, value)| name != "child" || *value == task.id.to_string());
-    children.retain(is_wanted);
     children.sort_unstable_by_key(|task| task.id);
     Ok(children)
 }
@@ -30,9 +28,7 @@ pub(crate) fn ends_expected(app: &App, id: TaskId, waits: &Waits, open: &OpenWai
     // In this order: the end of a child is reported before the child is over.
     let children = open_children(app, id, &open.filter)?;
     let told: Vec<Mail> = unused_mail(app, id, waits)?.into_iter().filter(|mail| is_meant(mail, open)).collect();
-    let is_told = |child: &Task| {
-        told.iter().any(|mail| mail.data.get("child").and_then(|name| name.as_str()) == Some(&*child.id.to_string()))
-    };
+    let is_told = |child: &Task| told.iter().any(|mail| is_end_of(mail, child.id));
     let count = told.len() + children.iter().filter(|child| !is_told(child)).count();
     Ok(u32::try_from(count).unwrap_or(u32::MAX).max(1))
 }

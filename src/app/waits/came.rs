@@ -1,7 +1,7 @@
 //! The meaning of an event for a wait: whether it matches, and the variables that the task gets from it.
 
 use crate::app::{App, AppError};
-use crate::model::Task;
+use crate::model::{Task, TaskId};
 use crate::policy::steps::members::row;
 use crate::policy::steps::names::{MOST_KEPT_BYTES, is_var_name};
 use crate::policy::steps::waits::{OnTimeout, Phase, Wait, WaitKind};
@@ -31,6 +31,16 @@ pub(crate) fn is_meant(mail: &Mail, open: &OpenWait) -> bool {
         name => mail.data.get(name).map(var_text),
     };
     mail.event == open.event && open.filter.iter().all(|(name, wanted)| value(name).as_ref() == Some(wanted))
+}
+
+/// Whether a filter of a wait for children means a child.
+pub(crate) fn means_child(filter: &[(String, String)], child: TaskId) -> bool {
+    filter.iter().all(|(name, value)| name != "child" || *value == child.to_string())
+}
+
+/// Whether an event reports the end of a child.
+pub(crate) fn is_end_of(mail: &Mail, child: TaskId) -> bool {
+    mail.data.get("child").and_then(Value::as_str) == Some(&*child.to_string())
 }
 
 /// The text of an answer.

@@ -1,6 +1,6 @@
 //! `luzia finish`: a task states its own end.
 
-use crate::app::steps::unfinished;
+use crate::app::steps::{not_running, start_of, unfinished};
 use crate::app::{App, AppError, Code};
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
@@ -32,17 +32,12 @@ pub fn finish_of(status: Status, summary: Option<&str>, data: Option<&str>) -> R
 /// Records the end that a task with a running command states. An earlier statement stays in force.
 pub fn finish(app: &App, id: TaskId, finish: &Finish) -> Result<(), AppError> {
     let task = unfinished(app, id)?;
-    let not_running = || {
-        AppError::new(Code::TaskNotRunning, format!("{id} does not run; nothing was changed"))
-            .next(format!("luzia show {id}"))
-    };
-    let start = app.store.started(id)?.flatten().map(|started| started.start);
-    let start = start.filter(|_| task.status() == Status::Running).ok_or_else(not_running)?;
+    const UNDONE: &str = "nothing was changed";
+    let start = start_of(app, &task, UNDONE)?;
     let check = || {
         // The task may have ended while this process waited for the lock.
-        unfinished(app, id)?;
-        let now = app.store.started(id)?.flatten().map(|started| started.start);
-        if now == Some(start) { Ok(()) } else { Err(not_running()) }
+        let now = start_of(app, &unfinished(app, id)?, UNDONE)?;
+        if now == start { Ok(()) } else { Err(not_running(id, UNDONE)) }
     };
     match app.store.record_finish(id, start, finish, check)? {
         None => {

@@ -15,7 +15,7 @@ pub mod words;
 
 use crate::app::waits::memory;
 use crate::app::{App, AppError, Code};
-use crate::model::{Task, TaskId};
+use crate::model::{Status, Task, TaskId};
 use crate::store::Beat;
 
 pub use crate::app::waits::came::answer_of;
@@ -58,6 +58,16 @@ pub fn subject(app: &App, named: Option<&str>) -> Result<TaskId, AppError> {
 pub fn own_task(app: &App, example: &str) -> Result<TaskId, AppError> {
     let hint = format!("the command of a task calls this, as in luzia run -- sh -c '{example}'");
     subject(app, None).map_err(|error| if app.inside.is_none() { error.hint(hint) } else { error })
+}
+
+/// The present start of a task whose command runs. `undone` says what an error has left undone.
+pub(crate) fn start_of(app: &App, task: &Task, undone: &str) -> Result<u32, AppError> {
+    let started = app.store.started(task.id)?.flatten().filter(|_| task.status() == Status::Running);
+    started.map(|started| started.start).ok_or_else(|| not_running(task.id, undone))
+}
+
+pub(crate) fn not_running(id: TaskId, undone: &str) -> AppError {
+    AppError::new(Code::TaskNotRunning, format!("{id} does not run; {undone}")).next(format!("luzia show {id}"))
 }
 
 /// The task, which must not be over: nothing changes a finished task but a retry (S1.11).

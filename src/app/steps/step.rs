@@ -1,9 +1,9 @@
 //! `step`: a part of a task that is done once, however often the task is started again.
 
 use crate::app::locks::lock::{End, not_started};
-use crate::app::steps::{own_task, unfinished};
+use crate::app::steps::{own_task, start_of, unfinished};
 use crate::app::{App, AppError, Code};
-use crate::model::{Status, Task, TaskId};
+use crate::model::{Task, TaskId};
 use crate::os::{Exit, Handle, InPlace, Signal, Woken};
 use crate::policy::outcome::backoff_ms;
 use crate::policy::steps::names::{MOST_OUTPUT_BYTES, MOST_STEP_BYTES, is_step_name};
@@ -66,11 +66,7 @@ pub fn step(app: &App, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, Ap
     step_name(order.name)?;
     let id = own_task(app, "luzia step test -- make test")?;
     let task = unfinished(app, id)?;
-    let start = app.store.started(id)?.flatten().map(|started| started.start);
-    let Some(start) = start.filter(|_| task.status() == Status::Running) else {
-        return Err(AppError::new(Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
-            .next(format!("luzia show {id}")));
-    };
+    let start = start_of(app, &task, "nothing was run")?;
     let lock = app.store.lock_step(id, order.name)?.ok_or_else(|| runs_already(id, order))?;
     if let Some(done) = done_step(app, id, order.name)? {
         return remembered(id, start, &done, tell);

@@ -9,14 +9,14 @@ use crate::app::processes::wake_supervisor;
 use crate::app::steps::children::ends_expected;
 use crate::app::steps::known::Known;
 use crate::app::steps::output::check_output;
-use crate::app::steps::{own_task, unfinished};
+use crate::app::steps::{own_task, start_of, unfinished};
 use crate::app::waits::came::{as_wait, is_meant, take_in_vars, vars_of};
 use crate::app::waits::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
 use crate::app::waits::mail_of;
 use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
 use crate::app::waits::resting::{done_wait, is_kept_in_wait, lanes_kept, note_going_on};
 use crate::app::{App, AppError, Code};
-use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::os::{Exit, InPlace};
 use crate::policy::steps::waits::{Effect, OnTimeout, Phase, Wait, WaitEvent, WaitKind, next};
 use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, StoreError, Waiter, Waits};
@@ -107,11 +107,7 @@ pub(super) fn await_within(
 ) -> Result<WaitEnd, AppError> {
     let id = own_task(app, "luzia await response")?;
     let task = unfinished(app, id)?;
-    let start = app.store.started(id)?.flatten().map(|started| u64::from(started.start));
-    let Some(start) = start.filter(|_| task.status() == Status::Running) else {
-        return Err(AppError::new(Code::TaskNotRunning, format!("{id} does not run; nothing is waited for"))
-            .next(format!("luzia show {id}")));
-    };
+    let start = u64::from(start_of(app, &task, "nothing is waited for")?);
     if let Some(output) = &order.output {
         check_output(app, output, Some(id))?;
     }

@@ -15,7 +15,7 @@ use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, LockKind, Task, TaskId, Timer, Timestamp};
 use crate::policy::staleness::judge;
-use crate::store::{Cleanup, LockView, Place};
+use crate::store::{Cleanup, LockView, Place, Problem};
 use std::time::Duration;
 
 /// Largest difference of two clocks (`locks.md`, j6), in milliseconds.
@@ -238,11 +238,12 @@ fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>)
 }
 
 fn foreign(app: &App) -> Found {
-    let tell = |problem: crate::store::Problem| {
-        let message = format!("\"{}\": {}", problem.path, problem.what);
-        Finding::warn(message, "move it away if nobody needs it there")
-    };
-    Ok(app.store.foreign_names()?.into_iter().map(tell).collect())
+    Ok(warned(app.store.foreign_names()?, "move it away if nobody needs it there"))
+}
+
+fn warned(problems: impl IntoIterator<Item = Problem>, remedy: &str) -> Vec<Finding> {
+    let tell = |problem: Problem| Finding::warn(format!("\"{}\": {}", problem.path, problem.what), remedy);
+    problems.into_iter().map(tell).collect()
 }
 
 /// The waker of a task outside the scan.
@@ -317,11 +318,7 @@ fn cycles(app: &App) -> Found {
 }
 
 fn sequence(app: &App) -> Found {
-    let tell = |problem: crate::store::Problem| {
-        let message = format!("\"{}\": {}", problem.path, problem.what);
-        Finding::warn(message, "nothing to do: no id is given twice")
-    };
-    Ok(app.store.damaged_sequence()?.into_iter().map(tell).collect())
+    Ok(warned(app.store.damaged_sequence()?, "nothing to do: no id is given twice"))
 }
 
 fn dispatcher(app: &App) -> Result<Finding, AppError> {

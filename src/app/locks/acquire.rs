@@ -117,14 +117,19 @@ pub(crate) fn split_by_holder(app: &App, lanes: &[LaneName]) -> Result<Around, A
     Ok(around)
 }
 
-/// Takes leases of all lanes or of none, waiting as long as was asked. `tell` gets the lines that say for whom it waits.
-pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<Leased, AppError> {
-    let holder = app.holder_name(&lease.holder)?;
-    Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
+/// Checks the words of a lease, and separates its lanes as [`split_by_holder`] does.
+pub(super) fn split_lease(app: &App, lease: &Lease, holder: &str) -> Result<Around, AppError> {
+    Name::new(holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
     if lease.ttl_ms == Some(0) {
         return Err(AppError::usage("--ttl must be longer than 0"));
     }
-    let around = split_by_holder(app, &lease.lanes)?;
+    split_by_holder(app, &lease.lanes)
+}
+
+/// Takes leases of all lanes or of none, waiting as long as was asked. `tell` gets the lines that say for whom it waits.
+pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<Leased, AppError> {
+    let holder = app.holder_name(&lease.holder)?;
+    let around = split_lease(app, lease, &holder)?;
     if around.wanted.is_empty() {
         return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
     }

@@ -2,7 +2,7 @@
 //! lock over to the keeper, and starts the keeper where none lives.
 
 use crate::app::config_reload::config;
-use crate::app::locks::acquire::{Granted, Lease, Leased, Waited, note_granted_now, process_of, split_by_holder};
+use crate::app::locks::acquire::{Granted, Lease, Leased, Waited, note_granted_now, process_of, split_lease};
 use crate::app::locks::release::{Given, release};
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error};
 use crate::app::query::list::locks;
@@ -11,7 +11,7 @@ use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use crate::model::process::Ancestor;
 use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
-use crate::model::{Identity, LaneName, LockKind, Name, Who};
+use crate::model::{Identity, LaneName, LockKind, Who};
 use crate::policy::agent::{agent_above, is_passer, may_be_agent, process_key};
 use crate::policy::staleness::judge;
 use crate::policy::staleness::standing::standing;
@@ -101,11 +101,7 @@ pub fn acquire_for_session(
     tell: &mut dyn FnMut(&str),
 ) -> Result<Leased, AppError> {
     let holder = if lease.holder.is_empty() { holder_of(&session.key) } else { app.holder_name(&lease.holder)? };
-    Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
-    if lease.ttl_ms == Some(0) {
-        return Err(AppError::usage("--ttl must be longer than 0"));
-    }
-    let around = split_by_holder(app, &lease.lanes)?;
+    let around = split_lease(app, lease, &holder)?;
     if around.wanted.is_empty() {
         return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
     }

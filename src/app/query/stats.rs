@@ -91,15 +91,19 @@ pub fn task_stats(app: &App, since: Timestamp) -> Result<(BTreeMap<String, TaskL
 
 fn replay<'a>(app: &App, since: Timestamp, limit: &'a dyn Fn(&str) -> u32) -> Result<Replay<'a>, AppError> {
     let mut replay = Replay::new(since, limit);
+    visit_records(app, &mut |record| replay.take(record))?;
+    Ok(replay)
+}
+
+/// Gives the records of all events to `take`, the oldest first.
+pub(super) fn visit_records(app: &App, take: &mut dyn FnMut(&Record)) -> Result<(), AppError> {
     if !app.is_absent {
         app.store.visit_events(Timestamp::FIRST, &mut |event| {
-            if let Some(record) = Record::of(event.at, &event.line) {
-                replay.take(&record);
-            }
+            Record::of(event.at, &event.line).iter().for_each(&mut *take);
             true
         })?;
     }
-    Ok(replay)
+    Ok(())
 }
 
 fn limit_of(app: &App, lane: &str) -> u32 {

@@ -1,9 +1,9 @@
 //! `timeline`: holders of lanes over time, from the event log.
 
+use super::stats::visit_records;
 use crate::app::demo::{Run, runs_of};
 use crate::app::{App, AppError};
 use crate::model::Timestamp;
-use crate::policy::analytics::record::Record;
 use crate::policy::analytics::timeline::Holds;
 use serde_json::{Value, json};
 
@@ -12,14 +12,7 @@ pub use crate::policy::analytics::timeline::{Hold, svg, trace};
 /// The holds of lanes that lasted at a moment or later.
 pub fn holds_since(app: &App, since: Timestamp) -> Result<Vec<Hold>, AppError> {
     let mut holds = Holds::default();
-    if !app.is_absent {
-        app.store.visit_events(Timestamp::FIRST, &mut |event| {
-            if let Some(record) = Record::of(event.at, &event.line) {
-                holds.take(&record);
-            }
-            true
-        })?;
-    }
+    visit_records(app, &mut |record| holds.take(record))?;
     Ok(holds.since(since))
 }
 

@@ -117,16 +117,15 @@ pub fn estimate_scores(app: &App, since: Timestamp) -> Result<BTreeMap<String, L
         return Ok(BTreeMap::new());
     }
     // The newest tasks count; earlier ones only serve to learn.
-    let (mut accepted, mut begin): (u64, Vec<Timestamp>) = (0, Vec::new());
+    let mut begin: Vec<Timestamp> = Vec::new();
     let config = config_reload::config(app);
     app.store.visit_events(since, &mut |event| {
         if event.line.get("event").and_then(serde_json::Value::as_str) == Some("enqueued") {
-            accepted += 1;
             begin.push(event.at);
         }
         true
     })?;
-    let skipped = usize::try_from(accepted.saturating_sub(MOST_SCORED)).unwrap_or(usize::MAX);
+    let skipped = begin.len().saturating_sub(usize::try_from(MOST_SCORED).unwrap_or(usize::MAX));
     let since = begin.get(skipped).copied().unwrap_or(since);
     let mut score = Score::new(since, &config, MOST_SCORED);
     app.store.visit_events(Timestamp::FIRST, &mut |event| {

@@ -5,10 +5,10 @@
 use super::locks::cleanup::recover_now;
 use super::query::list::locks;
 use crate::app::accounts::{Known, account_id};
+use crate::app::config_reload::conductor_path;
 use crate::app::{App, AppError, Code, config_reload};
 use crate::model::config::EVERY_PROJECT;
 use crate::model::evidence::{Reason, Verdict};
-use crate::model::name::encode;
 use crate::model::{LaneName, Name, Status};
 use crate::policy::staleness::judge;
 use crate::store::{Break, By, ClaimedMeta, Conductor, Event, LockView, Release, Released, StoreError};
@@ -77,11 +77,6 @@ pub(crate) fn conductor_of(app: &App, project: &str) -> Result<String, AppError>
         Some(template) => conductor_path(template, project, user),
         None => app.run_dir.default_conductor(Some(crate::app::queue::enqueue::name("project", project)?.as_str())),
     })
-}
-
-/// A configured conductor directory with its placeholders filled in; names are encoded, because `..` is a legal name.
-pub(crate) fn conductor_path(template: &str, project: &str, user: &str) -> String {
-    template.replace("{project}", &encode(project)).replace("{user}", &encode(user))
 }
 
 /// The claims below `done/` that name a lock of the project's user. `done/` is not listed: it may hold every task

@@ -2,6 +2,7 @@
 
 use crate::app::{App, AppError};
 use crate::model::control::Control;
+use crate::model::name::encode;
 use crate::model::{Config, LaneName};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -121,4 +122,9 @@ pub(super) fn follow_config(app: &App) -> Result<(), AppError> {
             }
         }
     }
+}
+
+/// A configured conductor directory with its placeholders filled in; names are encoded, because `..` is a legal name.
+pub(crate) fn conductor_path(template: &str, project: &str, user: &str) -> String {
+    template.replace("{project}", &encode(project)).replace("{user}", &encode(user))
 }

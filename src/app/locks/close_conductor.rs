@@ -1,7 +1,6 @@
 //! Outward directories in which an error kept the end of their task from being recorded: closed late, by `cleanup-stale`.
 
-use crate::app::check_project::conductor_path;
-use crate::app::config_reload::config;
+use crate::app::config_reload::{conductor_path, config};
 use crate::app::{App, AppError};
 use crate::model::{Name, Task, TaskId};
 use crate::store::Place;

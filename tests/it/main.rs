@@ -28,6 +28,7 @@ mod environment;
 mod estimates;
 mod event_log;
 mod events;
+mod examples;
 mod face;
 mod fair;
 mod family;

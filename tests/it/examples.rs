@@ -304,3 +304,22 @@ fn prompts_of_a_chat_take_turns_and_two_chats_are_served_at_once() {
     let at = |line: &str| log.iter().position(|found| found == line).unwrap();
     assert!(at("- a1") < at("+ a2") && log.len() == 8, "{log:?}");
 }
+
+#[test]
+fn the_commands_beside_those_of_other_tools_work_from_top_to_bottom() {
+    let page = fs::read_to_string(examples().join("coming-from.md")).unwrap();
+    let mut count = 0;
+    for table in page.split("\n## ").skip(1) {
+        let cells = table.lines().filter(|line| line.starts_with("| ")).filter_map(|line| line.rsplit(" | ").next());
+        let commands: Vec<&str> = cells
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+            .filter(|span| span.starts_with("luzia "))
+            .collect();
+        assert!(commands.len() >= 10, "{commands:?}");
+        count += 1;
+        let kitchen = Kitchen::new(&[]);
+        kitchen.stub("make", "echo made");
+        kitchen.run(&format!("set -eux\n{}", commands.join("\n"))).coded(0);
+    }
+    assert_eq!(count, 3, "{page}");
+}

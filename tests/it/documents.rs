@@ -87,7 +87,7 @@ fn every_command_of_the_documents_is_one() {
     for (file, text) in documents() {
         // The lines of a terminal or a script; help of commands, which manual pages show, has them without a prompt.
         let is_script = file.ends_with(".sh") || file.ends_with("crontab") || file.starts_with("packaging/cron.d");
-        let is_page = file.ends_with(".1");
+        let is_page = file.ends_with(".1") || file.ends_with(".7");
         let (mut is_console, mut is_example) = (false, false);
         for line in text.lines() {
             if line.starts_with("```") {
@@ -96,6 +96,8 @@ fn every_command_of_the_documents_is_one() {
             }
             if line.starts_with(".SH") {
                 is_example = line == ".SH EXAMPLES";
+            } else if line == ".EX" || line == ".EE" {
+                is_example = line == ".EX";
             }
             let plain = line.replace("\\-", "-").replace("\\e", "\\");
             let of_page = is_page && is_example && plain.starts_with("luzia ");

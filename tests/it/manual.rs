@@ -83,6 +83,7 @@ fn apropos_finds_luzia_by_the_words_of_other_tools() {
         ("batch", "luzia-enqueue"),
         ("timer", "luzia-cron"),
         ("configuration", "luzia-config"),
+        ("upgrade", "luzia-deploy"),
     ] {
         let output = Command::new("mapropos").args(["-M"]).arg(dir.path()).arg(word).output().unwrap();
         let found = String::from_utf8_lossy(&output.stdout).into_owned();

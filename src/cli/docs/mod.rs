@@ -3,6 +3,7 @@
 //! `man/` holds them for packagers; `tests/it/generated.rs` compares. luzia-spool(5) alone is written by hand.
 
 mod config_page;
+mod deploy_page;
 mod json_page;
 pub(super) mod roff;
 pub mod schemas;
@@ -31,6 +32,7 @@ pub fn made() -> BTreeMap<String, String> {
     let mut pages = verb_page::all();
     pages.insert("luzia-config.5".to_owned(), config_page::page());
     pages.insert("luzia-json.5".to_owned(), json_page::page());
+    pages.insert("luzia-deploy.7".to_owned(), deploy_page::page());
     pages.insert("luzia-exit-codes.7".to_owned(), super::exit::manual_page());
     pages.insert("luzia-agents.7".to_owned(), super::agent::manual_page());
     pages

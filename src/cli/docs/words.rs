@@ -92,7 +92,18 @@ pub(super) fn environment(page: &str) -> impl Iterator<Item = (&'static str, &'s
 
 /// Pages beyond luzia(1) to which a page refers, each with its section.
 const RELATED: &[(&str, &[(&str, u8)])] = &[
-    ("luzia", &[("luzia-config", 5), ("luzia-json", 5), ("luzia-agents", 7), ("flock", 1), ("at", 1), ("crontab", 1)]),
+    (
+        "luzia",
+        &[
+            ("luzia-config", 5),
+            ("luzia-json", 5),
+            ("luzia-agents", 7),
+            ("luzia-deploy", 7),
+            ("flock", 1),
+            ("at", 1),
+            ("crontab", 1),
+        ],
+    ),
     ("luzia-enqueue", &[("luzia-run", 1), ("luzia-wait", 1), ("luzia-dispatch", 1), ("luzia-list", 1), ("at", 1)]),
     ("luzia-run", &[("luzia-enqueue", 1), ("luzia-attach", 1), ("luzia-lock", 1), ("systemd-run", 1)]),
     ("luzia-attach", &[("luzia-run", 1), ("luzia-logs", 1)]),
@@ -118,13 +129,14 @@ const RELATED: &[(&str, &[(&str, u8)])] = &[
     ("luzia-top", &[("luzia-list", 1), ("luzia-list-locks", 1), ("luzia-status", 1)]),
     ("luzia-events", &[("luzia-stats", 1), ("luzia-hook", 1)]),
     ("luzia-stats", &[("luzia-events", 1), ("luzia-metrics", 1), ("luzia-timeline", 1)]),
+    ("luzia-metrics", &[("luzia-deploy", 7)]),
     ("luzia-config", &[("luzia-config", 5), ("luzia-lanes", 1)]),
     ("luzia-config-show", &[("luzia-config", 5)]),
     ("luzia-config-check", &[("luzia-config", 5)]),
     ("luzia-config-path", &[("luzia-config", 5)]),
     ("luzia-config-schema", &[("luzia-config", 5)]),
     ("luzia-dispatch", &[("luzia-daemon", 1), ("crontab", 5)]),
-    ("luzia-daemon", &[("luzia-dispatch", 1), ("systemd.service", 5)]),
+    ("luzia-daemon", &[("luzia-dispatch", 1), ("luzia-deploy", 7), ("systemd.service", 5)]),
     ("luzia-agent", &[("luzia-agents", 7), ("luzia-mcp", 1), ("luzia-shim", 1)]),
     ("luzia-schema", &[("luzia-json", 5)]),
     ("luzia-install-docs", &[("luzia-completions", 1), ("man", 1)]),

@@ -226,7 +226,6 @@ fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     let (line, definition) = meant(args);
     if !name.starts_with('-') {
         let hint = match verb {
-            Some("list" | "status") => format!("`luzia list -u {}` lists the tasks of a user", quoted_word(name)),
             Some(verb @ ("show" | "logs")) => format!("`luzia {verb}` takes one task"),
             _ if has_text(&definition, args) => "put a text of several words in quotes".to_owned(),
             _ => taken_by(&line, &definition),
@@ -262,10 +261,6 @@ fn taken_by(line: &str, definition: &Command) -> String {
         [] => format!("`{line}` takes options only"),
         names => format!("`{line}` takes {}", names.join(" ")),
     }
-}
-
-fn quoted_word(text: &str) -> String {
-    crate::app::shell_word(text.chars().take(80).collect::<String>())
 }
 
 fn missing(names: &[&str]) -> (String, Option<String>) {

@@ -29,12 +29,13 @@ pub(in crate::cli::args) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["journal", "audit"], "luzia events"),
     (&["serve", "server", "worker"], "luzia daemon"),
     (&["health", "diagnose"], "luzia doctor"),
+    (&["who", "holders", "lslocks"], "luzia list-locks"),
     (&["check-config", "configure", "settings"], "luzia config"),
     (&["install", "man", "docs"], "luzia install-docs"),
     (&["jsonschema", "schemas"], "luzia schema VERB"),
 ];
 
-/// Words that may mean several commands, and the work of each of those.
+/// Words that may mean several commands or an option, and the work of each of those.
 pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
     (
         &["stop", "halt", "shutdown", "quit"],
@@ -50,6 +51,11 @@ pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
         "finished tasks go by themselves: retention.days and retention.tasks in the configuration say when, and `luzia \
          config show` prints them. `luzia cleanup-stale` removes locks of dead holders",
     ),
+    (
+        &["priority", "prio", "nice"],
+        "`luzia edit TASK --priority N` changes a task that waits, and `luzia enqueue --priority N -- CMD` queues one",
+    ),
+    (&["version"], "luzia --version prints it"),
     (
         &["uninstall"],
         "`luzia agent setup AGENT --remove` takes out what was set up for an agent, and `luzia shim rm TOOL` removes a shim",

@@ -10,6 +10,7 @@ pub(super) mod synonyms;
 pub(super) use line::meant;
 
 use super::{Cli, OutputFormat, command, help};
+use crate::app::shell_word;
 use crate::cli::verbs::{Does, Verb};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -226,6 +227,12 @@ fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     let (line, definition) = meant(args);
     if !name.starts_with('-') {
         let hint = match verb {
+            Some("list" | "status") => {
+                let word = shell_word(name.chars().take(80).collect::<String>());
+                format!(
+                    "`luzia list -u {word}` lists the tasks of a user, -l LANE those of a lane; `luzia show TASK` shows one"
+                )
+            }
             Some(verb @ ("show" | "logs")) => format!("`luzia {verb}` takes one task"),
             _ if has_text(&definition, args) => "put a text of several words in quotes".to_owned(),
             _ => taken_by(&line, &definition),

@@ -12,7 +12,7 @@ use super::input::{confirm, read_data, read_input};
 use super::output::console::{Answer, Console};
 use super::signals::{daemon_ended, ended};
 use super::{agent::setup, mcp_server, shim};
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 /// A group of `luzia --help`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +77,8 @@ pub struct Verb {
     does: &'static [Does],
     /// Adds the options of the verb to a definition.
     pub define: fn(clap::Command) -> clap::Command,
+    /// Reads the command from what clap found by that definition.
+    pub read: fn(&ArgMatches) -> Result<Command, clap::Error>,
 }
 
 impl Verb {
@@ -118,6 +120,7 @@ macro_rules! verbs {
             group: Group::$group,
             does: &[$(Does::$does),*],
             define: <$args as Args>::augment_args,
+            read: |matches| Deferred::from_arg_matches(matches).map(Command::$name),
         },)*];
 
         impl Command {

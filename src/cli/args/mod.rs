@@ -5,6 +5,7 @@
 
 pub mod complete;
 mod deferred;
+mod frequent;
 mod globals;
 mod help;
 mod identity;
@@ -30,7 +31,7 @@ pub(crate) use crate::request::values::{number, pid};
 use super::commands::cron::{CronArgs, CronVerb};
 pub use super::verbs::Command;
 use super::verbs::Verb;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 
 /// The whole command line: the global options and one command.
@@ -75,25 +76,38 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
     if let Some(cli) = own::read(&args) {
         return Ok(cli);
     }
-    match read(&args) {
+    match frequent::read(&args).map_or_else(|| read(&args), Ok) {
         Ok(cli) => usage::checked(with_separator(cli, &args), &args),
         Err(error) => Err(usage::explain(&error, &args)),
     }
 }
 
-/// Reads a command line. clap copies the global options into every command that it knows (150 KiB, a tenth of the time of
-/// `enqueue`). So clap first gets only the command of the line, and all commands if it refuses the line.
+/// Reads a command line. clap copies the global options into every command that it knows, so it first gets the command of the
+/// line alone, and all commands if it refuses that line.
 pub(crate) fn read(args: &[String]) -> Result<Cli, clap::Error> {
-    if let Some(cli) = command_word(args).and_then(|word| read_one(word, args)) {
+    if let Some(cli) = command_word(args).and_then(|(at, word)| read_one(at, word, args)) {
         return Ok(cli);
     }
+    read_whole(args)
+}
+
+fn read_whole(args: &[String]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command().try_get_matches_from_mut(args)?)
 }
 
-fn read_one(word: &str, args: &[String]) -> Option<Cli> {
-    // The definition lacks the words of the help. Where they are needed, the whole definition is used.
-    let one = (Verb::of(word)?.define)(clap::Command::new(word.to_owned()));
-    let root = <Globals as clap::Args>::augment_args(clap::Command::new("luzia")).subcommand(one);
+/// Reads a line whose first word is the verb with the options of the verb and the global ones as one command: a command within
+/// another costs clap a second definition, a second reader, and a copy of each global option. The definition lacks the words
+/// of the help; where they are needed, the whole definition is used.
+fn read_one(at: usize, word: &str, args: &[String]) -> Option<Cli> {
+    let verb = Verb::of(word)?;
+    let one = (verb.define)(clap::Command::new("luzia"));
+    if at == 1 && !one.has_subcommands() {
+        let words = args.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, word)| word);
+        let matches = Globals::augment_args(one).try_get_matches_from(words).ok()?;
+        let globals = Globals::from_arg_matches(&matches).ok()?;
+        return Some(Cli { globals, command: (verb.read)(&matches).ok()? });
+    }
+    let root = Globals::augment_args(clap::Command::new("luzia")).subcommand(one.name(word.to_owned()));
     Cli::from_arg_matches(&root.try_get_matches_from(args).ok()?).ok()
 }
 
@@ -110,14 +124,14 @@ fn with_separator(mut cli: Cli, args: &[String]) -> Cli {
     cli
 }
 
-/// The first word that is neither an option nor the value of a global one.
-fn command_word(args: &[String]) -> Option<&str> {
-    let mut words = args.iter().skip(1).map(String::as_str);
+/// The first word that is neither an option nor the value of a global one, and its place.
+fn command_word(args: &[String]) -> Option<(usize, &str)> {
+    let mut words = args.iter().map(String::as_str).enumerate().skip(1);
     loop {
         match words.next()? {
-            "--state-dir" | "--config" | "--color" | "-o" | "--output" => drop(words.next()),
-            word if word.starts_with('-') => {}
-            word => return Some(word),
+            (_, "--state-dir" | "--config" | "--color" | "-o" | "--output") => drop(words.next()),
+            (_, word) if word.starts_with('-') => {}
+            found => return Some(found),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::model::{LaneName, ThingKind};
 use clap::{Args, ValueHint};
 
 /// `luzia lock`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(
     long_about = "Hold lanes while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
                   this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the first lane; its exit code is passed on. Without -u \

@@ -30,7 +30,7 @@ use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
 /// `luzia enqueue`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(
     long_about = "Put a task in the queue and print its id, and only the id. The task survives kill -9 and a power cut \
                   from then on. Nothing is started: `luzia dispatch`, `luzia daemon`, `luzia run`, `luzia attach`, `luzia \

@@ -30,7 +30,7 @@ use clap::{Args, ValueHint};
 use serde_json::Value;
 
 /// `luzia run`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
                   first Ctrl-C cancels the task with its grace, the second kills it; so do SIGTERM and SIGHUP. A task that \

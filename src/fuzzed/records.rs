@@ -2,8 +2,8 @@
 
 use super::text;
 use crate::model::evidence::Sidecar;
-use crate::model::task::EndState;
 use crate::model::task::terms::MOST_SLOTS;
+use crate::model::task::{EndState, Environment};
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, LockKind, Name, Task, TaskId, Timestamp};
 use crate::policy::analytics::otlp::Tracer;
@@ -12,7 +12,7 @@ use crate::policy::fair::Ledger;
 use crate::store;
 use crate::store::files::disk::counter::CounterLine;
 use crate::store::files::running::{pause::decode_pause, requests, started};
-use crate::store::{Event, conductor, decode_task, encode_task, journal};
+use crate::store::{Event, Part, conductor, decode_named, decode_task, encode_task, journal};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -40,6 +40,8 @@ pub fn task(bytes: &[u8]) {
     assert_eq!(of_bob.ok().as_ref(), Some(&task), "a record that names its user keeps it");
     assert!(is_object_by_form(bytes), "{}", text(bytes));
     check_task(&task);
+    let seen = decode_named("x", bytes, Part::Description, None).ok().map(|(seen, _)| seen);
+    assert_eq!(seen, Some(Task { env: Environment::Unread, limits: None, ..task.clone() }), "{}", text(bytes));
     match encode_task(&task) {
         Ok(written) => {
             assert_eq!(written.iter().filter(|byte| **byte == b'\n').count(), 1, "one line");

@@ -250,7 +250,7 @@ impl Task {
             agent: None,
             asked_by: None,
             key: None,
-            env: Arc::default(),
+            env: Environment::default(),
             cwd: "/".into(),
             umask: default_umask(),
             conductor_dir: "/".into(),

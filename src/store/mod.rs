@@ -18,7 +18,7 @@ pub use error::{Result, StoreError, Thing};
 pub use files::capacity::cpus::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::publish::Disk;
-pub(crate) use files::disk::task_record::decode_named;
+pub(crate) use files::disk::task_record::{Part, decode_named};
 pub use files::disk::task_record::{decode_task, encode_task};
 pub(crate) use files::disk::{file_name, json_object, layout};
 pub use files::dispatchers::duty::Duty;

@@ -12,6 +12,7 @@ use luzia::app::cron::ScheduleRow;
 use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, AppError, Settings};
 use luzia::model::calendar::Overlap;
+use luzia::model::task::Environment;
 use luzia::model::{Config, Status, Task, Timestamp};
 use luzia::os::Clock;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
@@ -51,7 +52,7 @@ fn at(text: &str) -> Timestamp {
 
 fn caller() -> Caller {
     Caller {
-        env: Arc::default(),
+        env: Environment::default(),
         cwd: Ok("/".into()),
         umask: 0o022,
         accounts: Accounts::new(|| Ok("a".to_owned())),

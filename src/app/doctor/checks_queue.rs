@@ -15,7 +15,7 @@ use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, LockKind, Task, TaskId, Timer, Timestamp};
 use crate::policy::staleness::judge;
-use crate::store::{Cleanup, LockView, Place, Problem};
+use crate::store::{Cleanup, LockView, Place, Problem, Survey};
 use std::time::Duration;
 
 /// Largest difference of two clocks (`locks.md`, j6), in milliseconds.
@@ -181,7 +181,7 @@ fn read_all(app: &App) -> Result<Read, AppError> {
     let mut read = Read::default();
     let limit = app.host.now().plus_ms(CLOCK_SLACK_MS);
     let places = [app.store.pending_tasks(None)?, app.store.started_tasks(), app.store.done_tasks()?];
-    for task in places.into_iter().flatten() {
+    for task in places.into_iter().flat_map(Survey::whole) {
         read.records += 1;
         match task {
             Ok(task) => {

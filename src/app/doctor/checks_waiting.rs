@@ -53,7 +53,7 @@ pub(super) fn overdue(app: &App) -> Result<Vec<(TaskId, Timestamp)>, AppError> {
 /// which stays until the task is claimed. Any other task needs one for the end of its time.
 pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppError> {
     let mut found = Vec::new();
-    for task in app.store.started_tasks().filter_map(Result::ok) {
+    for task in app.store.started_tasks().whole().filter_map(Result::ok) {
         let Some(wait) = task.wait().cloned() else { continue };
         if !app.store.stands_waiting(task.id)? {
             continue;

@@ -235,7 +235,7 @@ fn fits(key: &[u8], value: &[u8]) -> bool {
 pub fn inherited(mut env: Vec<(Vec<u8>, Vec<u8>)>) -> Environment {
     let is_loader = |key: &[u8]| LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
     env.retain(|(key, value)| !key.starts_with(b"LUZIA_") && !is_loader(key) && fits(key, value));
-    Arc::new(env)
+    env.into()
 }
 
 /// Puts the place of a refused request before its message.

@@ -1,13 +1,42 @@
 //! The environment of a task, and its members in a record: `env` for text, `env_hex` for bytes that are not UTF-8.
 
 use crate::model::name::{from_hex, hex};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Variables and their values, as bytes; shared by the tasks of a batch.
-pub type Environment = Arc<Vec<(Vec<u8>, Vec<u8>)>>;
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Environment {
+    /// These variables.
+    Known(Arc<[(Vec<u8>, Vec<u8>)]>),
+    /// The record was read without its variables. It has none to look at, and cannot be written.
+    Unread,
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl From<Vec<(Vec<u8>, Vec<u8>)>> for Environment {
+    fn from(variables: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
+        Self::Known(variables.into())
+    }
+}
+
+impl Deref for Environment {
+    type Target = [(Vec<u8>, Vec<u8>)];
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Known(variables) => variables,
+            Self::Unread => &[],
+        }
+    }
+}
 
 /// The variables of git that belong to one repository, as `git rev-parse --local-env-vars` lists them. git sets them for its
 /// hooks. With them, a command in another directory would work on the repository of that hook.
@@ -39,6 +68,9 @@ struct Members<'a> {
 }
 
 pub(super) fn serialize<S: Serializer>(env: &Environment, to: S) -> Result<S::Ok, S::Error> {
+    if *env == Environment::Unread {
+        return Err(ser::Error::custom("the record was read without its environment"));
+    }
     let mut members = Members::default();
     for (key, value) in env.iter() {
         match (std::str::from_utf8(key), std::str::from_utf8(value)) {
@@ -56,7 +88,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Environm
     for (key, value) in &members.env_hex {
         let bytes = |text: &str| {
             let shown: String = text.chars().take(40).collect();
-            from_hex(text).ok_or_else(|| D::Error::custom(format_args!("\"{shown}\" is not hexadecimal")))
+            from_hex(text).ok_or_else(|| de::Error::custom(format_args!("\"{shown}\" is not hexadecimal")))
         };
         env.push((bytes(key)?, bytes(value)?));
     }
@@ -64,7 +96,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Environm
         key.is_empty() || key.contains(&b'=') || key.contains(&0) || value.contains(&0)
     };
     if env.iter().any(bad) {
-        return Err(D::Error::custom("its environment has an impossible variable"));
+        return Err(de::Error::custom("its environment has an impossible variable"));
     }
     Ok(env.into())
 }

@@ -2,7 +2,7 @@
 //! task leaves no index behind that would have to be kept in step.
 
 use crate::model::{Task, Timestamp};
-use crate::store::{Place, Result, Spool, StoreError, layout};
+use crate::store::{Part, Place, Result, Spool, StoreError, layout};
 
 impl Spool {
     /// The task that ended last, among those that `counts` and that ended at `since` or later. `text` is a part of its record,
@@ -23,7 +23,7 @@ impl Spool {
                     Ok(_) | Err(StoreError::Corrupt { .. }) => continue,
                     Err(error) => return Err(error),
                 };
-                let Ok(task) = self.read_task(Place::Done, &path, &bytes, id) else { continue };
+                let Ok((task, _)) = self.read_named(Part::Whole, Place::Done, &path, &bytes, id) else { continue };
                 let is_later = last.as_ref().is_none_or(|last| ended(last) < ended(&task));
                 if is_later && ended(&task).is_some_and(|at| at >= since) && counts(&task) {
                     last = Some(task);

@@ -9,6 +9,7 @@ use luzia::app::queue::cancel::{CancelRequest, cancel};
 use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;
+use luzia::model::task::Environment;
 use luzia::model::{Config, Name, ScheduleKey, TaskId, Timer, Timestamp};
 use luzia::request::{ScheduleRequest, TaskRequest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +52,7 @@ fn add(env: &Env, name: &str, line: &str) -> Option<Timestamp> {
         ..ScheduleRequest::default()
     };
     let caller = Caller {
-        env: Arc::default(),
+        env: Environment::default(),
         cwd: Ok("/".into()),
         umask: 0o022,
         accounts: Accounts::new(|| Ok("a".to_owned())),

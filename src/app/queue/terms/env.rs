@@ -7,7 +7,6 @@ use crate::model::task::Environment;
 use crate::model::task::OF_ONE_REPOSITORY;
 use crate::request::TaskRequest;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The variables of a task that runs in the directory `cwd`: those of its caller, and those that it is given.
 pub(crate) fn env_of(app: &App, new: &TaskRequest, caller: &Caller, cwd: &str) -> Result<Environment, AppError> {
@@ -15,7 +14,7 @@ pub(crate) fn env_of(app: &App, new: &TaskRequest, caller: &Caller, cwd: &str) -
     let is_here = caller.cwd.as_ref().is_ok_and(|here| Path::new(here) == Path::new(cwd));
     let stays = |(key, _): &(Vec<u8>, Vec<u8>)| is_here || !OF_ONE_REPOSITORY.iter().any(|name| name.as_bytes() == key);
     if new.env.is_empty() && caller.env.iter().all(stays) {
-        return Ok(Arc::clone(&caller.env));
+        return Ok(caller.env.clone());
     }
     let mut env: Vec<_> = caller.env.iter().filter(|pair| stays(pair)).cloned().collect();
     for pair in &new.env {
@@ -43,7 +42,7 @@ pub(crate) fn env_of(app: &App, new: &TaskRequest, caller: &Caller, cwd: &str) -
         env.retain(|(other, _)| other != key.as_bytes());
         env.push((key.as_bytes().to_vec(), value.as_bytes().to_vec()));
     }
-    Ok(Arc::new(env))
+    Ok(env.into())
 }
 
 fn bad_env(pair: &str, why: &str) -> AppError {

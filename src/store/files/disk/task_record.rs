@@ -1,12 +1,25 @@
 //! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
 
 use crate::model::queue::is_digest;
+use crate::model::task::Environment;
 use crate::model::task::terms::MOST_SLOTS;
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, Name, Task};
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, Result, StoreError, json_object};
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+/// The part of a record that is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole,
+    /// All that decides about a task and describes it. The members that only its start needs are most of a record.
+    Description,
+}
+
+/// The members that [`Part::Description`] leaves out.
+const FOR_A_START: [&str; 3] = ["env", "env_hex", "limits"];
 
 /// The record of a task as one line, as it is written.
 pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
@@ -32,16 +45,24 @@ pub(crate) fn encode_pretty<T: Serialize>(path: &str, record: &T) -> Result<Vec<
 
 /// Reads a task record. `user` is the user of the record's lane, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
-    decode_named(path, bytes, user).map(|(task, _)| task)
+    decode_named(path, bytes, Part::Whole, user).map(|(task, _)| task)
 }
 
-/// Reads a task record like [`decode_task`], and returns whether the record itself names its user.
-pub(crate) fn decode_named(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<(Task, bool)> {
-    let (task, names_user) = match json_object::text(bytes).and_then(serde_json::from_str::<Task>) {
+/// Reads a part of a task record like [`decode_task`], and returns whether the record itself names its user.
+pub(crate) fn decode_named(path: &str, bytes: &[u8], part: Part, user: Option<&Name>) -> Result<(Task, bool)> {
+    let (task, names_user) = match json_object::text(bytes).and_then(|text| parsed(text, part)) {
         Ok(task) => (task, true),
         Err(error) => (of_user(path, bytes, user)?.ok_or_else(|| newer_or_corrupt(path, bytes, &error))?, false),
     };
     settled(task).map(|task| (task, names_user)).map_err(|why| StoreError::corrupt(path, why))
+}
+
+fn parsed(text: &str, part: Part) -> serde_json::Result<Task> {
+    if part == Part::Whole {
+        return serde_json::from_str(text);
+    }
+    let (task, _) = json_object::apart::<Task, _>(text, FOR_A_START)?;
+    Ok(Task { env: Environment::Unread, ..task })
 }
 
 /// The record of a task that names no user, with `user` filled in; `None` when the record lacks something else.

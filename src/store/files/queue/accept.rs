@@ -6,7 +6,7 @@ use crate::model::{Name, QueueName, Task, TaskId, Timer};
 use crate::os::{Open, Published};
 use crate::store::files::disk::counter::{self, CounterFile};
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Event, Result, Spool, Started, StoreError, decode_named, encode_task, layout};
+use crate::store::{Event, Part, Result, Spool, Started, StoreError, decode_named, encode_task, layout};
 
 /// Number of further looks for a task that is nowhere, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
@@ -256,11 +256,13 @@ impl Spool {
 
     /// The record at a path; `None` when it is no longer there.
     pub(crate) fn read_record(&self, place: Place, path: &str, id: TaskId) -> Result<Option<Task>> {
-        self.read(path)?.map(|bytes| self.read_task(place, path, &bytes, id)).transpose()
+        self.read_part(Part::Whole, place, path, id)
     }
 
-    pub(crate) fn read_task(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<Task> {
-        self.read_named(place, path, bytes, id).map(|(task, _)| task)
+    /// Like `read_record`, for a part of the record.
+    pub(crate) fn read_part(&self, part: Part, place: Place, path: &str, id: TaskId) -> Result<Option<Task>> {
+        let read = self.read(path)?.map(|bytes| self.read_named(part, place, path, &bytes, id)).transpose()?;
+        Ok(read.map(|(task, _)| task))
     }
 
     /// Corrects the outward directory of a task whose record was written before the state directory was moved or copied. Then
@@ -275,8 +277,15 @@ impl Spool {
     }
 
     /// Reads a task, and returns whether its record names its user; the lane folder gives the user of a record that does not.
-    pub(crate) fn read_named(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<(Task, bool)> {
-        let (mut task, names_user) = decode_named(path, bytes, user_of_path(path).as_ref())?;
+    pub(crate) fn read_named(
+        &self,
+        part: Part,
+        place: Place,
+        path: &str,
+        bytes: &[u8],
+        id: TaskId,
+    ) -> Result<(Task, bool)> {
+        let (mut task, names_user) = decode_named(path, bytes, part, user_of_path(path).as_ref())?;
         if task.id != id {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }

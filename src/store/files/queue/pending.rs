@@ -5,7 +5,7 @@
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn};
 use crate::os::{Entry, Meta};
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
-use crate::store::{Place, Result, Spool, StoreError, layout};
+use crate::store::{Part, Place, Result, Spool, StoreError, layout};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -190,10 +190,11 @@ impl Spool {
         Ok(self.pending_path(task.priority, &task.queue(), task.id)?.is_some())
     }
 
-    /// Reads the record of a pending task. Returns the last path of the look, and with the task whether the record names its
+    /// Reads a part of the record of a pending task. Returns the last path of the look, and with the task whether the record names its
     /// user.
     pub(crate) fn read_pending(
         &self,
+        part: Part,
         priority: Priority,
         lane_stem: &str,
         id: TaskId,
@@ -201,7 +202,7 @@ impl Spool {
         let [shallow, deep] = layout::pending_paths(priority, lane_stem, id);
         let read_at = |path: &str| {
             let bytes = self.read(path)?;
-            bytes.map(|bytes| self.read_named(Place::Pending, path, &bytes, id)).transpose()
+            bytes.map(|bytes| self.read_named(part, Place::Pending, path, &bytes, id)).transpose()
         };
         match read_at(&shallow) {
             Ok(None) => {}
@@ -326,15 +327,15 @@ impl Spool {
         Ok(None)
     }
 
-    /// The record of a head; `None` when it is gone or damaged, which the claim finds out.
+    /// The description of a head; `None` when its record is gone or damaged, which the claim finds out.
     pub fn peek(&self, head: &Head) -> Option<Task> {
-        let (_, read) = self.read_pending(head.priority, &head.queue, head.id);
+        let (_, read) = self.read_pending(Part::Description, head.priority, &head.queue, head.id);
         read.ok().flatten().map(|(task, _)| task)
     }
 
     /// The error on the record of a queue's first task, when a newer version wrote it.
     pub fn newer_head(&self, head: &Head) -> Option<StoreError> {
-        let read = self.read_pending(head.priority, &head.queue, head.id).1;
+        let read = self.read_pending(Part::Description, head.priority, &head.queue, head.id).1;
         read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
     }
 

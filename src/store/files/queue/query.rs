@@ -4,7 +4,7 @@ use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
 use crate::store::files::disk::publish::{number, records_in};
 use crate::store::files::queue::pending::{Lane, is_queue_of};
-use crate::store::{Place, Result, Spool, StoreError, file_name, layout};
+use crate::store::{Part, Place, Result, Spool, StoreError, file_name, layout};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -44,17 +44,23 @@ impl Shelf {
     }
 }
 
-/// A listing of records, read one by one. The folders of a shelf are only listed when its turn comes, so the first records of
-/// a long queue cost no more than those of a short one. A task that has moved on meanwhile is found where it is then.
-pub type Survey<'a> = Box<dyn Iterator<Item = Result<Task>> + 'a>;
-
-struct FileSurvey<'a> {
+/// A listing of records, of which the descriptions are read one by one. The folders of a shelf are only listed when its turn
+/// comes, so the first records of a long queue cost no more than those of a short one. A task that has moved on meanwhile is
+/// found where it is then.
+pub struct Survey<'a> {
     store: &'a Spool,
+    part: Part,
     shelves: VecDeque<Shelf>,
     ids: std::vec::IntoIter<(Place, TaskId, String)>,
 }
 
-impl FileSurvey<'_> {
+impl Survey<'_> {
+    /// Like `all_tasks`, with whole records, so that each damage of a record is an error.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self { part: Part::Whole, ..self }
+    }
+
     /// Lists the next shelf; false after the last one.
     fn turn_to_next(&mut self) -> Result<bool> {
         let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
@@ -73,7 +79,7 @@ impl FileSurvey<'_> {
     }
 }
 
-impl Iterator for FileSurvey<'_> {
+impl Iterator for Survey<'_> {
     type Item = Result<Task>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -85,7 +91,7 @@ impl Iterator for FileSurvey<'_> {
                     Err(error) => return Some(Err(error)),
                 }
             };
-            match self.store.read_record(place, &path, id) {
+            match self.store.read_part(self.part, place, &path, id) {
                 // It moved on since the listing; look for it by its number.
                 Ok(None) => match self.store.find(id) {
                     Ok(Some((_, task))) => return Some(Ok(task)),
@@ -110,7 +116,7 @@ impl Spool {
         }
         for tier in Tier::ALL {
             let Some(head) = self.head(tier, queue)? else { continue };
-            let (_, record) = self.read_pending(head.priority, queue, head.id);
+            let (_, record) = self.read_pending(Part::Whole, head.priority, queue, head.id);
             match record {
                 Ok(Some((task, _))) => {
                     return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == name.user_stem));
@@ -246,7 +252,8 @@ impl Spool {
     }
 
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
-        Box::new(FileSurvey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() })
+        let shelves = shelves.into_iter().collect();
+        Survey { store: self, part: Part::Description, shelves, ids: Vec::new().into_iter() }
     }
 
     /// Whether no task is pending and none is parked; the cheap question before counting.

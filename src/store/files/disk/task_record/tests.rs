@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::task::{DueBoot, EndState, Group, OnInterrupt, Outcome, Start, Terms};
-use crate::model::{TaskId, Timestamp};
+use crate::model::{Limits, TaskId, Timestamp};
 use proptest::prelude::*;
 
 pub(crate) fn task(id: u64) -> Task {
@@ -36,6 +36,17 @@ fn a_task_reads_back_with_what_it_does_not_know() {
     let task = task(3);
     let bytes = encode_task(&task).expect("it encodes");
     assert_eq!(decode_task("x", &bytes, None).expect("it reads"), task);
+}
+
+#[test]
+fn a_description_is_a_record_without_what_a_start_needs_and_is_never_written() {
+    let whole = Task { limits: Some(Limits::default()), ..task(3) };
+    let bytes = encode_task(&whole).expect("it encodes");
+    let text = String::from_utf8(bytes.clone()).expect("text");
+    assert!(FOR_A_START.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");
+    let (read, names_user) = decode_named("x", &bytes, Part::Description, None).expect("it reads");
+    assert!(names_user && encode_task(&read).is_err());
+    assert_eq!(read, Task { env: Environment::Unread, limits: None, ..whole });
 }
 
 /// Terms of which each has a value.

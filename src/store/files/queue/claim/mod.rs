@@ -3,7 +3,7 @@
 use crate::model::lock::line::LineJudge;
 use crate::model::{Grant, Judge, Task, TaskId};
 use crate::store::{
-    Acquired, Break, Denial, Head, Hold, InLine, Request, Result, Spool, StoreError, encode_task, layout,
+    Acquired, Break, Denial, Head, Hold, InLine, Part, Request, Result, Spool, StoreError, encode_task, layout,
 };
 
 /// A task that this process may start.
@@ -89,7 +89,7 @@ impl Spool {
         judges: Judges,
     ) -> Result<(Claim, Option<Hold>)> {
         let id = head.id;
-        let (path, read) = self.read_pending(head.priority, &head.queue, id);
+        let (path, read) = self.read_pending(Part::Whole, head.priority, &head.queue, id);
         let (task, names_user) = match read {
             Ok(Some(read)) => read,
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),

@@ -18,7 +18,7 @@ pub use error::{Result, StoreError, Thing};
 pub use files::capacity::cpus::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::publish::Disk;
-pub(crate) use files::disk::task_record::{Part, decode_named};
+pub(crate) use files::disk::task_record::{Part, Sandboxes, decode_named};
 pub use files::disk::task_record::{decode_task, encode_task};
 pub(crate) use files::disk::{file_name, json_object, layout};
 pub use files::dispatchers::duty::Duty;
@@ -81,6 +81,7 @@ pub struct Spool {
     pub(crate) journal: journal::Journal,
     pub(crate) told: journal::hooks::Told,
     pub(crate) known: files::disk::known::Known,
+    pub(crate) sandboxes: Sandboxes,
     pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// Number of records that the folder of a lane holds.
     pub(crate) lane_holds: usize,
@@ -106,6 +107,7 @@ impl Spool {
             journal: journal::Journal::default(),
             told: journal::hooks::Told::default(),
             known: files::disk::known::Known::default(),
+            sandboxes: Sandboxes::default(),
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
         }

@@ -1,25 +1,50 @@
 //! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
 
+use crate::model::context::recorded;
 use crate::model::queue::is_digest;
 use crate::model::task::Environment;
 use crate::model::task::terms::MOST_SLOTS;
 use crate::model::time::MAX_DURATION_MS;
-use crate::model::{LaneName, Name, Task};
+use crate::model::{LaneName, Name, NamedSandbox, Task};
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, Result, StoreError, json_object};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The part of a record that is read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a> {
     /// All of it.
     Whole,
     /// All that decides about a task and describes it. The members that only its start needs are most of a record.
-    Description,
+    Description(&'a Sandboxes),
 }
 
-/// The members that [`Part::Description`] leaves out.
-const FOR_A_START: [&str; 3] = ["env", "env_hex", "limits"];
+/// The members that [`Part::Description`] leaves out, and last the one that many records have in common.
+const APART: [&str; 4] = ["env", "env_hex", "limits", "sandbox"];
+
+/// The sandboxes of records by their texts, so that those of many records are parsed and named once.
+#[derive(Clone, Default)]
+pub(crate) struct Sandboxes(Arc<Mutex<HashMap<String, Option<Arc<NamedSandbox>>>>>);
+
+/// Number of sandboxes that are remembered at once.
+const MOST_SANDBOXES: usize = 1000;
+
+impl Sandboxes {
+    fn parse(&self, text: &str) -> serde_json::Result<Option<Arc<NamedSandbox>>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sandbox) = known.get(text) {
+            return Ok(sandbox.clone());
+        }
+        let sandbox = recorded::deserialize(&mut serde_json::Deserializer::from_str(text))?;
+        if known.len() >= MOST_SANDBOXES {
+            known.clear();
+        }
+        known.insert(text.to_owned(), sandbox.clone());
+        Ok(sandbox)
+    }
+}
 
 /// The record of a task as one line, as it is written.
 pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
@@ -58,11 +83,10 @@ pub(crate) fn decode_named(path: &str, bytes: &[u8], part: Part, user: Option<&N
 }
 
 fn parsed(text: &str, part: Part) -> serde_json::Result<Task> {
-    if part == Part::Whole {
-        return serde_json::from_str(text);
-    }
-    let (task, _) = json_object::apart::<Task, _>(text, FOR_A_START)?;
-    Ok(Task { env: Environment::Unread, ..task })
+    let Part::Description(sandboxes) = part else { return serde_json::from_str(text) };
+    let (task, [.., sandbox]) = json_object::apart::<Task, _>(text, APART)?;
+    let sandbox = sandbox.map(|text| sandboxes.parse(text.get())).transpose()?.flatten();
+    Ok(Task { env: Environment::Unread, sandbox, ..task })
 }
 
 /// The record of a task that names no user, with `user` filled in; `None` when the record lacks something else.

@@ -49,7 +49,7 @@ impl Shelf {
 /// found where it is then.
 pub struct Survey<'a> {
     store: &'a Spool,
-    part: Part,
+    part: Part<'a>,
     shelves: VecDeque<Shelf>,
     ids: std::vec::IntoIter<(Place, TaskId, String)>,
 }
@@ -252,8 +252,8 @@ impl Spool {
     }
 
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
-        let shelves = shelves.into_iter().collect();
-        Survey { store: self, part: Part::Description, shelves, ids: Vec::new().into_iter() }
+        let part = Part::Description(&self.sandboxes);
+        Survey { store: self, part, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
     }
 
     /// Whether no task is pending and none is parked; the cheap question before counting.

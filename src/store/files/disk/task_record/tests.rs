@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::task::{DueBoot, EndState, Group, OnInterrupt, Outcome, Start, Terms};
-use crate::model::{Limits, TaskId, Timestamp};
+use crate::model::{Limits, Sandbox, TaskId, Timestamp};
 use proptest::prelude::*;
 
 pub(crate) fn task(id: u64) -> Task {
@@ -40,13 +40,17 @@ fn a_task_reads_back_with_what_it_does_not_know() {
 
 #[test]
 fn a_description_is_a_record_without_what_a_start_needs_and_is_never_written() {
-    let whole = Task { limits: Some(Limits::default()), ..task(3) };
+    let sandbox = Some(Arc::new(NamedSandbox::from(Sandbox::default())));
+    let whole = Task { limits: Some(Limits::default()), sandbox, ..task(3) };
     let bytes = encode_task(&whole).expect("it encodes");
     let text = String::from_utf8(bytes.clone()).expect("text");
-    assert!(FOR_A_START.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");
-    let (read, names_user) = decode_named("x", &bytes, Part::Description, None).expect("it reads");
-    assert!(names_user && encode_task(&read).is_err());
-    assert_eq!(read, Task { env: Environment::Unread, limits: None, ..whole });
+    assert!(APART.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");
+    let sandboxes = Sandboxes::default();
+    for _ in 0..2 {
+        let read = decode_named("x", &bytes, Part::Description(&sandboxes), None).expect("it reads");
+        assert!(read.1 && encode_task(&read.0).is_err());
+        assert_eq!(read.0, Task { env: Environment::Unread, limits: None, ..whole.clone() });
+    }
 }
 
 /// Terms of which each has a value.

@@ -57,7 +57,7 @@ use cron::refuse_schedule;
 use names::at_lane;
 use names::meant::check_word;
 use query::logs::last_task;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -99,6 +99,8 @@ pub struct App {
     recovering: RefCell<BTreeSet<TaskId>>,
     /// The queues that this process may start.
     reach: RefCell<admission::reach::Reach>,
+    /// The key of the agent above this process as of the first look; `None` in it if no agent is there.
+    own_key: OnceCell<Option<String>>,
     /// The gauges of the host as of the last look.
     readings: RefCell<capacity::gates::Read>,
 }
@@ -126,6 +128,7 @@ impl App {
             named: RefCell::default(),
             recovering: RefCell::default(),
             reach: RefCell::default(),
+            own_key: OnceCell::new(),
             readings: RefCell::default(),
         }
     }
@@ -263,9 +266,14 @@ impl App {
     pub fn needs(&self, lanes: &[LaneName]) -> Vec<LaneNeed> {
         let mut needs: Vec<LaneNeed> = lanes.iter().map(|lane| self.need(lane)).collect();
         if let Some(global) = needs.iter_mut().find(|need| need.lane.is_global()) {
-            global.kept = config_reload::config(self).reserves().filter(|(lane, _)| !lanes.contains(lane)).collect();
+            global.kept = self.kept_for_others(lanes);
         }
         needs
+    }
+
+    /// The slots of `global` that are kept for other lanes than these.
+    fn kept_for_others(&self, lanes: &[LaneName]) -> Vec<(LaneName, u32)> {
+        config_reload::config(self).reserves().filter(|(lane, _)| !lanes.contains(lane)).collect()
     }
 
     /// The lanes that a task takes, with the number of slots of each.

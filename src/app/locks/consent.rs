@@ -99,7 +99,16 @@ fn is_around_or_child(app: &App, task: &Task) -> bool {
 
 /// The key by which a later call recognizes the process that asked. An agent has a name or a session instead.
 pub(crate) fn asked_by(app: &App, pid: u32) -> Option<String> {
-    if app.agent.is_some() { None } else { key_of_process(app, pid) }
+    match app.agent {
+        Some(_) => None,
+        None if pid == app.host.identity().pid => own_key(app).clone(),
+        None => key_of_process(app, pid),
+    }
+}
+
+/// The key of this process.
+fn own_key(app: &App) -> &Option<String> {
+    app.own_key.get_or_init(|| key_of_process(app, app.host.identity().pid))
 }
 
 /// Whether the caller is the one that asked for work; `None` where too little is known.
@@ -108,7 +117,7 @@ fn is_same(app: &App, holder: &Who, asked_by: Option<&str>) -> Option<bool> {
         return Some(is_same);
     }
     let asked_by = asked_by?;
-    let is_same = key_of_process(app, app.host.identity().pid).as_deref() == Some(asked_by);
+    let is_same = own_key(app).as_deref() == Some(asked_by);
     // Two plain processes of one account may well be one person's.
     (is_same || app.agent.is_some()).then_some(is_same)
 }

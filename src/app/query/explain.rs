@@ -178,21 +178,23 @@ impl Reasons<'_> {
         let is_lent = is_lent_by(&lenders);
         let mut first_in_lane = self.firsts.before(&self.app.store, task)?;
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
-        let mut lanes = self.lanes_now(task)?;
+        let (all_lanes, mut lanes) = (task.all_lanes(), self.lanes_now(task)?);
+        let kept = self.app.kept_for_others(&all_lanes);
         let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
         // A claim takes the lanes first and moves the record then: a task is not in its own way.
         let own = task.id.to_string();
-        for (lane, need) in lanes.iter_mut().zip(self.app.needs_of(task)) {
-            lane.kept = if need.kept.is_empty() { 0 } else { self.app.store.kept_in(&self.locks, &need.kept)? };
+        for lane in &mut lanes {
+            let keeps = !kept.is_empty() && lane.lane.is_global();
+            lane.kept = if keeps { self.app.store.kept_in(&self.locks, &kept)? } else { 0 };
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
             let living = lane.holders.iter().filter(|holder| !holder.verdict.is_stale());
             let living = living.map(|holder| (holder.slot, holder.name.as_deref().and_then(TaskId::parse)));
-            (lane.lent, lane.wanted) = (lent(living.clone(), &ids), need.count);
+            (lane.lent, lane.wanted) = (lent(living.clone(), &ids), task.slots_of(&lane.lane));
             if let Lent::By(_) = lane.lent {
-                lane.wanted = need.count.saturating_sub(lendable(living, &ids));
+                lane.wanted = lane.wanted.saturating_sub(lendable(living, &ids));
             }
         }
-        let shut = gates::shut(self.app, task.all_lanes().iter().filter(|lane| !is_lent(lane)), false);
+        let shut = gates::shut(self.app, all_lanes.iter().filter(|lane| !is_lent(lane)), false);
         let newer = if ahead > 0 { self.newer_before(task)? } else { None };
         let mut alone = situation_alone(self.app, task);
         if let (Some(theirs), false) = (&task.sandbox, alone.context.is_empty()) {

@@ -33,12 +33,12 @@ pub fn single(schema: &str, thing: Value) -> Value {
 /// A document as one line, newline included. Control characters that JSON allows in strings (C1, DEL, bidirectional
 /// controls) are escaped, so that the line is safe on a terminal too.
 pub fn line(value: &Value) -> String {
-    guarded(&value.to_string())
+    guarded(value.to_string())
 }
 
 /// A document indented for people, newline included.
 pub fn pretty(value: &Value) -> String {
-    guarded(&format!("{value:#}"))
+    guarded(serde_json::to_string_pretty(value).unwrap_or_default())
 }
 
 /// A moment: RFC 3339 in UTC with milliseconds.
@@ -167,7 +167,11 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 /// Escapes within JSON text. Raw control characters of this kind are only in strings there.
-fn guarded(text: &str) -> String {
+fn guarded(mut text: String) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+        text.push('\n');
+        return text;
+    }
     let mut out = String::with_capacity(text.len() + 1);
     for c in text.chars() {
         if is_unseen(c) && c != '\n' {

@@ -118,8 +118,13 @@ pub const SESSION_HOLDER: &str = "session-";
 /// A text that is safe in a sentence: control and direction characters are escaped, and a text longer than `most` bytes is cut.
 /// `None` if nothing is left.
 pub fn clean(text: &str, most: usize) -> Option<String> {
+    let text = text.trim();
+    // Most texts are short and stay as they are.
+    if (1..=most).contains(&text.len()) && !text.contains(is_unseen) {
+        return Some(text.to_owned());
+    }
     let mut out = String::new();
-    for c in text.trim().chars() {
+    for c in text.chars() {
         let piece: String = if is_unseen(c) { c.escape_default().collect() } else { c.into() };
         if out.len() + piece.len() > most {
             break;

@@ -13,16 +13,16 @@ use std::sync::Arc;
 /// The sandbox of this process, and the facts about others. Neither changes while the process lives.
 #[derive(Default)]
 pub(crate) struct Reach {
-    own: Option<(Arc<NamedSandbox>, Limits)>,
+    own: Option<(Arc<NamedSandbox>, Arc<Limits>)>,
     known: BTreeMap<SandboxId, bool>,
 }
 
 /// The sandbox of this process and the limits that it gives to its children.
-pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Limits) {
+pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Arc<Limits>) {
     let mut reach = app.reach.borrow_mut();
     let own = reach.own.get_or_insert_with(|| {
         let context = app.host.context();
-        (Arc::new(NamedSandbox::from(context.sandbox)), context.limits)
+        (Arc::new(NamedSandbox::from(context.sandbox)), Arc::new(context.limits))
     });
     own.clone()
 }

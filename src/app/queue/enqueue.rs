@@ -19,7 +19,7 @@ use crate::app::queue::terms::{accept_alone, accept_new, default_retries, note_c
 use crate::app::steps::places::check_prompt;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
-use crate::model::{LaneName, Name, Priority, Task, TaskId};
+use crate::model::{LaneName, Limits, Name, Priority, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::ParentDeath;
 use crate::store::Event;
@@ -170,7 +170,7 @@ pub(crate) fn task_of(app: &App, new: &TaskRequest, caller: &Caller) -> Result<T
         takes_user_lane,
         lanes: with_ruled_lanes(app, lanes, project.as_ref(), new.goal.as_deref())?,
         sandbox: Some(Arc::clone(&context.0)),
-        limits: Some(context.1.clone()),
+        limits: Some(Limits::clone(&context.1)),
         project,
         priority: priority_of(new.priority)?,
         stdin,

@@ -65,7 +65,7 @@ pub use site::Site;
 
 use crate::os::{Clock, Host, Processes, Vfs};
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub use crate::model::record::FORMAT_VERSION;
 
@@ -82,6 +82,7 @@ pub struct Spool {
     pub(crate) told: journal::hooks::Told,
     pub(crate) known: files::disk::known::Known,
     pub(crate) sandboxes: Sandboxes,
+    pub(crate) seen: Arc<Mutex<files::queue::pending::Seen>>,
     pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// Number of records that the folder of a lane holds.
     pub(crate) lane_holds: usize,
@@ -108,6 +109,7 @@ impl Spool {
             told: journal::hooks::Told::default(),
             known: files::disk::known::Known::default(),
             sandboxes: Sandboxes::default(),
+            seen: Arc::default(),
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
         }

@@ -6,9 +6,9 @@ use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn
 use crate::os::{Entry, Meta};
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
 use crate::store::{Part, Place, Result, Spool, StoreError, layout};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// Number of records that a lane's own folder holds before further ones go to segments. A record is found in either place, so
 /// processes need not agree on this.
@@ -16,6 +16,21 @@ pub(crate) const LANE_HOLDS: usize = 250;
 
 /// Number of lanes that are looked through at once for a task.
 const LANES_AT_ONCE: usize = 1000;
+
+/// Number of lanes that are few enough to be searched for each task.
+const MANY_LANES: usize = 16;
+/// Number of searches through many lanes before the lanes of all tasks are looked up.
+const FEW_SEARCHES: u32 = 2;
+/// Number of tasks at which that look ends.
+const MOST_SEEN: usize = 200_000;
+
+/// The lanes in which pending tasks were seen, for verbs that look up many tasks. A task that is no longer there is searched.
+#[derive(Default)]
+pub(crate) struct Seen {
+    lanes: HashMap<TaskId, Lane>,
+    /// Number of searches through all lanes since.
+    searches: u32,
+}
 
 /// The folder of a lane: its priority, and the stem of the lane.
 pub(crate) type Lane = (Priority, Arc<str>);
@@ -83,6 +98,9 @@ impl From<&[Entry]> for Standing {
         Self { records: records_in(entries).collect(), segments: numbered(entries) }
     }
 }
+
+/// Takes what one queue has, with its priority; decides whether to go on.
+type Sink<'a, T> = &'a mut dyn FnMut(Priority, &Arc<str>, T) -> bool;
 
 impl Spool {
     /// Lets the folder of a lane hold another number of records, for tests that want segments of few tasks.
@@ -218,11 +236,7 @@ impl Spool {
 
     /// Gives `sink` the content of the folder of every queue that is `wanted`, with its priority and name, tier by tier; `sink`
     /// decides whether to go on.
-    pub(crate) fn each_lane(
-        &self,
-        wanted: &dyn Fn(&str) -> bool,
-        sink: &mut dyn FnMut(Priority, &Arc<str>, Standing) -> bool,
-    ) -> Result<()> {
+    pub(crate) fn each_lane(&self, wanted: &dyn Fn(&str) -> bool, sink: Sink<'_, Standing>) -> Result<()> {
         let mut lanes = self.lanes()?;
         lanes.retain(|(_, queue)| wanted(queue));
         let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
@@ -234,11 +248,7 @@ impl Spool {
 
     /// Gives `sink` the numbers of the pending tasks in every folder of every queue that is `wanted`, with their priority, in no
     /// order; `sink` decides whether to go on.
-    pub(crate) fn each_pending(
-        &self,
-        wanted: &dyn Fn(&str) -> bool,
-        sink: &mut dyn FnMut(Priority, &str, Vec<TaskId>) -> bool,
-    ) -> Result<()> {
+    pub(crate) fn each_pending(&self, wanted: &dyn Fn(&str) -> bool, sink: Sink<'_, Vec<TaskId>>) -> Result<()> {
         let (mut queues, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
         self.each_lane(wanted, &mut |priority, stem, standing| {
             let lane = layout::pending_lane(priority, stem);
@@ -258,7 +268,17 @@ impl Spool {
 
     /// The path of a pending task, in any lane.
     pub(crate) fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
-        for lanes in self.lanes()?.chunks(LANES_AT_ONCE) {
+        if let Some(path) = self.where_seen(id)? {
+            return Ok(Some(path));
+        }
+        let lanes = self.lanes()?;
+        if lanes.len() >= MANY_LANES && self.searches_again() {
+            self.see_pending()?;
+            if let Some(path) = self.where_seen(id)? {
+                return Ok(Some(path));
+            }
+        }
+        for lanes in lanes.chunks(LANES_AT_ONCE) {
             let paths = lanes.iter().flat_map(|(priority, stem)| layout::pending_paths(*priority, stem, id));
             let paths: Vec<String> = paths.collect();
             if let Some(path) = self.first_there(&paths)? {
@@ -266,6 +286,32 @@ impl Spool {
             }
         }
         Ok(None)
+    }
+
+    /// The path of a pending task that is still in the lane in which it was seen.
+    fn where_seen(&self, id: TaskId) -> Result<Option<String>> {
+        let lane = self.seen.lock().unwrap_or_else(PoisonError::into_inner).lanes.get(&id).cloned();
+        lane.map_or(Ok(None), |(priority, stem)| self.pending_path(priority, &stem, id))
+    }
+
+    /// Counts a search through all lanes. Whether this process has made so many that one look at all tasks costs less.
+    fn searches_again(&self) -> bool {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.searches += 1;
+        seen.searches > FEW_SEARCHES
+    }
+
+    /// Remembers the lanes of pending tasks, by one listing of each lane.
+    fn see_pending(&self) -> Result<()> {
+        let mut lanes: HashMap<TaskId, Lane> = HashMap::new();
+        self.each_pending(&|_| true, &mut |priority, stem, ids| {
+            for id in ids {
+                lanes.entry(id).or_insert_with(|| (priority, Arc::clone(stem)));
+            }
+            lanes.len() < MOST_SEEN
+        })?;
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen { lanes, searches: 0 };
+        Ok(())
     }
 
     /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.

@@ -14,6 +14,7 @@ use crate::policy::analytics::record::Record;
 use crate::policy::hooks::{fires, payload};
 use crate::store::{Event, Hold, ReadEvent};
 use serde_json::json;
+use std::cell::OnceCell;
 use std::time::Duration;
 
 pub use crate::policy::hooks::EVENTS;
@@ -37,10 +38,18 @@ pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
     task.terms.on_finish.is_some() && is_over && !events.iter().any(is_end)
 }
 
+/// The events of this process since the last call for which a hook may be due. Without hooks, those with a command of their
+/// own.
+fn told(app: &App) -> Vec<ReadEvent> {
+    let has_hooks = OnceCell::new();
+    let has_hooks = || *has_hooks.get_or_init(|| app.store.hooks().map_or(true, |hooks| !hooks.is_empty()));
+    let has_own_command = |event: &Event| event.name == WAIT_WARNING || event.data.get("on_finish").is_some();
+    app.store.take_told(&|event| !app.is_for_hook && (has_own_command(event) || has_hooks()))
+}
+
 /// The hooks that are due for the events of this process since the last call.
 pub(crate) fn due_hooks(app: &App, say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
-    let told = app.store.take_told();
-    due_of(app, &told, say)
+    due_of(app, &told(app), say)
 }
 
 /// The hooks that are due for events.
@@ -52,13 +61,6 @@ fn due_of(app: &App, told: &[ReadEvent], say: &mut dyn FnMut(&str)) -> Vec<(Hook
         say(&format!("warning: no hooks were run: {error}"));
         Vec::new()
     });
-    let has_own_command = |event: &ReadEvent| {
-        event.line.pointer("/data/on_finish").is_some()
-            || event.line.get("event").is_some_and(|name| name == WAIT_WARNING)
-    };
-    if hooks.is_empty() && !told.iter().any(has_own_command) {
-        return Vec::new();
-    }
     let records = told.iter().filter_map(|event| Record::of(event.at, &event.line));
     let of_record = |record: Record| {
         let mut meant: Vec<Hook> = hooks.iter().filter(|hook| fires(hook, &record)).cloned().collect();
@@ -72,7 +74,7 @@ fn due_of(app: &App, told: &[ReadEvent], say: &mut dyn FnMut(&str)) -> Vec<(Hook
 /// Lets a process of its own run the hooks for the events of this process since the last call, so that no hook delays the
 /// caller. Returns that process, if a hook is due.
 pub fn hand_hooks_over(app: &App, say: &mut dyn FnMut(&str)) -> Option<u32> {
-    let told = app.store.take_told();
+    let told = told(app);
     if due_of(app, &told, say).is_empty() {
         return None;
     }

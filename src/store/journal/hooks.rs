@@ -107,16 +107,17 @@ impl Spool {
     }
 
     /// Remembers an event until hooks were run for it.
-    pub(super) fn remember(&self, event: &Event, at: Timestamp) {
+    pub(super) fn remember(&self, event: Event, at: Timestamp) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() < MOST_REMEMBERED {
-            told.push((event.clone(), at));
+            told.push((event, at));
         }
     }
 
-    /// The events that this process has written since the last call.
-    pub fn take_told(&self) -> Vec<ReadEvent> {
-        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    /// The events that this process has written since the last call, as far as they are `wanted`.
+    pub fn take_told(&self, wanted: &dyn Fn(&Event) -> bool) -> Vec<ReadEvent> {
+        let mut told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        told.retain(|(event, _)| wanted(event));
         let read = |(event, at): &(Event, Timestamp)| {
             let line = encode(event, *at, self.host.clock.boot_ms(), self.host.me.pid);
             decode(line.trim_end().as_bytes())

@@ -103,8 +103,9 @@ impl Spool {
         let now = self.host.clock.now();
         let boot_ms = self.host.clock.boot_ms();
         let line = |event: Event| {
-            self.remember(&event, now);
-            encode(&event, now, boot_ms, self.host.me.pid)
+            let line = encode(&event, now, boot_ms, self.host.me.pid);
+            self.remember(event, now);
+            line
         };
         let lines: String = events.map(line).collect();
         let day = now.day();

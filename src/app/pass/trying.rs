@@ -137,7 +137,7 @@ fn try_beyond(app: &App, first: &Head, candidate: &Candidate, starts: &mut Start
 fn try_task(app: &App, head: &Head, starts: &mut Starts) -> Result<Step, AppError> {
     // A look at the record costs a fraction of a claim.
     let knows_some = starts.seen.borrow().knows_some() || control(app).standing(app.host.now()).next().is_some();
-    if let Some(task) = app.store.peek(head).filter(|_| knows_some) {
+    if knows_some && let Some(task) = app.store.peek(head) {
         match admission(app, &task, &starts.seen) {
             Admission::Yes => {}
             Admission::No => return Ok(Step::Done(Tried::Blocked)),

@@ -83,6 +83,7 @@ pub struct Spool {
     pub(crate) known: files::disk::known::Known,
     pub(crate) sandboxes: Sandboxes,
     pub(crate) seen: Arc<Mutex<files::queue::pending::Seen>>,
+    pub(crate) written: files::locks::sidecar::Written,
     pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// Number of records that the folder of a lane holds.
     pub(crate) lane_holds: usize,
@@ -110,6 +111,7 @@ impl Spool {
             known: files::disk::known::Known::default(),
             sandboxes: Sandboxes::default(),
             seen: Arc::default(),
+            written: files::locks::sidecar::Written::default(),
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
         }

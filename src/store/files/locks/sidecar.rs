@@ -7,10 +7,40 @@ use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Sidecar, Times
 use crate::store::FORMAT_VERSION;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest sidecar read, in bytes.
 pub const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
+
+/// Number of sidecars that a process remembers. Most tasks hold two or three locks.
+const MOST_REMEMBERED: usize = 8;
+
+/// The bytes of a sidecar and the record in them.
+type Remembered = (Vec<u8>, Box<LockRecord>);
+
+/// The sidecars that this process wrote last. A file with the same bytes needs no parsing.
+#[derive(Clone, Default)]
+pub(crate) struct Written(Arc<Mutex<VecDeque<Remembered>>>);
+
+impl Written {
+    /// Remembers a sidecar. One with members of other programs is read anew.
+    pub(crate) fn remember(&self, lane: &LaneName, record: &LockRecord, bytes: Vec<u8>) {
+        if record.extra.is_some() {
+            return;
+        }
+        let record = Box::new(LockRecord { lane: Some(lane.clone()), ..record.clone() });
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written.truncate(MOST_REMEMBERED - 1);
+        written.push_front((bytes, record));
+    }
+
+    /// The record in a sidecar with these bytes, if this process wrote it lately.
+    pub(crate) fn record(&self, bytes: &[u8]) -> Option<Box<LockRecord>> {
+        let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written.iter().find(|(known, _)| known == bytes).map(|(_, record)| record.clone())
+    }
+}
 
 /// Members of a sidecar that were not read yet. Of members with one name the last counts.
 type Unread = BTreeMap<String, Value>;

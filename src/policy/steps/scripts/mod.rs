@@ -62,6 +62,9 @@ pub fn in_script<'a>(argv: &'a [String], text: &str) -> Option<&'a str> {
 /// Program and arguments with the values of variables. The place of a variable without a value stays. `Err` is the reason that
 /// the command cannot be started.
 pub fn filled_command(argv: &[String], value_of: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>, String> {
+    if argv.iter().skip(1).all(|word| places(word).next().is_none()) {
+        return Ok(argv.to_vec());
+    }
     if let Some(wrong) = misplaced(argv) {
         return Err(format!("{}; {}", wrong.fault, wrong.hint));
     }

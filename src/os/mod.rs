@@ -416,7 +416,7 @@ pub trait Processes: Send + Sync {
     /// The load of the host, its ports in use, and its processors.
     fn gauges(&self) -> &dyn Gauges;
     /// The context of this process; it stays the same unless another process changes its limits.
-    fn context(&self) -> Context;
+    fn context(&self) -> Arc<Context>;
 
     /// The sandboxes in which processes live, as far as they can be seen.
     fn sandboxes(&self) -> Surroundings;

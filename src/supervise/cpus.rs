@@ -55,16 +55,13 @@ impl Cpus<'_> {
 
     /// The limits to set for a command, if they differ from those of this process.
     pub(super) fn limits(&self, site: &Site, task: &Task) -> Option<Limits> {
-        let own = || site.host.context().limits;
+        let own = site.host.context();
         let wanted = task.limits.as_ref();
         let bound = self
             .plan
             .and_then(|(lane, plan)| plan.bound(&lane.to_string(), wanted.map(|limits| limits.affinity.as_str())));
-        let limits = match bound {
-            Some(affinity) => Some(Limits { affinity, ..wanted.cloned().unwrap_or_else(own) }),
-            None => wanted.cloned(),
-        };
-        limits.filter(|limits| own().differ_from(limits))
+        let bound = bound.map(|affinity| Limits { affinity, ..wanted.unwrap_or(&own.limits).clone() });
+        bound.as_ref().or(wanted).filter(|limits| own.limits.differ_from(limits)).cloned()
     }
 }
 

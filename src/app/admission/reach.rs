@@ -22,7 +22,7 @@ pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Arc<Limits>) {
     let mut reach = app.reach.borrow_mut();
     let own = reach.own.get_or_insert_with(|| {
         let context = app.host.context();
-        (Arc::new(NamedSandbox::from(context.sandbox)), Arc::new(context.limits))
+        (Arc::new(NamedSandbox::from(context.sandbox.clone())), Arc::new(context.limits.clone()))
     });
     own.clone()
 }

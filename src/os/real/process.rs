@@ -32,7 +32,7 @@ use rustix::process::{
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The processes of this host.
@@ -66,9 +66,10 @@ impl Processes for RealProcesses {
         &crate::os::real::gauges::RealGauges
     }
 
-    fn context(&self) -> Context {
-        static OWN: OnceLock<Context> = OnceLock::new();
-        OWN.get_or_init(|| crate::os::real::context::of_this_process(procfs::boot_id().to_owned())).clone()
+    fn context(&self) -> Arc<Context> {
+        static OWN: OnceLock<Arc<Context>> = OnceLock::new();
+        let own = OWN.get_or_init(|| crate::os::real::context::of_this_process(procfs::boot_id().to_owned()).into());
+        Arc::clone(own)
     }
 
     fn sandboxes(&self) -> Surroundings {

@@ -86,10 +86,10 @@ pub fn fitted(
 
 /// Number of bytes of arguments and environment that the system accepts at a start of a task.
 fn taken_at_a_start(site: &Site, task: &Task) -> usize {
-    let own = site.host.context().limits;
+    let own = site.host.context();
     let of_task = task.limits.as_ref().and_then(|limits| limits.soft.get("stack"));
     // Its limits are set just before its start, or just after that of the program that changes the account.
-    let stack = own.soft.get("stack").into_iter().chain(of_task).min();
+    let stack = own.limits.soft.get("stack").into_iter().chain(of_task).min();
     let most = stack.map_or(MOST, |bytes| (bytes / 4).clamp(LEAST, MOST));
     usize::try_from(most).unwrap_or(usize::MAX)
 }

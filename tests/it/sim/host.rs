@@ -95,8 +95,8 @@ impl Processes for Host {
         &luzia::os::NoGauges
     }
 
-    fn context(&self) -> luzia::model::Context {
-        luzia::model::Context::default()
+    fn context(&self) -> std::sync::Arc<luzia::model::Context> {
+        std::sync::Arc::default()
     }
 
     fn sandboxes(&self) -> luzia::model::Surroundings {

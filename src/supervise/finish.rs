@@ -128,13 +128,14 @@ fn over_events(task: &Task) -> Vec<Event> {
         let data = json!({ "status": status, "failures": task.failures });
         return alert(task).into_iter().chain([of("requeued", data)]).collect();
     };
+    let span = span_of(task);
     let mut data = json!({
         "status": status,
         "created_at": task.created_at.to_string(),
         "attempts": task.failures.saturating_add(u32::from(outcome.end == EndState::Completed)),
         "starts": task.starts,
         "work": task.work(),
-        "traceparent": span_of(task).traceparent(),
+        "traceparent": span.traceparent(),
     });
     let goal = Some(goal_of(task)).filter(|goal| !goal.is_empty());
     let members = [
@@ -143,7 +144,7 @@ fn over_events(task: &Task) -> Vec<Event> {
         ("signal", outcome.signal.map(Value::from)),
         ("goal", goal.map(Value::from)),
         ("parent", task.parent.map(|parent| parent.to_string().into())),
-        ("parent_span", span_of(task).parent.map(Value::from)),
+        ("parent_span", span.parent.map(Value::from)),
         ("tracestate", variable(task, b"TRACESTATE").map(Value::from)),
         ("subject_changed", task.terms.subject_changed.map(Value::from)),
         ("reason", task.terms.failed_dependency.map(|_| "DependencyFailed".into())),

@@ -28,14 +28,18 @@ impl Span {
     }
 }
 
-/// The span of a task. It is below the span of its caller if the environment of `enqueue` names a valid one.
-pub fn span_of(task: &Task) -> Span {
+/// Trace, span and flags of the caller of a task, if the environment of `enqueue` names valid ones.
+pub fn caller_of(task: &Task) -> Option<(String, String, String)> {
     let given = task.env.iter().find(|(key, _)| key == TRACEPARENT.as_bytes());
-    let caller = given.and_then(|(_, value)| parse(std::str::from_utf8(value).ok()?));
+    given.and_then(|(_, value)| parse(std::str::from_utf8(value).ok()?))
+}
+
+/// The span of a task. It is below the span of its caller, if that is known.
+pub fn span_of(task: &Task) -> Span {
     let seed = format!("{} {} {} {}", task.id, task.created_at.0, task.created_by_pid, task.conductor_dir);
     let own = hex(&Sha256::digest(seed.as_bytes()));
     let span = own[32..48].to_owned();
-    match caller {
+    match caller_of(task) {
         Some((trace, parent, flags)) => Span { trace, span, parent: Some(parent), flags },
         None => Span { trace: own[..32].to_owned(), span, parent: None, flags: "01".to_owned() },
     }

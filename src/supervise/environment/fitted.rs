@@ -72,6 +72,9 @@ pub fn fitted(
             format!("its arguments and its environment have {taken} bytes, and the system takes {most} at a start");
         return Ok(Err(format!("{why}; a higher limit of the stack (ulimit -s) lets it take more")));
     }
+    if place.vars.is_empty() {
+        return Ok(Ok(bare));
+    }
     let mut files = beside_the_environment(place.vars, (most - taken).saturating_sub(FOR_HOOKS), place.task_dir);
     if files.values().any(Option::is_some) {
         let absent = || StoreError::Absent { thing: task.conductor_dir.as_str().into() };

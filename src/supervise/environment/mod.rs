@@ -8,7 +8,7 @@ use crate::model::lock::Grant;
 use crate::model::lock::grant::values_of;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, Task};
-use crate::policy::analytics::trace::{TRACEPARENT, span_of};
+use crate::policy::analytics::trace::{TRACEPARENT, caller_of, span_of};
 use crate::policy::steps::course::command_of;
 use crate::policy::steps::names::is_var_name;
 use crate::policy::steps::scripts::filled_command;
@@ -69,10 +69,9 @@ pub fn environment(task: &Task, place: &Place, grants: &[Grant]) -> Vec<(Vec<u8>
     let is_own = |key: &[u8]| own.iter().any(|(own, _)| own.as_bytes() == key);
     let mut env: Vec<(Vec<u8>, Vec<u8>)> = task.env.iter().filter(|(key, _)| !is_own(key)).cloned().collect();
     env.extend(own.into_iter().map(|(key, value)| (key.as_bytes().to_vec(), value.into_bytes())));
-    let span = span_of(task);
-    if span.parent.is_some() {
+    if caller_of(task).is_some() {
         env.retain(|(key, _)| key != TRACEPARENT.as_bytes());
-        env.push((TRACEPARENT.into(), span.traceparent().into_bytes()));
+        env.push((TRACEPARENT.into(), span_of(task).traceparent().into_bytes()));
     }
     let has_file = |name: &str| matches!(place.files.get(name), Some(Some(_)));
     // The path of the file of x is LUZIA_VAR_x_FILE, so a variable x_FILE has to give way.

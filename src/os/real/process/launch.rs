@@ -14,6 +14,7 @@ use luzia_spawn::{Program, spawn};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{getegid, umask};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
@@ -49,22 +50,21 @@ pub(crate) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
 fn supervisor(program: &Path, args: &[String], lock: &File) -> io::Result<u32> {
     let null = File::options().read(true).write(true).open("/dev/null")?;
     let mut start = Start::new(program.to_owned(), "luzia", args);
-    start.env.extend(std::env::vars_os());
-    for name in task_variables() {
-        start.env.remove(OsStr::new(name));
-    }
+    let is_of_a_task = |name: &OsString| task_variables().any(|own| name == own);
+    let kept = std::env::vars_os().filter(|(name, _)| !is_of_a_task(name));
+    start.env = kept.map(|(name, value)| (name.into(), value.into())).collect();
     // Not waited for here: it outlives us, or `reap` waits for it.
     start.spawn(Path::new("/"), [lock, &null, &null], false)
 }
 
 /// A program that is to be started beside this one.
-struct Start {
+struct Start<'a> {
     program: PathBuf,
     args: Vec<OsString>,
-    env: BTreeMap<OsString, OsString>,
+    env: BTreeMap<Cow<'a, OsStr>, Cow<'a, OsStr>>,
 }
 
-impl Start {
+impl Start<'_> {
     fn new(program: PathBuf, name: &str, args: &[String]) -> Self {
         let args = [name].into_iter().chain(args.iter().map(String::as_str)).map(OsString::from).collect();
         Self { program, args, env: BTreeMap::new() }
@@ -76,8 +76,13 @@ impl Start {
         let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::from);
         let (path, cwd) = (text(self.program.as_os_str())?, text(cwd.as_os_str())?);
         let args = self.args.iter().map(|word| text(word)).collect::<io::Result<Vec<CString>>>()?;
-        let pair =
-            |(name, value): (&OsString, &OsString)| text(&[name, value].map(OsString::as_os_str).join(OsStr::new("=")));
+        let pair = |(name, value): (&Cow<OsStr>, &Cow<OsStr>)| {
+            let mut pair = Vec::with_capacity(name.len() + value.len() + 2);
+            pair.extend_from_slice(name.as_bytes());
+            pair.push(b'=');
+            pair.extend_from_slice(value.as_bytes());
+            CString::new(pair).map_err(io::Error::from)
+        };
         let env = self.env.iter().map(pair).collect::<io::Result<Vec<CString>>>()?;
         // The new process gets the streams as descriptors 0, 1 and 2, one after the other. So no copy may have such a number.
         let copies = streams.map(|file| fcntl_dupfd_cloexec(file, 3));
@@ -196,7 +201,8 @@ pub(crate) fn own_program() -> PathBuf {
     path.unwrap_or_else(|| PathBuf::from(SELF))
 }
 
-fn directly(command: &Command, cwd: &Path) -> Result<Start, StartError> {
+fn directly<'a>(command: &'a Command, cwd: &Path) -> Result<Start<'a>, StartError> {
+    let text = |bytes: &'a Vec<u8>| Cow::Borrowed(OsStr::from_bytes(bytes));
     let (name, args) = split(&command.argv)?;
     let program = find(name, lookup(&command.env, "PATH").as_deref(), cwd)?;
     let wrapped = if command.has_terminal { pty::wrapped(command) } else { Vec::new() };
@@ -205,14 +211,17 @@ fn directly(command: &Command, cwd: &Path) -> Result<Start, StartError> {
         None => (program, name.as_str(), args),
     };
     let mut direct = Start::new(program, name, args);
-    let own = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
-    direct.env = command.env.iter().map(|(name, value)| (own(name), own(value))).collect();
+    direct.env = command.env.iter().map(|(name, value)| (text(name), text(value))).collect();
     Ok(direct)
 }
 
 /// Another run of this program takes the account on and sets the limits. It may run as root until then, so it must not see
 /// the environment of the task: it would obey a variable like LD_PRELOAD with the rights of root.
-fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>) -> Result<Start, StartError> {
+fn through_trampoline(
+    command: &Command,
+    environment: &File,
+    tree: Option<&File>,
+) -> Result<Start<'static>, StartError> {
     split(&command.argv)?;
     let account = command.run_as.as_deref().map(Credentials::of).transpose().map_err(|error| match error.kind() {
         // A directory of the network may answer later.
@@ -224,7 +233,8 @@ fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>
     let words = ["exec-task", "--account", &account, "--"].map(str::to_owned).into_iter();
     let inner = if command.has_terminal { pty::wrapped(command) } else { command.argv.clone() };
     let mut through = Start::new(own_program(), "luzia", &words.chain(inner).collect::<Vec<String>>());
-    let mut set = |name: &str, value: String| through.env.insert(name.into(), value.into());
+    let mut set =
+        |name: &str, value: String| through.env.insert(OsString::from(name).into(), OsString::from(value).into());
     set(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
     if let Some(limits) = &command.limits {
         set(LIMITS, serde_json::to_string(limits).map_err(|error| StartError::Other(error.into()))?);

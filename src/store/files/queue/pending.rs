@@ -168,8 +168,9 @@ impl Spool {
     /// brought back at its other place stays: the supervisor of the task meets it and leaves the task to it.
     pub(crate) fn sweep_moved(&self, task: &Task, path: &str) -> Result<()> {
         self.call_standby(task);
-        let spot = Spot::of_pending(task).into_iter().find(|spot| spot.path == path);
-        spot.map_or(Ok(()), |spot| self.sweep(&spot.folders))
+        let is_tier = |folder: &str| folder.rsplit_once('/').is_none_or(|(above, _)| above == layout::PENDING);
+        let mut folders = path.rmatch_indices('/').map(|(at, _)| &path[..at]).take_while(|folder| !is_tier(folder));
+        folders.try_fold(true, |is_gone, folder| Ok(is_gone && self.remove_dir(folder)?)).map(drop)
     }
 
     /// Removes nested folders as far as they are empty, the lowest first; never a tier.

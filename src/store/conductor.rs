@@ -3,13 +3,16 @@
 //! after the checks of `supervision.md`.
 
 use super::error::{Result, StoreError};
-use crate::model::task::EndState;
-use crate::model::{Task, TaskId};
+use crate::model::record::Version;
+use crate::model::task::{EndState, Outcome};
+use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
 use crate::store::files::disk::task_record::encode_pretty;
-use crate::store::{FORMAT_VERSION, RunDir, layout};
-use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use crate::store::{RunDir, layout};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest `meta.json` read, in bytes.
 pub const MAX_META_BYTES: u64 = 1024 * 1024;
@@ -34,9 +37,13 @@ pub const STDERR_LOG: &str = "stderr.log";
 /// Members of a `meta.json`.
 pub type Members = Map<String, Value>;
 
+/// The `meta.json` that this process wrote last. A file with the same bytes has no members of other programs.
+pub(super) type LastMeta = Arc<Mutex<Vec<u8>>>;
+
 /// One conductor directory, open.
 pub struct Conductor {
     pub(super) files: Arc<dyn Vfs>,
+    last: LastMeta,
 }
 
 /// The claims of a `meta.json`, all unproven.
@@ -68,7 +75,7 @@ impl RunDir {
     /// Opens a conductor directory. `None` when it does not exist and the caller does not want it created.
     pub fn conductor(&self, path: &str, create: bool) -> Result<Option<Conductor>> {
         let files = self.vfs.open_root(path, create).map_err(StoreError::io("open the conductor directory", path))?;
-        Ok(files.map(|files| Conductor { files }))
+        Ok(files.map(|files| Conductor { files, last: Arc::clone(&self.last_meta) }))
     }
 
     /// The conductor directory of tasks whose project configures none.
@@ -236,19 +243,27 @@ impl Conductor {
         Ok(None)
     }
 
+    /// The members of a task's `meta.json`, if it is valid; none of a file that this process wrote.
     fn members_in(&self, place: &str, id: TaskId) -> Result<Option<Members>> {
-        Ok(self.read_members(&format!("{}/meta.json", dir(place, id)))?.map(|(members, _)| members))
+        let Some(mut handle) = self.open_meta(&format!("{}/meta.json", dir(place, id)))? else { return Ok(None) };
+        let Ok(bytes) = handle.read_all(MAX_META_BYTES) else { return Ok(None) };
+        let is_own = *self.last.lock().unwrap_or_else(PoisonError::into_inner) == bytes;
+        Ok(if is_own { Some(Members::new()) } else { decode_members(&bytes) })
     }
 
     /// Writes `meta.json` with a task's last start; members that other programs wrote into the `old` one stay.
     fn write_meta(&self, place: &str, task: &Task, old: Option<Members>, released: bool) -> Result<()> {
-        let mut members = old.unwrap_or_default();
+        let (folder, known) = (dir(place, task.id), meta_of(task, released));
+        let Some(mut members) = old.filter(|old| !old.is_empty()) else {
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = self.replace_meta(&folder, &known)?;
+            return Ok(());
+        };
         // Members of an earlier attempt.
         members.retain(|name, _| !OF_AN_END.contains(&name.as_str()));
-        if let Value::Object(known) = meta_of(task, released) {
+        if let Ok(Value::Object(known)) = serde_json::to_value(known) {
             members.extend(known);
         }
-        self.replace_meta(&dir(place, task.id), &members)
+        self.replace_meta(&folder, &members).map(drop)
     }
 
     /// Writes the value of a variable to a file beside the logs of a task that is about to start. Returns the path of the
@@ -259,8 +274,11 @@ impl Conductor {
         Ok(format!("{}/{file}", self.task_dir(id)))
     }
 
-    fn replace_meta(&self, folder: &str, members: &Members) -> Result<()> {
-        self.replace(folder, "meta.json", &encode_pretty(&format!("{folder}/meta.json"), members)?)
+    /// Replaces a `meta.json`, and returns its bytes.
+    fn replace_meta(&self, folder: &str, members: &impl Serialize) -> Result<Vec<u8>> {
+        let bytes = encode_pretty(&format!("{folder}/meta.json"), members)?;
+        self.replace(folder, "meta.json", &bytes)?;
+        Ok(bytes)
     }
 
     fn replace(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<()> {
@@ -274,16 +292,18 @@ impl Conductor {
         Ok(())
     }
 
+    fn open_meta(&self, path: &str) -> Result<Option<Box<dyn Handle>>> {
+        match self.files.open(path, Open::ReadOnly) {
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::InvalidInput | std::io::ErrorKind::NotFound) => {
+                Ok(None)
+            }
+            opened => opened.map_err(self.io("open", path)),
+        }
+    }
+
     /// The members and the owner of a `meta.json`; `None` when it does not exist or cannot be read as one.
     fn read_members(&self, path: &str) -> Result<Option<(Members, u32)>> {
-        let mut handle = match self.files.open(path, Open::ReadOnly) {
-            Ok(Some(handle)) => handle,
-            Ok(None) => return Ok(None),
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::InvalidInput | std::io::ErrorKind::NotFound) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(self.io("open", path)(error)),
-        };
+        let Some(mut handle) = self.open_meta(path)? else { return Ok(None) };
         let uid = handle.meta().map_err(self.io("look at", path))?.uid;
         let Ok(bytes) = handle.read_all(MAX_META_BYTES) else { return Ok(None) };
         Ok(decode_members(&bytes).map(|members| (members, uid)))
@@ -319,7 +339,7 @@ impl Conductor {
     pub fn acknowledge(&self, claim: &ClaimedMeta) -> Result<()> {
         let mut members = claim.members.clone();
         members.insert("lock_released".into(), true.into());
-        self.replace_meta(&format!("{}/{}", claim.place, claim.dir), &members)
+        self.replace_meta(&format!("{}/{}", claim.place, claim.dir), &members).map(drop)
     }
 
     fn make_dir(&self, path: &str) -> Result<()> {
@@ -360,49 +380,90 @@ pub(crate) fn claim_of(dir: String, place: &'static str, members: Members, uid: 
     }
 }
 
-/// The members of `meta.json`: those of S3.20, and those of S1.35–S1.38 once the task is over.
-pub(crate) fn meta_of(task: &Task, released: bool) -> Value {
+/// The `meta.json` of a task: the members of S3.20, and those of S1.35–S1.38 once the task is over.
+#[derive(Serialize)]
+struct Meta<'a> {
+    v: Version,
+    id: TaskId,
+    status: Status,
+    user: &'a str,
+    project: Option<&'a str>,
+    lanes: Vec<LaneName>,
+    priority: Priority,
+    command: &'a [String],
+    label: Option<&'a str>,
+    lock_id: Option<&'a str>,
+    fence: Option<u64>,
+    lock_released: bool,
+    attempt: u32,
+    starts: u32,
+    created_at: Timestamp,
+    started_at: Option<Timestamp>,
+    #[serde(flatten)]
+    end: Option<End<'a>>,
+}
+
+/// The members of a task that is over. An outer `None` means that its end has no such member.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct End<'a> {
+    completed_at: Timestamp,
+    result_type: &'static str,
+    result_summary: &'a str,
+    #[serde(rename = "exit_code")]
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    #[serde(rename = "ran_ms")]
+    ran_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_action_id: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancelled_by: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_reason: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variables: Option<BTreeMap<&'a str, &'a str>>,
+}
+
+/// The `meta.json` of a task.
+pub(crate) fn meta_of(task: &Task, lock_released: bool) -> impl Serialize {
     let start = task.last_start.as_ref();
-    let mut meta = json!({
-        "v": FORMAT_VERSION,
-        "id": task.id.to_string(),
-        "status": task.status().word(),
-        "user": task.user.as_str(),
-        "project": task.project.as_ref().map(|project| project.as_str()),
-        "lanes": task.all_lanes().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "priority": task.priority.number(),
-        "command": task.command,
-        "label": task.label,
-        "lock_id": start.map(|start| &start.lock_id),
-        "fence": start.map(|start| start.fence),
-        "lock_released": released,
-        "attempt": task.attempt(),
-        "starts": task.starts,
-        "created_at": task.created_at.to_string(),
-        "started_at": start.map(|start| start.at.to_string()),
-    });
-    let (Some(outcome), Some(members)) = (task.outcome(), meta.as_object_mut()) else { return meta };
-    let result = json!({
-        "completedAt": outcome.completed_at.to_string(),
-        "resultType": outcome.result_type(),
-        "resultSummary": outcome.summary,
-        "exit_code": outcome.exit_code,
-        "signal": outcome.signal,
-        "ran_ms": outcome.ran_ms,
-    });
-    if let Value::Object(result) = result {
-        members.extend(result);
+    Meta {
+        v: Version,
+        id: task.id,
+        status: task.status(),
+        user: task.user.as_str(),
+        project: task.project.as_ref().map(Name::as_str),
+        lanes: task.all_lanes(),
+        priority: task.priority,
+        command: &task.command,
+        label: task.label.as_deref(),
+        lock_id: start.map(|start| start.lock_id.as_str()),
+        fence: start.map(|start| start.fence),
+        lock_released,
+        attempt: task.attempt(),
+        starts: task.starts,
+        created_at: task.created_at,
+        started_at: start.map(|start| start.at),
+        end: task.outcome().map(|outcome| end_of(task, outcome)),
     }
-    if outcome.end == EndState::Failed {
-        members.insert("errorMessage".into(), json!(outcome.error));
-        members.insert("failedActionId".into(), json!(task.failed_action()));
+}
+
+fn end_of<'a>(task: &Task, outcome: &'a Outcome) -> End<'a> {
+    let is = |end: EndState| (outcome.end == end).then_some(());
+    End {
+        completed_at: outcome.completed_at,
+        result_type: outcome.result_type(),
+        result_summary: &outcome.summary,
+        exit_code: outcome.exit_code,
+        signal: outcome.signal,
+        ran_ms: outcome.ran_ms,
+        error_message: is(EndState::Failed).map(|()| outcome.error.as_deref()),
+        failed_action_id: is(EndState::Failed).map(|()| task.failed_action()),
+        cancelled_by: is(EndState::Cancelled).map(|()| outcome.cancelled_by.as_deref()),
+        cancel_reason: is(EndState::Cancelled).map(|()| outcome.cancel_reason.as_deref()),
+        variables: is(EndState::Completed).map(|()| BTreeMap::new()),
     }
-    if outcome.end == EndState::Cancelled {
-        members.insert("cancelledBy".into(), json!(outcome.cancelled_by));
-        members.insert("cancelReason".into(), json!(outcome.cancel_reason));
-    }
-    if outcome.end == EndState::Completed {
-        members.insert("variables".into(), json!({}));
-    }
-    meta
 }

@@ -9,6 +9,7 @@ mod yielded;
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open};
+use crate::store::conductor::LastMeta;
 use crate::store::{Disk, Hold, Result, StoreError, layout};
 use std::fs::File;
 use std::ops::Deref;
@@ -20,20 +21,23 @@ pub const TREE_LOCK: &str = "tree.lock";
 
 /// The folders `run/<id>/` and the conductor directories of this host: a cheap handle, which may be cloned.
 #[derive(Clone)]
-pub struct RunDir(Disk);
+pub struct RunDir {
+    disk: Disk,
+    pub(super) last_meta: LastMeta,
+}
 
 impl Deref for RunDir {
     type Target = Disk;
 
     fn deref(&self) -> &Disk {
-        &self.0
+        &self.disk
     }
 }
 
 impl RunDir {
     /// The folders below a state directory that is open.
     pub(crate) fn on(disk: Disk) -> Self {
-        Self(disk)
+        Self { disk, last_meta: LastMeta::default() }
     }
 
     /// Takes the right to act for a task: its `supervisor.lock`. `None` while another process has it.

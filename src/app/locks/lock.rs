@@ -10,7 +10,7 @@ use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
 use crate::app::query::evidence::users_text;
-use crate::app::{App, AppError, Code};
+use crate::app::{App, AppError, Code, shell_word};
 use crate::model::lock::Grant;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
@@ -115,7 +115,7 @@ pub fn lock_telling(
     let wanted = split_by_holder(app, lanes)?.wanted;
     let place = InPlace { argv: command, env: &[], cwd: None, has_input: true, held: Vec::new(), output: None };
     if wanted.is_empty() {
-        let exit = run_here(app, place, Care::default(), &|_| started())?;
+        let exit = run_here(app, place, Care::default(), &|_| started()).map_err(|error| lane_meant(error, command))?;
         return Ok(Ran { end: exit.into(), kept: Vec::new() });
     }
     let taken = match take_for_command(app, &wanted, wait_ms, command, say) {
@@ -140,7 +140,26 @@ pub fn lock_telling(
     let held = files.iter().filter_map(Hold::share).collect();
     let ran = run_here(app, InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);
     let kept = give_all(app, &holder, grants.iter().zip(files), closes, say)?;
-    Ok(Ran { end: ran?.into(), kept })
+    let exit = ran.map_err(|error| lane_meant(error, command))?;
+    Ok(Ran { end: exit.into(), kept })
+}
+
+/// An error with a hint for `lock LANE -- CMD`, whose command begins with the name of the lane.
+fn lane_meant(error: AppError, command: &[String]) -> AppError {
+    match command {
+        [lane, separator, rest @ ..]
+            if error.code() == Code::NoCommand
+                && separator == "--"
+                && !rest.is_empty()
+                && LaneName::parse(lane).is_ok() =>
+        {
+            let words: Vec<String> = command.iter().map(shell_word).collect();
+            let line = format!("luzia lock -l {}", words.join(" "));
+            let hint = format!("\"{lane}\" is no program; as a lane: `{line}`");
+            error.hint(hint).with_next([line])
+        }
+        _ => error,
+    }
 }
 
 /// Takes lanes for a command, and gives the name by which it holds them.

@@ -146,7 +146,7 @@ mod tests {
             (&["-o", "json", "ps", "-a"], "luzia list -a"),
             (&["describe"], "luzia --help"),
             (&["submit"], "luzia --help"),
-            (&["stop", "5"], "luzia --help"),
+            (&["stop", "5"], "luzia pause --help"),
             (&["kill", "task_26"], "luzia show task_26"),
             (&["kill", "-9", "--", "x"], "luzia cancel --help"),
             (&["freeze", "alice"], "luzia pause --help"),

@@ -1,7 +1,10 @@
 //! The probable meaning of an option or a word that a command does not take.
 
 use super::{Usage, wants_json};
+use crate::app::shell_word;
 use crate::cli::args::{Cli, Command, Deferred};
+use crate::cli::verbs::{Does, Verb};
+use crate::model::LaneName;
 
 /// A command, an option that it does not take, and the command or option that does the work of that option. A word without a
 /// hyphen in the place of the option means any further argument.
@@ -26,11 +29,61 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("timeline", "", "`luzia events TASK` tells of one task"),
 ];
 
+/// A command with verbs of its own, a word that is none of these, and the hint for that word.
+const VERBS_MEANT: &[(&str, &str, &str)] = &[
+    ("config", "get", "`luzia config show` prints the value of every key"),
+    (
+        "config",
+        "set",
+        "`luzia config path` names the file to edit. `luzia lanes set global --max 8` sets the number of slots at once",
+    ),
+];
+
+/// The longest name of a lane that a hint repeats.
+const LONGEST_LANE: usize = 80;
+
 /// The hint for an argument of a command.
 pub(super) fn hint(verb: Option<&str>, argument: &str) -> Option<String> {
     let word = if argument.starts_with('-') { argument } else { "" };
     let found = MEANT.iter().find(|(of, taken, _)| Some(*of) == verb && *taken == word);
     found.map(|(.., hint)| (*hint).to_owned())
+}
+
+/// The hint for a word in the place of a verb of `verb`.
+pub(super) fn hint_for_verb(verb: &str, word: &str) -> Option<String> {
+    VERBS_MEANT.iter().find(|(of, meant, _)| *of == verb && *meant == word).map(|(.., hint)| (*hint).to_owned())
+}
+
+/// The hint for the name of a lane in the place of a verb of `lanes`.
+pub(super) fn hint_for_lane(verb: &str, word: &str) -> Option<String> {
+    let is_lane = verb == "lanes" && word.len() <= LONGEST_LANE && !word.contains('`') && LaneName::parse(word).is_ok();
+    is_lane.then(|| format!("`luzia lanes show {}` shows that lane", shell_word(word)))
+}
+
+/// The command that a hint proposes first, in backquotes. `None` if it has a placeholder such as TASK, or if its verb harms
+/// running work.
+pub(super) fn command_in(hint: &str) -> Option<String> {
+    let line = first_command(hint)?;
+    let is_placeholder =
+        |part: &str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_uppercase()) || part == "N";
+    let is_ready = !line.split(' ').any(is_placeholder) && !harms(line);
+    is_ready.then(|| line.to_owned())
+}
+
+/// The command that a hint proposes first, or the help of its verb where that command cannot be typed as it is.
+pub(super) fn command_or_help(hint: &str) -> Option<String> {
+    command_in(hint).or_else(|| {
+        let verb = first_command(hint)?.split(' ').nth(1)?;
+        Some(format!("luzia {verb} --help"))
+    })
+}
+
+fn first_command(hint: &str) -> Option<&str> {
+    hint.split('`').skip(1).step_by(2).find(|line| line.starts_with("luzia "))
+}
+
+fn harms(line: &str) -> bool {
+    line.split(' ').nth(1).is_some_and(|verb| Verb::does(verb, Does::Harms) && !line.starts_with("luzia lanes show "))
 }
 
 /// The error of `luzia step -- CMD`, in which clap takes the first word of the command for the name.

@@ -17,7 +17,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, ValueEnum};
 use line::{has_trailing_command, known_verb, verb_of, wants_json};
 use std::ffi::OsString;
-use synonyms::{closest, cut_or_mistyped, of_another_tool};
+use synonyms::{closest, cut_or_mistyped, of_another_tool, of_several};
 
 /// The reason why there is no command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,6 +117,8 @@ pub(super) fn explain(error: &clap::Error, args: &[String]) -> ParseStop {
     }
     let (message, hint, corrected) = match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_verb(error, args),
+        ErrorKind::MissingRequiredArgument => missing(&context(error, ContextKind::InvalidArg), args),
+        ErrorKind::UnknownArgument => unknown_argument(error, args),
         _ => {
             let (message, hint) = words(error, args);
             (message, hint, None)
@@ -142,8 +144,6 @@ fn asks_help_for_help(args: &[String]) -> bool {
 fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     let invalid = context(error, ContextKind::InvalidArg);
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown_argument(invalid.first().copied().unwrap_or_default(), args),
-        ErrorKind::MissingRequiredArgument => missing(&invalid),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
         ErrorKind::ArgumentConflict => {
             let is_user = invalid.first().is_some_and(|argument| argument.starts_with("--user"));
@@ -183,18 +183,30 @@ fn as_typed(message: String, args: &[String]) -> String {
     }
 }
 
-/// The message, the hint and the next command for a word that is no verb.
-fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>, Option<String>) {
+/// The message, the hint and the next command.
+type Words = (String, Option<String>, Option<String>);
+
+/// The words for a word that is no verb.
+fn unknown_verb(error: &clap::Error, args: &[String]) -> Words {
     let word = context(error, ContextKind::InvalidSubcommand).first().copied().unwrap_or_default();
     let whole = command().disable_help_subcommand(true);
     let Some(mut parent) = known_verb(args).and_then(|verb| whole.find_subcommand(verb).cloned()) else {
+        let message = format!("there is no verb {}", quoted(word));
+        if let Some((hint, next)) = of_several(word) {
+            return (message, hint, next);
+        }
         let guess = of_another_tool(word).unwrap_or_else(|| cut_or_mistyped(word, whole.get_subcommands()));
         let next = guess.1.and_then(|line| corrected(&line, word, args));
-        return (format!("there is no verb {}", quoted(word)), guess.0, next);
+        return (message, guess.0, next);
     };
     parent.build();
-    let message = format!("luzia {} has no verb {}", parent.get_name(), quoted(word));
-    (message, cut_or_mistyped(word, parent.get_subcommands()).0, None)
+    let verb = parent.get_name();
+    let message = format!("luzia {verb} has no verb {}", quoted(word));
+    let proposed = meant::hint_for_verb(verb, word)
+        .or_else(|| cut_or_mistyped(word, parent.get_subcommands()).0)
+        .or_else(|| meant::hint_for_lane(verb, word));
+    let next = proposed.as_deref().and_then(meant::command_in);
+    (message, proposed, next)
 }
 
 /// The command line with the verb that was meant, which `line` has. For a verb that harms running work, the verb that shows
@@ -218,11 +230,14 @@ fn corrected(line: &str, word: &str, args: &[String]) -> Option<String> {
     })
 }
 
-fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
+fn unknown_argument(error: &clap::Error, args: &[String]) -> Words {
+    let name = context(error, ContextKind::InvalidArg).first().copied().unwrap_or_default();
     let verb = known_verb(args);
+    let what = if name.starts_with('-') { "there is no option" } else { "unexpected argument" };
+    let message = format!("{what} {}", quoted(name));
     if let Some(hint) = meant::hint(verb, name) {
-        let what = if name.starts_with('-') { "there is no option" } else { "unexpected argument" };
-        return (format!("{what} {}", quoted(name)), Some(hint));
+        let next = meant::command_in(&hint);
+        return (message, Some(hint), next);
     }
     let (line, definition) = meant(args);
     if !name.starts_with('-') {
@@ -237,7 +252,7 @@ fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
             _ if has_text(&definition, args) => "put a text of several words in quotes".to_owned(),
             _ => taken_by(&line, &definition),
         };
-        return (format!("unexpected argument {}", quoted(name)), Some(hint));
+        return (message, Some(hint), None);
     }
     let options = definition.get_arguments().filter(|argument| !argument.is_hide_set()).filter_map(clap::Arg::get_long);
     let hint = match closest(name.trim_start_matches('-'), options) {
@@ -250,7 +265,7 @@ fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
         }
         _ => None,
     };
-    (format!("there is no option {}", quoted(name)), hint)
+    (message, hint, None)
 }
 
 /// Whether an option that takes a text was given.
@@ -261,6 +276,9 @@ fn has_text(definition: &Command, args: &[String]) -> bool {
     texts.any(|long| args.iter().any(|word| word.strip_prefix("--") == Some(long)))
 }
 
+/// The hint for a `luzia cron add` that lacks an argument.
+const CRON_LINE: &str = "the cron line comes after the name: luzia cron add NAME '0 3 * * *' -- CMD";
+
 /// Arguments that a command takes beside its options.
 fn taken_by(line: &str, definition: &Command) -> String {
     let names: Vec<String> = definition.get_positionals().map(ToString::to_string).collect();
@@ -270,18 +288,29 @@ fn taken_by(line: &str, definition: &Command) -> String {
     }
 }
 
-fn missing(names: &[&str]) -> (String, Option<String>) {
+fn missing(names: &[&str], args: &[String]) -> Words {
+    let line = meant(args).0;
     if names.iter().any(|name| name.contains("CMD")) {
-        let hint = "the command comes last: luzia VERB [OPTIONS] -- CMD ARG…";
-        return ("no command given".into(), Some(hint.into()));
+        let is_given = args.iter().position(|word| word == "--").is_some_and(|at| at + 1 < args.len());
+        let (fault, hint) = match line == "luzia cron add" {
+            true if is_given => ("no cron line given", CRON_LINE),
+            true => ("no command given", CRON_LINE),
+            false => ("no command given", "the command comes last: luzia VERB [OPTIONS] -- CMD ARG…"),
+        };
+        return (fault.into(), Some(hint.into()), None);
     }
+    let hint = names.iter().any(|name| name.starts_with("<TASK>")).then(|| match line.as_str() {
+        "luzia cancel" | "luzia edit" | "luzia move" => "`luzia list` shows the tasks that are not over".to_owned(),
+        _ => "`luzia list -a` shows every task".to_owned(),
+    });
     // clap writes a choice of options as `<--task <ID>|--session [<KEY>]>`. A value that may be missing is not named.
     let plain = |option: &'_ str| option.split(" [").next().unwrap_or(option).to_owned();
     let named = |name: &&str| match name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
         Some(choice) if choice.starts_with("--") => choice.split('|').map(plain).collect::<Vec<_>>().join(" or "),
         _ => (*name).to_owned(),
     };
-    (format!("missing: {}", names.iter().map(named).collect::<Vec<_>>().join(", ")), None)
+    let next = hint.as_deref().and_then(meant::command_in);
+    (format!("missing: {}", names.iter().map(named).collect::<Vec<_>>().join(", ")), hint, next)
 }
 
 fn no_verb(args: &[String]) -> (String, Option<String>) {

@@ -1,5 +1,6 @@
 //! Command names of other tools and the luzia command that does that work. Also the guess for an unknown verb.
 
+use super::meant::command_or_help;
 use clap::Command;
 
 /// The words, and the command line that does their work here. No word is a verb of luzia's.
@@ -55,7 +56,7 @@ pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
         &["priority", "prio", "nice"],
         "`luzia edit TASK --priority N` changes a task that waits, and `luzia enqueue --priority N -- CMD` queues one",
     ),
-    (&["version"], "luzia --version prints it"),
+    (&["version"], "`luzia --version` prints it"),
     (
         &["uninstall"],
         "`luzia agent setup AGENT --remove` takes out what was set up for an agent, and `luzia shim rm TOOL` removes a shim",
@@ -65,13 +66,20 @@ pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
 /// The probable meaning of a word that is no verb: the hint, and the command line if there is only one.
 type Guess = (Option<String>, Option<String>);
 
-/// The meaning of a word of another tool.
+/// The meaning of a word of another tool that has one command here.
 pub(super) fn of_another_tool(word: &str) -> Option<Guess> {
-    let of = |all: &[(&[&str], &'static str)]| {
-        all.iter().find(|(words, _)| words.contains(&word)).map(|(_, meant)| (*meant).to_owned())
-    };
-    let one = of(SYNONYMS).map(|line| (Some(format!("luzia calls it `{line}`")), Some(line)));
-    one.or_else(|| of(SEVERAL).map(|hint| (Some(hint), None)))
+    let line = found(SYNONYMS, word)?;
+    Some((Some(format!("luzia calls it `{line}`")), Some(line.to_owned())))
+}
+
+/// The hint for a word that may mean several commands, and the first of these. The command takes none of the words behind it.
+pub(super) fn of_several(word: &str) -> Option<Guess> {
+    let hint = found(SEVERAL, word)?;
+    Some((Some(hint.to_owned()), command_or_help(hint)))
+}
+
+fn found(all: &[(&[&str], &'static str)], word: &str) -> Option<&'static str> {
+    all.iter().find(|(words, _)| words.contains(&word)).map(|(_, meant)| *meant)
 }
 
 /// The verb that a cut or mistyped word probably means.

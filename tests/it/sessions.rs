@@ -189,6 +189,8 @@ fn who_would_wait_for_its_own_session_is_told_so_at_once() {
     assert!(refused.err.contains("held by the session in which this runs"), "{refused:#?}");
     assert_eq!(place.json(&["list", "-a"])["items"].as_array().unwrap().len(), 0, "nothing was queued");
     own(&["run", "-u", "bob", "--", "true"]).coded(0);
+    let refused = own(&["release", "alice"]).coded(1);
+    assert!(refused.err.contains("of your own session: `luzia release user:alice --session`"), "{refused:#?}");
     own(&["release", "alice", "--session"]).coded(0);
     own(&["run", "-u", "alice", "--", "true"]).coded(0);
 }

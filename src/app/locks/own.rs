@@ -78,6 +78,11 @@ pub(crate) fn waits_for_own_session(app: &App, view: &LockView) -> Result<bool, 
     Ok(stuck_on(app, &own, lane, 1)?.is_some())
 }
 
+/// Whether a lock is a lease of the session in which this process runs.
+pub(crate) fn is_of_own_session(app: &App, view: &LockView) -> bool {
+    session_key_here(app).is_some_and(|key| is_of(view, &key))
+}
+
 /// A lane that the caller's own session has leased: a wait for it would last as long as the session.
 pub(crate) fn own_session(lane: &LaneName) -> AppError {
     let lane_word = lane_word(lane);

@@ -1,6 +1,7 @@
 //! `release`: gives a lane back; with `--force`, ends a living holder first.
 
 use super::cleanup::recover_now;
+use super::own::is_of_own_session;
 use super::reentrancy::keeps;
 use super::session::end_session_lease;
 use super::waiting::freed::pass_for_waiting;
@@ -100,7 +101,7 @@ fn give_back(
             }
             Released::Living(view) => {
                 let is_stopped = explain::holder_of(app, &view).stopped.is_some();
-                return Err(living_error(lane, &view, app.host.now(), is_stopped));
+                return Err(living_error(app, lane, &view, is_stopped));
             }
         }
     }
@@ -236,14 +237,21 @@ pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_
 
 /// The refusal to release the lane of a living holder. Its first hint waits or looks. Force is listed apart, and only if the
 /// holder is late or stopped (P10).
-fn living_error(lane: &LaneName, view: &LockView, now: Timestamp, is_stopped: bool) -> AppError {
-    let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
-    held_error(lane, view, now)
+fn living_error(app: &App, lane: &LaneName, view: &LockView, is_stopped: bool) -> AppError {
+    let word = lane_word(lane);
+    let hint = match view.record().map(|record| record.kind) {
+        Some(LockKind::Lease) => "the holder itself releases it, by its name or with --lock-id".to_owned(),
+        Some(LockKind::Session) if is_of_own_session(app, view) => {
+            format!("it is a lease of your own session: `luzia release {word} --session` gives it back")
+        }
+        Some(LockKind::Session) => {
+            format!("the lane is free when that session ends, or gives it back: `luzia release {word} --session`")
+        }
+        _ => "the lane is free when the holder ends; nothing was changed".to_owned(),
+    };
+    held_error(lane, view, app.host.now())
         .with_kind(Kind::No)
         .with_code(Code::HolderLives)
-        .hint(match is_lease {
-            true => "the holder itself releases it, by its name or with --lock-id",
-            false => "the lane is free when the holder ends; nothing was changed",
-        })
-        .overriding(forceful_command(&lane_word(lane), view.holder(), &view.verdict, is_stopped))
+        .hint(hint)
+        .overriding(forceful_command(&word, view.holder(), &view.verdict, is_stopped))
 }

@@ -21,7 +21,9 @@ pub trait Shims {
     fn list(&self, dir: &str) -> io::Result<Vec<String>>;
     /// Whether a name exists in a folder.
     fn exists(&self, dir: &str, name: &str) -> bool;
-    /// Makes the folder and a link to luzia in it.
+    /// Whether a name in a folder is a link to luzia: to this program, or to a file of its name.
+    fn is_own(&self, dir: &str, name: &str) -> bool;
+    /// Makes the folder and a link to luzia in it. A link to luzia of that name is replaced in one step.
     fn link(&self, dir: &str, name: &str) -> io::Result<()>;
     /// Removes a link.
     fn unlink(&self, dir: &str, name: &str) -> io::Result<()>;

@@ -221,10 +221,38 @@ fn shims_are_added_listed_and_removed() {
         assert!(!ran.err.is_empty(), "{args:?}");
         assert_eq!(tools.place.ok(&["shim", "list"]).out.lines().count(), 2, "{args:?}");
     }
+    assert_eq!(tools.place.ok(&["shim", "list", "-o", "name"]).out, "mytool\nnowhere-tool\n");
     tools.place.ok(&["shim", "rm", "nowhere-tool"]);
     tools.run("$LUZIA shim doctor").coded(0);
     tools.place.ok(&["shim", "add", "go", "make"]);
     tools.place.ok(&["shim", "rm", "go", "make", "go"]);
     assert_eq!(tools.place.ok(&["shim", "list"]).out.lines().count(), 1);
     assert!(!tools.place.state().join("locks/nothing").exists());
+}
+
+#[test]
+fn a_shim_is_replaced_and_what_is_not_luzias_is_not() {
+    let tools = Tools::new(&[]);
+    tools.program("mytool", "exit 5");
+    tools.place.ok(&["shim", "add", "mytool"]);
+    let refused = tools.place.luzia(&["shim", "add", "mytool", "--lane", "gpu"]).coded(73);
+    assert!(refused.err.contains("--replace"), "{refused:?}");
+    // The link of a luzia that was moved leads nowhere.
+    let link = std::path::Path::new(&tools.folder()).join("mytool");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("/nowhere/luzia", &link).unwrap();
+    tools.place.ok(&["shim", "add", "mytool", "new-tool", "--lane", "gpu", "--replace"]);
+    let listed = tools.run("$LUZIA --json shim list").coded(0).json();
+    assert_eq!((&listed["items"][0]["lane"], &listed["items"][1]["tool"]), (&"gpu".into(), &"new-tool".into()));
+    tools.run("mytool x").coded(5);
+    assert_eq!(std::fs::canonicalize(&link).unwrap(), std::fs::canonicalize(LUZIA).unwrap());
+    for make in [&(|| std::os::unix::fs::symlink("/bin/true", &link)) as &dyn Fn() -> std::io::Result<()>, &|| {
+        std::fs::write(&link, "mine")
+    }] {
+        std::fs::remove_file(&link).unwrap();
+        make().unwrap();
+        let refused = tools.place.luzia(&["shim", "add", "mytool", "--replace"]).coded(73);
+        assert!(refused.err.contains("it is no link to luzia"), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&link).unwrap(), "mine");
 }

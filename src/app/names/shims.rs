@@ -46,8 +46,8 @@ impl Folder {
         &self.dir
     }
 
-    /// Makes links for tools; all of them, or none where a name is refused.
-    pub fn add(&self, tools: &[String], lane: Option<&str>) -> Result<(), AppError> {
+    /// Makes links for tools; all of them, or none where a name is refused. With `replaces`, links to luzia are replaced.
+    pub fn add(&self, tools: &[String], lane: Option<&str>, replaces: bool) -> Result<(), AppError> {
         if let Some(lane) = lane.filter(|lane| !lane.starts_with('@')) {
             crate::app::queue::enqueue::lane_option(lane)?;
         }
@@ -59,10 +59,13 @@ impl Folder {
             if tools[..at].contains(tool) {
                 return Err(AppError::usage(format!("\"{tool}\" is named twice")));
             }
-            if tool == LANES || self.os.exists(&self.dir, tool) {
+            let is_own = self.os.is_own(&self.dir, tool);
+            if tool == LANES || self.os.exists(&self.dir, tool) && !(replaces && is_own) {
                 let message = format!("there is \"{}/{tool}\" already", self.dir);
-                return Err(AppError::new(Code::ShimExists, message)
-                    .hint("nothing was changed; `luzia shim list` shows the shims, `luzia shim rm` removes one"));
+                return Err(AppError::new(Code::ShimExists, message).hint(match is_own {
+                    true => "nothing was changed; --replace makes it anew, `luzia shim list` shows the shims",
+                    false => "nothing was changed; it is no link to luzia, so luzia leaves it alone",
+                }));
             }
         }
         let mut lanes = self.lanes()?;

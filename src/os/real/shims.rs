@@ -34,8 +34,8 @@ impl Shims for RealShims {
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry?;
-            if let Some(name) = entry.file_name().to_str().filter(|_| entry.file_type().is_ok_and(|it| it.is_symlink()))
-            {
+            let is_shim = |name: &&str| !name.starts_with('.') && entry.file_type().is_ok_and(|it| it.is_symlink());
+            if let Some(name) = entry.file_name().to_str().filter(is_shim) {
                 names.push(name.to_owned());
             }
         }
@@ -47,9 +47,22 @@ impl Shims for RealShims {
         Path::new(dir).join(name).symlink_metadata().is_ok()
     }
 
+    fn is_own(&self, dir: &str, name: &str) -> bool {
+        let Ok(target) = std::fs::read_link(Path::new(dir).join(name)) else { return false };
+        target.file_name() == own_program().file_name() || is_this_program(&Path::new(dir).join(target))
+    }
+
     fn link(&self, dir: &str, name: &str) -> io::Result<()> {
         std::fs::create_dir_all(dir)?;
-        symlink(own_program(), Path::new(dir).join(name))
+        let path = Path::new(dir).join(name);
+        match symlink(own_program(), &path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && self.is_own(dir, name) => {}
+            made => return made,
+        }
+        // The new link has another name first: between a removal and a new link, calls would take no turn.
+        let made = Path::new(dir).join(format!(".{name}.{}", std::process::id()));
+        symlink(own_program(), &made)?;
+        std::fs::rename(&made, &path).inspect_err(|_| drop(std::fs::remove_file(&made)))
     }
 
     fn unlink(&self, dir: &str, name: &str) -> io::Result<()> {
@@ -81,6 +94,10 @@ fn is_own(file: &Path) -> bool {
     if file.parent().is_some_and(|dir| dir.ends_with("luzia/shims")) {
         return true;
     }
+    is_this_program(file)
+}
+
+fn is_this_program(file: &Path) -> bool {
     let ident = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((ident(file), ident(Path::new("/proc/self/exe"))), (Ok(a), Ok(b)) if a == b)
 }

@@ -2,6 +2,7 @@
 
 use crate::app::names::shims::{Folder, Shim};
 use crate::app::shell_word;
+use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use clap::{Args, Subcommand};
@@ -41,6 +42,9 @@ pub enum ShimVerb {
         /// The lane that heavy calls take, also as `@tree` or `@git-dir`
         #[arg(short, long, default_value = "build")]
         lane: String,
+        /// Put them in the place of shims of these names
+        #[arg(long)]
+        replace: bool,
     },
     /// List the links, their lanes and the programs behind them
     #[command(after_help = LIST_HELP)]
@@ -78,6 +82,7 @@ const ADD_HELP: &str = "\
 Examples:
   luzia shim add cargo make
   luzia shim add npm --lane @git-dir
+  luzia shim add cargo --lane rust --replace
 
 Exit codes:
   0    done
@@ -88,6 +93,7 @@ Exit codes:
 const LIST_HELP: &str = "\
 Examples:
   luzia shim list
+  luzia shim list -o name
 
 Exit codes:
   0    listed
@@ -123,8 +129,8 @@ Exit codes:
 /// `luzia shim add|list|rm|env|doctor`.
 pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {
     match verb {
-        ShimVerb::Add { tools, lane } => {
-            folder.add(tools, Some(lane))?;
+        ShimVerb::Add { tools, lane, replace } => {
+            folder.add(tools, Some(lane), *replace)?;
             for shim in folder.list()?.iter().filter(|shim| shim.program.is_none() && tools.contains(&shim.tool)) {
                 console.say(&format!(
                     "warning: there is no program \"{}\" on PATH, so its shim starts nothing",
@@ -141,6 +147,8 @@ pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {
             let shims = folder.list()?;
             if console.is_json() {
                 console.items("shim-list", shims.iter().map(shim_json))?;
+            } else if console.format == OutputFormat::Name {
+                shims.iter().try_for_each(|shim| console.out(&format!("{}\n", shim.tool)))?;
             } else {
                 for shim in &shims {
                     let program = shim.program.as_deref().unwrap_or("-");

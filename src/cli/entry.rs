@@ -11,6 +11,7 @@ use super::identity::caller_of;
 use super::input::{Consent, confirm};
 use super::mcp::Answered;
 use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
+use super::output::lane::Lanes;
 use super::output::messages;
 use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
@@ -215,6 +216,7 @@ pub(super) fn in_state(
     let rule = found.rule.text();
     let mut app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, &does)?;
     (app.agent, app.label) = caller_of(command, app.agent.take())?;
+    console.lanes = Lanes::of_err(&app, console);
     if app.is_absent {
         // Without this note, a mistyped path looks like an empty queue.
         console.say(&format!("note: there is no state directory \"{}\" ({rule}) yet", found.path));

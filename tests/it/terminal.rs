@@ -128,3 +128,38 @@ fn a_command_on_a_terminal_takes_no_keys_once_its_run_was_killed() {
     place.until_status("task_1", "completed");
     assert!(place.ok(&["logs", "task_1"]).out.ends_with("over\r\n"));
 }
+
+#[test]
+fn a_terminal_shows_the_path_of_a_repository_and_not_the_lane_of_all_tasks() {
+    let place = Place::new();
+    let repository = place.path("api");
+    std::fs::create_dir_all(repository.join(".git/objects")).unwrap();
+    std::fs::create_dir_all(repository.join(".git/refs")).unwrap();
+    std::fs::write(repository.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let path = repository.to_str().unwrap();
+    let lane = place.ok(&["name", "git-dir", path]).line();
+    let shown = format!("@git-dir:{path}");
+    let first = place.enqueue(&["-l", &shown, "--", "sleep", "600"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&first, "running");
+    let id = place.enqueue(&["-l", &shown, "--", "true"]);
+    let screen = |args: &[&str]| {
+        let mut person = Person::starts(&place, args);
+        until("it ends", || person.running.is_over().then_some(()));
+        until("the screen is whole", || person.screen().ends_with("\r\n").then_some(()));
+        person.screen()
+    };
+    for args in [&["locks"][..], &["status"], &["explain"], &["list", "--columns", "id,lanes,reason"]] {
+        let seen = screen(args).replace("\r\n", "");
+        assert!(seen.contains(&shown) && !seen.contains(&lane), "{args:?}: {seen}");
+        assert!(!seen.contains("global"), "{args:?}: {seen}");
+        let piped = place.ok(args).out;
+        assert!(piped.contains(&lane) && !piped.contains(&shown), "{args:?}: {piped}");
+    }
+    assert!(screen(&["locks", "-o", "wide"]).contains("global"));
+    assert!(place.ok(&["locks"]).out.contains("global"));
+    let refused = screen(&["lock", "-n", "-l", &shown, "--", "true"]);
+    assert!(refused.contains(&format!("lane \"{shown}\"")), "{refused}");
+    assert_eq!(place.show(&id)["lanes"], serde_json::json!([lane]));
+    place.ok(&["cancel", &first, &id, "--yes"]);
+}

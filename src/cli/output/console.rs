@@ -3,6 +3,7 @@
 
 use super::escape::{escape_controls, escape_lines};
 use super::json;
+use super::lane::Lanes;
 use super::report::Report;
 use super::style::{Style, Tone};
 use super::table::{Layout, Table};
@@ -84,6 +85,8 @@ pub struct Console<'a> {
     pub verbose: bool,
     /// The moment at which the answer is given, for ages.
     pub now: Timestamp,
+    /// The texts that sentences show in place of lanes.
+    pub lanes: Lanes,
     /// The last reported failure, if it still lasts.
     trouble: Option<String>,
 }
@@ -97,7 +100,7 @@ impl<'a> Console<'a> {
         write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
     ) -> Self {
         let (quiet, verbose) = (globals.quiet, globals.verbose > 0);
-        Self { write, streams, format: globals.format(), quiet, verbose, now, trouble: None }
+        Self { write, streams, format: globals.format(), quiet, verbose, now, lanes: Lanes::default(), trouble: None }
     }
 
     /// Whether answers are JSON.
@@ -186,7 +189,7 @@ impl<'a> Console<'a> {
     /// Prints a sentence on stderr, unless `-q`.
     pub fn say(&mut self, text: &str) {
         if !self.quiet {
-            let line = format!("{}\n", escape_controls(text));
+            let line = format!("{}\n", escape_controls(&self.lanes.shown(text)));
             self.err_bytes(line.as_bytes());
         }
     }
@@ -217,6 +220,7 @@ impl<'a> Console<'a> {
 
     /// Reports an error on stderr, with `-q` without its hints, and gives its exit code.
     pub fn report(&mut self, report: &Report) -> u8 {
+        let report = &Report { message: self.lanes.shown(&report.message), ..report.clone() };
         let text = match self.quiet && !self.is_json() {
             true => report.message_only().text(self.streams.err_style),
             false => report.render(self.is_json(), self.streams.err_style),

@@ -6,6 +6,7 @@ pub mod console;
 pub mod diff;
 pub mod escape;
 pub mod json;
+pub mod lane;
 pub mod lock;
 pub mod messages;
 pub mod report;

@@ -6,6 +6,7 @@ use crate::app::{App, LockView, lock_state, names};
 use crate::cli::args::LockState;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::lane::Lanes;
 use crate::cli::output::lock::lock_seen_json;
 use crate::cli::output::style::Tone;
 use crate::cli::output::table::{Column, Table};
@@ -66,8 +67,9 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
         Column::wide("EXPIRES"),
         Column::new("EVIDENCE"),
     ]);
-    for view in &views {
-        let mut row = lock_row(app, view, places.get(&view.lane_name()));
+    let lanes = Lanes::of_out(app, console);
+    for view in views.iter().filter(|view| !lanes.hides(&view.lane_name())) {
+        let mut row = lock_row(app, view, places.get(&view.lane_name()), &lanes);
         if let (Some(waiters), Some((evidence, _))) = (waiting.get(&view.lane_name()), row.last_mut()) {
             *evidence += &format!("; {} in its line", waiters.len());
         }
@@ -77,9 +79,9 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-fn lock_row(app: &App, view: &LockView, path: Option<&String>) -> Vec<(String, Tone)> {
+fn lock_row(app: &App, view: &LockView, path: Option<&String>, lanes: &Lanes) -> Vec<(String, Tone)> {
     let record = view.record();
-    let state = lock_state(&view.verdict);
+    let (name, state) = (view.lane_name(), lock_state(&view.verdict));
     let tone = match state {
         "held" => Tone::Good,
         "stale" | "orphan" | "overdue" => Tone::Warn,
@@ -87,7 +89,10 @@ fn lock_row(app: &App, view: &LockView, path: Option<&String>) -> Vec<(String, T
     };
     let plain = |text: Option<String>| (text.unwrap_or_default(), Tone::Plain);
     vec![
-        plain(Some(path.map_or_else(|| view.lane_name(), |path| format!("{} ({path})", view.lane_name())))),
+        plain(Some(match path {
+            Some(path) if lanes.shown(&name) == name => format!("{name} ({path})"),
+            _ => lanes.shown(&name),
+        })),
         (state.to_owned(), tone),
         plain(view.shown()),
         plain(Some(format_duration(view.held_ms))),

@@ -14,6 +14,7 @@ use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
+use crate::cli::output::lane::Lanes;
 use crate::cli::output::table::Table;
 use crate::cli::output::task::task_json;
 use crate::model::{Status, Task};
@@ -200,6 +201,7 @@ struct Listing<'a, 'c, 'w> {
     app: &'a App,
     console: &'c mut Console<'w>,
     reasons: Reasons<'a>,
+    lanes: Lanes,
     form: Form,
     /// The columns of a table, by their places.
     shown: Vec<usize>,
@@ -235,7 +237,8 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
             Form::Names(_) => false,
             Form::Json(_) => true,
         };
-        Ok(Self { app, reasons: explain::reasons(app)?, console, form, shown, wants_reason, is_empty: true })
+        let (reasons, lanes) = (explain::reasons(app)?, Lanes::of_out(app, console));
+        Ok(Self { app, reasons, lanes, console, form, shown, wants_reason, is_empty: true })
     }
 
     fn push(&mut self, task: Task) -> anyhow::Result<()> {
@@ -250,7 +253,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         let waiting = match &mut self.form {
             Form::Table(table) => {
                 let now = self.console.now;
-                table.toned_row(self.shown.iter().map(|at| columns::cell(*at, &task, why, stuck, now)));
+                table.toned_row(self.shown.iter().map(|at| columns::cell(*at, &task, why, stuck, &self.lanes, now)));
                 table.len()
             }
             Form::Names(names) => {

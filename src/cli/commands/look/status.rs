@@ -9,13 +9,14 @@ use crate::app::sandboxes::{Elsewhere, named};
 use crate::app::{App, AppError, LineWaiter, LockView, Obstacle, config_reload};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::lane::Lanes;
 use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
 use crate::model::config::SlotsFrom;
 use crate::model::control::Hold;
-use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Task, TaskId};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,7 +207,7 @@ fn elsewhere_rows(elsewhere: &Elsewhere) -> Vec<String> {
 }
 
 /// The callers that wait for lanes with `lock` or `acquire`.
-fn waiters_json(app: &App) -> Result<Value, AppError> {
+pub(super) fn waiters_json(app: &App) -> Result<Value, AppError> {
     let with_lane = |lane: &str, waiter: &LineWaiter| {
         let mut value = waiter_json(waiter);
         value["lane"] = lane.into();
@@ -249,18 +250,19 @@ fn tell_front(overview: &Overview, total: u64, console: &mut Console) {
 }
 
 /// The locks, and the waiters of lanes.
-fn lock_lines(app: &App, overview: &Overview, now: Timestamp, lines: &mut Table) -> Result<(), AppError> {
+fn lock_lines(app: &App, overview: &Overview, console: &Console, lines: &mut Table) -> Result<(), AppError> {
+    let lanes = Lanes::of_out(app, console);
     for view in &overview.locks {
         let state = crate::app::lock_state(&view.verdict);
         let holder = view.shown().unwrap_or_else(|| "unknown".to_owned());
-        lines.row([format!("lock {}", view.lane_name()), format!("{state}, {holder}")]);
+        lines.row([format!("lock {}", lanes.shown(&view.lane_name())), format!("{state}, {holder}")]);
     }
     if overview.unseen_locks > 0 {
         let more = format!("{} not looked at here; luzia list-locks looks at all", overview.unseen_locks);
         lines.row(["more locks".to_owned(), more]);
     }
     for (lane, waiters) in all_waiters(app)? {
-        lines.row([format!("line of {lane}"), waiters_text(&waiters, now).unwrap_or_default()]);
+        lines.row([format!("line of {}", lanes.shown(&lane)), waiters_text(&waiters, console.now).unwrap_or_default()]);
     }
     Ok(())
 }
@@ -310,7 +312,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
         let now = format!("{} {}{ran}{waits}: {}", task.user, task.status(), brief::command(&task.command));
         lines.row([task.id.to_string(), now]);
     }
-    lock_lines(app, overview, console.now, &mut lines)?;
+    lock_lines(app, overview, console, &mut lines)?;
     elsewhere_rows(&overview.elsewhere.0).into_iter().for_each(|text| lines.row(["other sandboxes".to_owned(), text]));
     if overview.set_aside > 0 {
         lines.row(["set aside".to_owned(), format!("{} damaged records; luzia doctor names them", overview.set_aside)]);

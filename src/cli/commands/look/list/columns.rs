@@ -3,6 +3,7 @@
 use crate::app::query::list::Stuck;
 use crate::app::steps::OpenWait;
 use crate::app::{AppError, Obstacle};
+use crate::cli::output::lane::Lanes;
 use crate::cli::output::style::{Tone, age};
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::tone;
@@ -59,6 +60,7 @@ pub(super) fn cell(
     task: &Task,
     (reason, wait): (Option<&Obstacle>, Option<&OpenWait>),
     stuck: Option<Stuck>,
+    lanes: &Lanes,
     now: Timestamp,
 ) -> (String, Tone) {
     let text = match COLUMNS[at].title {
@@ -71,12 +73,15 @@ pub(super) fn cell(
         "WAITED" => brief::waited_ms(task, now).map(brief::length).unwrap_or_default(),
         "START" => brief::start(task, now),
         "PROJECT" => task.project.as_ref().map(ToString::to_string).unwrap_or_default(),
-        "LANES" => json::task_lanes(task).join(","),
+        "LANES" => {
+            let names = json::task_lanes(task);
+            lanes.shown(&names.into_iter().filter(|lane| !lanes.hides(lane)).collect::<Vec<_>>().join(","))
+        }
         "ATTEMPT" => task.attempt().to_string(),
         "LABEL" => task.label.clone().unwrap_or_default(),
         "AGENT" => task.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default(),
         "REASON" => match (reason, stuck, task.outcome()) {
-            (Some(obstacle), ..) => brief::reason(obstacle, task, now),
+            (Some(obstacle), ..) => lanes.shown(&brief::reason(obstacle, task, now)),
             (None, Some(stuck), _) => brief::stuck(stuck),
             (None, None, Some(outcome)) => brief::outcome(outcome, task.terms.earlier.last()),
             (None, None, None) => wait.map(|open| brief::wait(open, now)).unwrap_or_default(),

@@ -2,9 +2,10 @@
 
 use crate::app::query::list::{Filter, list};
 use crate::app::{App, AppError, config_reload};
-use crate::model::LaneName;
 use crate::model::control::Held;
+use crate::model::lane::BUILT_IN;
 use crate::model::queue::{QueueName, digest};
+use crate::model::{LaneName, Task};
 use std::collections::BTreeMap;
 
 /// Number of waiting tasks that are looked at for a lane, and most queues in which that is done.
@@ -32,6 +33,26 @@ pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), A
     }
     let message = format!("\"{word}\" would be a user of whom luzia knows nothing, and the lane of that name {mark}");
     Err(AppError::usage(message).hint(format!("write lane:{word} for the lane, or user:{word} for the user")))
+}
+
+/// Whether luzia knows a lane by a rule, a pause, a lock, a task that is kept, or as the lane of a user for whom it has worked.
+/// The lane of a user also counts as known when the lane of the same word does.
+pub fn is_known(app: &App, lane: &LaneName) -> Result<bool, AppError> {
+    let word = lane.key().as_str();
+    let of_word = LaneName::parse(word).ok().filter(|_| lane.is_user());
+    let lanes: Vec<&LaneName> = std::iter::once(lane).chain(&of_word).collect();
+    let is_user_seen = || app.store.known_users().unwrap_or_default().iter().any(|user| user == lane.key());
+    if lanes.iter().any(|lane| is_built_in(lane) || mark_of(app, lane).is_some()) || lane.is_user() && is_user_seen() {
+        return Ok(true);
+    }
+    let is_of = |task: &Task| {
+        lane.is_user() && task.user == *lane.key() || task.all_lanes().iter().any(|taken| lanes.contains(&taken))
+    };
+    any_task(app, &Filter { all: true, ..Filter::default() }, is_of)
+}
+
+fn is_built_in(lane: &LaneName) -> bool {
+    BUILT_IN.iter().any(|word| lane.is_bare(word))
 }
 
 /// A sign that a user or a lane is in use, found without a look at tasks.
@@ -71,10 +92,14 @@ fn is_waited_for(app: &App, lane: &LaneName) -> Result<bool, AppError> {
 
 /// Whether a task of a user is kept, finished ones included.
 fn has_task(app: &App, user: &LaneName) -> Result<bool, AppError> {
-    let filter = Filter { all: true, user: Some(user.key().clone()), ..Filter::default() };
+    any_task(app, &Filter { all: true, user: Some(user.key().clone()), ..Filter::default() }, |_| true)
+}
+
+/// Whether a task of a filter is one of those that are meant. Damaged records are passed over.
+fn any_task(app: &App, filter: &Filter, is_meant: impl Fn(&Task) -> bool) -> Result<bool, AppError> {
     let mut found = false;
-    list(app, &filter, &mut |task| {
-        found |= task.is_ok();
+    list(app, filter, &mut |task| {
+        found |= task.is_ok_and(|task| is_meant(&task));
         !found
     })?;
     Ok(found)

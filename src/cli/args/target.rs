@@ -15,6 +15,11 @@ pub struct Instead {
 }
 
 impl Instead {
+    /// Whether neither option is given.
+    pub fn is_empty(&self) -> bool {
+        self.user.is_none() && self.lane.is_none()
+    }
+
     /// The text that names the user or lane.
     pub fn text(&self, target: Option<&str>) -> String {
         match &self.lane {

@@ -197,6 +197,12 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_way_out() {
         (&["daemon", "start"], "takes options only"),
         (&["priority", "task_1"], "luzia edit TASK --priority N"),
         (&["who"], "luzia list-locks"),
+        (&["lanes", "build"], "`luzia lanes show build` shows that lane"),
+        (&["config", "set", "slots.max", "8"], "`luzia lanes set global --max 8`"),
+        (&["config", "get", "slots.max"], "try: luzia config show"),
+        (&["cron", "add", "nightly", "--", "true"], "luzia cron add NAME '0 3 * * *' -- CMD"),
+        (&["cancel"], "try: luzia list"),
+        (&["clean"], "try: luzia config show"),
         (&["acquire", "alice", "--task", "t", "--label", "two", "words"], "put a text of several words in quotes"),
         (&["acquire", "alice", "two", "--task", "t"], "`luzia acquire` takes [USER|LANE]"),
         (&["lock", "-E", "300", "--", "true"], "the range is 0 to 255"),
@@ -219,6 +225,33 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_way_out() {
     }
     let ran = place.luzia(&[]).coded(2);
     check_text(&ran);
+}
+
+/// `lock LANE -- CMD` runs no program of the name of a lane.
+#[test]
+fn a_lane_in_the_place_of_a_command_is_told() {
+    let place = lived_in();
+    let ran = place.luzia(&["lock", "no-such-program", "--", "echo", "a b"]).coded(127);
+    assert!(ran.err.contains("\"no-such-program\" is no program"), "{ran:#?}");
+    assert!(ran.err.contains("try: luzia lock -l no-such-program -- echo 'a b'"), "{ran:#?}");
+    let ran = place.luzia(&["lock", "no-such-program", "--force"]).coded(127);
+    assert!(!ran.err.contains("-l no-such-program"), "{ran:#?}");
+}
+
+#[test]
+fn a_free_lane_of_which_luzia_knows_nothing_is_told() {
+    let place = lived_in();
+    let known = |word: &str| place.json(&["explain", word])["known"].clone();
+    assert_eq!(
+        place.ok(&["explain", "build2"]).out,
+        "lane \"user:build2\" is free; luzia knows no user and no lane \"build2\"\n"
+    );
+    assert_eq!(place.ok(&["explain", "lane:build2"]).out, "lane \"build2\" is free; luzia knows no such lane\n");
+    assert_eq!((known("build2"), known("lane:build2"), known("cron")), (false.into(), false.into(), true.into()));
+    place.ok(&["lanes", "set", "build2", "--max", "2"]);
+    assert_eq!((known("lane:build2"), known("user:build2")), (true.into(), true.into()));
+    place.ok(&["lock", "-u", "erin", "--", "true"]);
+    assert_eq!(place.ok(&["explain", "erin"]).out, "lane \"user:erin\" is free\n");
 }
 
 #[test]

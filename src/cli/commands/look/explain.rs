@@ -1,7 +1,10 @@
 //! `luzia explain`: the reason why a task, a user or a lane waits.
 
+mod all;
+
 use crate::app::config_reload::control;
 use crate::app::estimate::{THOROUGH, expected};
+use crate::app::names::meant::is_known;
 use crate::app::names::places;
 use crate::app::query::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
 use crate::app::steps::children::open_children;
@@ -9,7 +12,7 @@ use crate::app::steps::places::unset_places;
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::waits::{is_resume_ready, open_wait, wait_why};
 use crate::app::{App, AppError, lane_word, shell_word};
-use crate::cli::args::Instead;
+use crate::cli::args::{Instead, number};
 use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::Exit;
 use crate::cli::output::capacity::bars_members;
@@ -28,11 +31,26 @@ const MOST_CHILDREN: usize = 5;
 
 /// `luzia explain`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = EXPLAIN_HELP)]
+#[command(
+    long_about = "Say why a task, a user or a lane is waiting, and what would change it. Without an argument: every task \
+                  and every caller that waits, a line each.",
+    after_help = EXPLAIN_HELP
+)]
 pub struct ExplainArgs {
     /// A task, a user or a lane, e.g. `task_12`, `alice` or `thread:7`; `last` is the newest task
-    #[arg(value_name = "TASK|USER|LANE", required_unless_present_any = ["user", "lane"])]
+    #[arg(value_name = "TASK|USER|LANE")]
     pub target: Option<String>,
+
+    /// Without an argument: only the first N tasks, by default 20
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        value_parser = number::<usize>,
+        allow_hyphen_values = true,
+        conflicts_with_all = ["target", "user", "lane"]
+    )]
+    pub limit: Option<usize>,
 
     /// What stands in its place.
     #[command(flatten)]
@@ -41,6 +59,7 @@ pub struct ExplainArgs {
 
 const EXPLAIN_HELP: &str = "\
 Examples:
+  luzia explain
   luzia explain task_12
   luzia explain alice
   luzia explain thread:7 --json
@@ -53,6 +72,10 @@ Exit codes:
 
 /// `luzia explain`.
 pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
+    if args.target.is_none() && args.instead.is_empty() {
+        all::run(args.limit.unwrap_or(all::MOST_TASKS), app, console)?;
+        return Ok(Exit::Done.code());
+    }
     let target = match args.target.as_deref() {
         Some("last") => Target::Task(app.task_id("last")?),
         target => app.target(&args.instead.text(target))?,
@@ -314,10 +337,13 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
     let now = console.now;
     let first = why.first.map(|id| app.existing(id)).transpose()?;
     let path = places(app).remove(&why.lane.lane.to_string());
+    let is_idle = why.lane.holders.is_empty() && why.pending == 0 && why.waiters.is_empty();
+    let is_known = !is_idle || is_known(app, &why.lane.lane)?;
     if console.is_json() {
         let mut value = lane_json(&why.lane);
         if let Value::Object(members) = &mut value {
             members.insert("path".into(), json!(path));
+            members.insert("known".into(), is_known.into());
             members.extend(bars_members(&why.lane.lane, &why.bars));
             members.insert("pending".into(), why.pending.into());
             members.insert("waiters".into(), why.waiters.iter().map(waiter_json).collect());
@@ -333,7 +359,12 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
     let lane = &why.lane.lane;
     let mut text = path.map(|path| format!("lane \"{lane}\" is of {}\n", shell_word(path))).unwrap_or_default();
     if why.lane.holders.is_empty() && why.bars.is_none() {
-        text += &format!("lane \"{lane}\" is free\n");
+        let unknown = match lane.is_user() {
+            _ if is_known => String::new(),
+            true => format!("; luzia knows no user and no lane \"{}\"", lane.key()),
+            false => "; luzia knows no such lane".to_owned(),
+        };
+        text += &format!("lane \"{lane}\" is free{unknown}\n");
     }
     why.bars.texts(lane, now).iter().for_each(|bar| text += &format!("{bar}\n"));
     for holder in &why.lane.holders {

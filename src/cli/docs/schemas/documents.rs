@@ -181,10 +181,15 @@ unset? [text] The variables of its command that have no value.
 --- A user or a lane
 +lane_now
 path text~ The repository or directory that the lane is named after.
+known bool Whether a rule, a pause, a lock or a task that is kept names it, or luzia has worked for that user.
 pending int How many tasks wait for it.
 waiters [@waiter] Those who wait for it with lock or acquire, in their order.
 first text~ The first of them.
 reasons [@reason] Why the first does not run.
+--- Without an argument
+items [@task] The first tasks that wait, as in list, each with its reason.
+more bool Whether more tasks wait.
+waiters [object] Those who wait for lanes with lock or acquire: lane, and the members of a waiter.
 ";
 
 const STATUS: &str = "\

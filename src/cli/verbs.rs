@@ -186,8 +186,8 @@ shown {
     /// Wait until tasks have finished
     Wait(queue::wait::WaitArgs) "wait" Queue [NoRules TakesEnded]
         in_state |args, at, console| match args.stream {
-            true => with_terminal(|terminal| queue::wait::stream(args, at.app, terminal, console)),
-            false => queue::wait::run(args, at.app, console),
+            true => with_terminal(|terminal| queue::wait::stream(args, at.app, account, terminal, console)),
+            false => queue::wait::run(args, at.app, account, console),
         };
 
     /// Cancel tasks, running ones too
@@ -261,7 +261,7 @@ shown {
 
     /// Print the output of a task
     Logs(look::logs::LogsArgs) "logs" Look [NoRules TakesEnded]
-        in_state |args, at, console| look::logs::run(args, at.app, console);
+        in_state |args, at, console| look::logs::run(args, at.app, account, console);
 
     /// Say why a task, a user or a lane is waiting, and what would change it
     Explain(look::explain::ExplainArgs) "explain" Look [TakesEnded]

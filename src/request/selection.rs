@@ -4,7 +4,7 @@ use crate::model::Status;
 use clap::Args;
 
 /// Which tasks a command means, beside those it names. All that is given must hold.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, PartialEq, Eq, Debug, Default)]
 #[group(id = "selection", multiple = true)]
 pub struct Selection {
     /// Every task of this user
@@ -33,6 +33,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether the selection is only a user, only a lane, or the whole host. Each of these can be paused as a whole.
     pub fn is_a_hold(&self) -> bool {
         let Self { user, lane, states, label, key, all } = self;

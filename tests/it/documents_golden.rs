@@ -27,6 +27,8 @@ const COMMANDS: &[&str] = &[
     "explain 2",
     "explain 3",
     "explain alice",
+    "explain",
+    "explain nobody",
     "edit 2 --priority 2",
     "move 2 --first",
     "pause bob --reason why",

@@ -95,6 +95,7 @@ mod tidy_citations;
 mod timeline;
 mod top;
 mod turnover;
+mod unnamed;
 mod wait_warnings;
 mod ways_in;
 mod who;

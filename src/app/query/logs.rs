@@ -157,9 +157,13 @@ pub fn logs(
     end_loans(app, lent, true, None)
 }
 
-/// The newest task that is there; inside a task, or where `user` is given, the newest of that user.
+/// The newest task that is there; inside a task, the newest of its user.
 pub(crate) fn last_task(app: &App) -> Result<Option<TaskId>, AppError> {
-    let user = app.inside.as_ref().and_then(|inside| inside.user.as_deref());
+    newest_task(app, app.inside.as_ref().and_then(|inside| inside.user.as_deref()))
+}
+
+/// The newest task that is there, of a user where one is given.
+pub fn newest_task(app: &App, user: Option<&str>) -> Result<Option<TaskId>, AppError> {
     let mut ids = Vec::new();
     app.store.visit_ids(&mut |_, id| ids.push(id))?;
     ids.sort_unstable_by(|a, b| b.cmp(a));

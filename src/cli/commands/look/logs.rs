@@ -8,6 +8,8 @@ use crate::app::queue::terms::moments::past_moment;
 use crate::app::waits::tail::Piece;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
+use crate::cli::commands::queue::each::{ids, newest};
+use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::escape::escape_output;
@@ -25,11 +27,19 @@ const LONGEST_LINE: usize = 1024 * 1024;
 
 /// `luzia logs`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = LOGS_HELP)]
+#[command(
+    long_about = "Print the output of a task. Without an argument: of the newest task of the calling user, which is named \
+                  on standard error.",
+    after_help = LOGS_HELP
+)]
 pub struct LogsArgs {
     /// Tasks, e.g. `task_12` or `12`; `last` is the newest one. With several, each line begins with its task
-    #[arg(value_name = "TASK", required = true)]
+    #[arg(value_name = "TASK")]
     pub tasks: Vec<String>,
+
+    /// Without an argument: the newest task of this user
+    #[arg(short, long, conflicts_with = "tasks")]
+    pub user: Option<String>,
 
     /// Go on printing until the tasks have finished
     #[arg(short, long)]
@@ -86,6 +96,7 @@ Limit:
   dropped is said on standard error.
 
 Examples:
+  luzia logs
   luzia logs task_12
   luzia logs 12 -f
   luzia logs last --timestamps
@@ -102,14 +113,11 @@ Exit codes:
   others as in luzia-exit-codes(7)";
 
 /// `luzia logs`.
-pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
-    let mut ids = Vec::new();
-    for text in &args.tasks {
-        let id = app.task_id(text)?;
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
+pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+    let ids = match args.tasks.as_slice() {
+        [] => vec![newest(app, args.user.as_deref(), account, console)?],
+        tasks => ids(app, tasks)?,
+    };
     if args.steps {
         return course::print(&ids, args, app, console);
     }

@@ -3,14 +3,18 @@
 use crate::app::locks::consent::Question;
 use crate::app::query::lanes::named_lanes;
 use crate::app::query::list::{Filter, list};
+use crate::app::query::logs::newest_task;
+use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::OutputFormat;
+use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::{json, messages};
+use crate::cli::output::{brief, json, messages};
 use crate::model::{Status, Task, TaskId};
 use crate::request::Selection;
 
+/// The tasks that arguments name, each once.
 pub fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
     let mut ids = Vec::with_capacity(texts.len());
     for text in texts {
@@ -20,6 +24,25 @@ pub fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
         }
     }
     Ok(ids)
+}
+
+/// The newest task of a user, for a command line that names no task, and a line on stderr that names it. Without `user` it is
+/// the user of the task around this process, else the calling account.
+pub fn newest(app: &App, user: Option<&str>, account: Account, console: &mut Console) -> Result<TaskId, AppError> {
+    let inside = || app.inside.as_ref().and_then(|inside| inside.user.clone());
+    let user = match user.map(str::to_owned).or_else(inside) {
+        Some(user) => name("user", &user)?.to_string(),
+        None => account()?,
+    };
+    let Some(id) = newest_task(app, Some(&user))? else {
+        let message = format!("no task is named, and user \"{user}\" has none");
+        return Err(AppError::new(Code::TaskNotFound, message)
+            .hint("`luzia list -a` shows every task")
+            .next("luzia list -a"));
+    };
+    let command = brief::command(&app.existing(id)?.command);
+    console.progress(&format!("luzia: {id} \"{command}\", the newest task of user \"{user}\""));
+    Ok(id)
 }
 
 /// The tasks that are named, or those that are selected, in the order of their numbers. Also the question to ask before the
@@ -57,7 +80,7 @@ pub fn chosen_of(
     } else {
         wanted.clone()
     };
-    let user = selection.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?;
+    let user = selection.user.as_deref().map(|user| name("user", user)).transpose()?;
     let lane = selection.lane.as_deref().map(|lane| named_lanes(app, lane)).transpose()?;
     let (label, key) = (selection.label.clone(), selection.key.clone());
     let filter = Filter { all: true, states, user, lane, label, key, ..Filter::default() };

@@ -2,7 +2,7 @@
 
 pub mod attach;
 pub mod cancel;
-mod each;
+pub mod each;
 pub mod edit;
 pub mod enqueue;
 pub mod move_task;

@@ -1,7 +1,7 @@
 //! `luzia wait`: waits for tasks to finish.
 
 use super::attach;
-use super::each::chosen;
+use super::each::{chosen, newest};
 use super::room::Terminal;
 use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::locks::reentrancy::refuse_waiting_for;
@@ -9,25 +9,27 @@ use crate::app::query::explain::first_obstacle;
 use crate::app::queue::run::event_messages;
 use crate::app::queue::terms::moments;
 use crate::app::queue::wait::wait;
-use crate::app::{App, Obstacle};
+use crate::app::{App, AppError, Obstacle};
 use crate::cli::args::OutputFormat;
+use crate::cli::context::Account;
 use crate::cli::exit::{Exit, wait_code};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::task::tell_wait;
 use crate::cli::output::{json, messages};
-use crate::model::{Status, Task};
+use crate::model::{Status, Task, TaskId};
 use crate::request::Selection;
 use clap::Args;
 
 /// `luzia wait`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Wait until tasks have finished. It starts none: a daemon, `luzia dispatch`, `luzia run` or --stream does.",
+    long_about = "Wait until tasks have finished. It starts none: a daemon, `luzia dispatch`, `luzia run` or --stream does. \
+                  Without an argument: for the newest task of the calling user, which is named on standard error.",
     after_help = WAIT_HELP
 )]
 pub struct WaitArgs {
     /// The tasks, e.g. `task_12` or `12`
-    #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
+    #[arg(value_name = "TASK", conflicts_with = "selection")]
     pub tasks: Vec<String>,
 
     /// Tasks that are not over now, by what they have in common.
@@ -56,6 +58,7 @@ pub struct WaitArgs {
 
 const WAIT_HELP: &str = "\
 Examples:
+  luzia wait
   luzia wait task_12
   luzia wait 12 13 14 --any --timeout 10m
   luzia wait -u alice
@@ -74,8 +77,8 @@ Exit codes:
   others as in luzia-exit-codes(7)";
 
 /// `luzia wait`.
-pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
-    let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
+pub fn run(args: &WaitArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+    let ids = wanted(args, app, account, console)?;
     let timeout_ms = moments::duration("timeout", args.timeout.as_deref())?;
     // A wait with a time limit cannot last for ever.
     if timeout_ms.is_none() {
@@ -113,8 +116,8 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
 }
 
 /// `luzia wait --stream`.
-pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {
-    let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
+pub fn stream(args: &WaitArgs, app: &App, account: Account, terminal: &mut Terminal, console: &mut Console) -> Answer {
+    let ids = wanted(args, app, account, console)?;
     let timeout_ms = moments::duration("timeout", args.timeout.as_deref())?;
     if timeout_ms.is_none() {
         refuse_waiting_for(app, &ids, false)?;
@@ -123,6 +126,14 @@ pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut
         app.existing(*id)?;
     }
     attach::watch(&ids, timeout_ms, app, terminal, console)
+}
+
+/// The tasks that are named or selected, else the newest of the caller.
+fn wanted(args: &WaitArgs, app: &App, account: Account, console: &mut Console) -> Result<Vec<TaskId>, AppError> {
+    if args.tasks.is_empty() && args.selection.is_empty() {
+        return Ok(vec![newest(app, None, account, console)?]);
+    }
+    Ok(chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?.0)
 }
 
 /// Reports the end of a task as soon as it is seen; one document of JSON follows when all are over.

@@ -1,4 +1,4 @@
-//! What agents say to hooks, and the files of users that `agent setup` changes.
+//! The calls of agents to hooks, and the files of users that `agent setup` changes.
 
 use super::text;
 use crate::app::agents::plan::{Content, Folders, targets};

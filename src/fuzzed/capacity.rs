@@ -1,4 +1,4 @@
-//! What lanes give beside places: values, gates, budgets, and what the command has of them.
+//! The values, gates and budgets of lanes, and their effect on a command.
 
 use super::text;
 use crate::model::capacity::{Budget, Choice, Gate, Readings, SlotValues};

@@ -135,7 +135,7 @@ struct Golden {
     bytes: Bytes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     written: Option<Bytes>,
-    /// How the error begins.
+    /// The begin of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
 }

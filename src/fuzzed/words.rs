@@ -63,7 +63,7 @@ pub fn config(bytes: &[u8]) {
         Ok(parsed) => {
             let shown = config::to_json(&parsed.config).to_string();
             let again = config::parse(shown.as_bytes()).unwrap_or_else(|error| panic!("{error}: {shown}"));
-            // What is shown names the number of slots, also where no file did.
+            // The shown form names the number of slots, also where no file did.
             assert_eq!(again.config, Config { slots_from: SlotsFrom::File, ..parsed.config.clone() }, "{shown}");
             let one = parsed.config.lanes.get("global").is_some_and(|rule| rule.max.is_some());
             assert_eq!(again.warnings.len(), usize::from(one), "{:?}", again.warnings);

@@ -153,7 +153,7 @@ mod tests {
         let mut mapped = outlook(THERE, INITIAL_PID_NAMESPACE, Sight::Absent);
         (mapped.own.user_namespace, mapped.recorded.user_namespace) = (Some(3), Some(3));
         assert_eq!(witness(&mapped), Witness::Blind(Blind::OtherPids));
-        // Who had no /proc recorded no namespace that could be looked for.
+        // A process without /proc recorded no namespace that could be looked for.
         for own in [INITIAL_PID_NAMESPACE, HERE, 0] {
             let unknown = outlook(0, own, Sight::Absent);
             assert_eq!(witness(&unknown), Witness::Blind(Blind::UnknownPids));

@@ -19,7 +19,7 @@ pub struct ScheduleRequest {
     #[arg(long = "tz", value_name = "TZ")]
     pub zone: Option<String>,
 
-    /// What becomes of a slot while the former task is not over; skip when not given, with --fill DUR queue
+    /// The effect on a slot while the former task is not over; skip when not given, with --fill DUR queue
     #[arg(long, value_name = "WHAT")]
     pub overlap: Option<Overlap>,
 

@@ -81,7 +81,7 @@ pub struct TaskRequest {
     #[arg(long)]
     pub no_inherit: bool,
 
-    /// What happens to the task when its parent is over first: `adopt` (the default) lets it go on, `cancel` ends it
+    /// The effect when the parent is over first: `adopt` (the default) lets the task go on, `cancel` ends it
     #[arg(long, value_name = "WHAT")]
     #[serde(deserialize_with = "word")]
     pub on_parent_death: Option<ParentDeath>,
@@ -114,7 +114,7 @@ pub struct TaskRequest {
     #[arg(long)]
     pub key: Option<String>,
 
-    /// What to do when an unfinished task has the same key
+    /// The effect when an unfinished task has the same key
     #[arg(long, value_name = "WHAT", requires = "key")]
     #[serde(deserialize_with = "word")]
     pub on_conflict: Option<OnConflict>,
@@ -166,7 +166,7 @@ pub struct TaskRequest {
     #[serde(deserialize_with = "amount")]
     pub max_backoff: Option<String>,
 
-    /// What it means when the supervisor of the task or the host goes down while the command runs
+    /// The effect when the supervisor of the task or the host goes down while the command runs
     #[arg(long, value_name = "WHAT")]
     #[serde(deserialize_with = "word")]
     pub on_interrupt: Option<OnInterrupt>,
@@ -253,7 +253,7 @@ pub struct TaskRequest {
     #[arg(long)]
     pub no_check: bool,
 
-    /// What the task is for; the command finds it as LUZIA_GOAL
+    /// The purpose of the task; the command finds it as LUZIA_GOAL
     #[arg(long, help_heading = "Steps", value_name = "TEXT", allow_hyphen_values = true)]
     pub goal: Option<String>,
 

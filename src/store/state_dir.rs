@@ -468,7 +468,7 @@ mod tests {
 
     #[test]
     fn with_a_home_the_crate_answers() {
-        // What HOME is in this test is of no matter: the crate reads it itself.
+        // The crate reads HOME itself, so its value in this test changes nothing.
         let known =
             without(|name| (name == "HOME").then(|| "/elsewhere".into()), || panic!("the account was asked for"));
         let Some(dirs) = BaseDirs::new() else { return };

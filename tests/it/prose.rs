@@ -14,9 +14,13 @@ const BANNED: [(&str, &str); 4] = [
 /// The opening that a reader cannot understand without the neighbour above.
 const OPENING: &str = concat!("The sa", "me");
 
+/// Words that open no comment of the program, nor a line of its help: "the holder" says at once what "who holds" says at its end.
+const QUESTIONS: [&str; 5] = ["What", "Who", "Whom", "Whose", "How"];
+
 /// The folders and files that are looked through, and those in them that quote what is banned.
-const PLACES: [&str; 11] = [
+const PLACES: [&str; 12] = [
     "src",
+    "crates",
     "tests",
     "docs",
     "man",
@@ -67,12 +71,21 @@ fn fault(line: &str) -> Option<String> {
     opens.then(|| format!("\"{OPENING}\" at the beginning: name the thing"))
 }
 
+/// The fault of a comment of the program that opens as a question does.
+fn question(file: &str, line: &str) -> Option<String> {
+    let is_program = ["src/", "crates/"].iter().any(|folder| file.starts_with(folder));
+    let comment = line.trim_start().strip_prefix("//").filter(|_| is_program && file.ends_with(".rs"))?;
+    let first = comment.trim_start_matches(['/', '!', ' ']).split(|c: char| !c.is_alphabetic()).next()?;
+    QUESTIONS.contains(&first).then(|| format!("a comment begins with \"{first}\": begin with the thing or a verb"))
+}
+
 #[test]
 fn banned_words_are_not_used() {
     let mut wrong = Vec::new();
     for (file, text) in texts() {
         for (number, line) in text.lines().enumerate() {
-            wrong.extend(fault(line).map(|why| format!("{file}:{}: {why}\n    {}", number + 1, line.trim())));
+            let why = fault(line).or_else(|| question(&file, line));
+            wrong.extend(why.map(|why| format!("{file}:{}: {why}\n    {}", number + 1, line.trim())));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -81,6 +94,11 @@ fn banned_words_are_not_used() {
 #[test]
 fn the_rule_notices_what_it_bans_and_nothing_else() {
     let with = |begin: &str, word: &str, end: &str| format!("{begin}{word}{end}");
+    assert!(
+        question("src/a.rs", "    /// Who holds it.").is_some()
+            && question("src/a.rs", "    /// The holder.").is_none()
+    );
+    assert!(question("tests/it/a.rs", "// How it ends").is_none() && question("src/a.rs", "// Whole files").is_none());
     for line in [
         with("// W", &BANNED[0].0[1..], " waits"),
         with("fn ", BANNED[0].0, "_waits() {"),

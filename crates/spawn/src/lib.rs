@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
-/// What is started.
+/// The program to start.
 #[derive(Debug)]
 pub struct Program<'a> {
     /// The path of the program. It is not looked up.

@@ -19,7 +19,7 @@ pub struct Globals {
     #[arg(long, global = true, overrides_with = "json")]
     pub json: bool,
 
-    /// How to answer
+    /// The form of the answer
     #[arg(short, long, value_name = "FORMAT", global = true)]
     pub output: Option<OutputFormat>,
 

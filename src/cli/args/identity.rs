@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// Who calls.
+/// The name of the caller.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Identity {
     /// The name by which others see you, instead of LUZIA_AGENT and the variables of your agent

@@ -3,7 +3,7 @@
 use crate::model::control::How;
 use clap::Args;
 
-/// What `enqueue` and `run` take.
+/// The options of `enqueue` and `run`.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Preemption")]
 pub struct PreemptOptions {

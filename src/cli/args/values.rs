@@ -28,7 +28,7 @@ words! { ThingKind {
     Dir => "A directory",
 }}
 
-/// What is known about the holder of a lock.
+/// The state of the holder of a lock, as far as it is known.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockState {
     /// The holder lives
@@ -53,7 +53,7 @@ impl LockState {
     }
 }
 
-/// How to answer.
+/// The form of an answer.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OutputFormat {
     /// Columns for people

@@ -28,12 +28,12 @@ use serde_json::{Value, json};
     after_help = CRON_HELP
 )]
 pub struct CronArgs {
-    /// What to do; without it, list the schedules.
+    /// The action; without it, list the schedules.
     #[command(subcommand)]
     pub verb: Option<CronVerb>,
 }
 
-/// What `luzia cron` does.
+/// The actions of `luzia cron`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum CronVerb {
     /// Add a schedule
@@ -54,7 +54,7 @@ pub enum CronVerb {
         #[arg(value_name = "NAME")]
         name: Option<String>,
 
-        /// How many slots
+        /// The number of slots
         #[arg(short = 'n', long = "count", value_name = "N", default_value = "5", value_parser = number::<usize>,
               allow_hyphen_values = true)]
         count: usize,

@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// What a day on which the clock changes does to a slot: the table of the manual page.
+    /// The effect on a slot of a day on which the clock changes: the table of the manual page.
     #[test]
     fn a_slot_in_a_gap_comes_once_at_the_moment_after_and_one_in_a_fold_comes_once() {
         for (line, zone, from, next) in [
@@ -190,7 +190,7 @@ mod tests {
             ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]),
             ("0 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"]),
             ("0 3 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["2026-10-25T02:00:00Z", "2026-10-26T02:00:00Z"]),
-            // What means every hour goes by the hours that pass.
+            // A line for every hour follows the hours that pass.
             ("0 * * * *", "Europe/Berlin", "2026-03-29T00:30:00Z", ["2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"]),
             ("0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", ["2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"]),
             (

@@ -112,7 +112,7 @@ mod tests {
 
     /// Holders that start and end at random, and move one at a time. Each gives back only what its command does.
     fn play(budget: u32, moves: &[(u8, u8)]) -> Result<(), TestCaseError> {
-        // What each holder has, and how many of its tokens its command uses.
+        // The processors of each holder, and the number of its tokens that its command uses.
         let mut all: Vec<u32> = vec![1];
         let mut fresh = 0;
         for (what, who) in moves {

@@ -12,7 +12,7 @@ struct User {
     weight: u32,
     at_once: usize,
     tasks: u64,
-    /// How long its tasks run, in turn, in milliseconds.
+    /// The times that its tasks run, in turn, in milliseconds.
     durations: Vec<u64>,
     /// When its tasks come.
     arrival: i64,
@@ -20,7 +20,7 @@ struct User {
     blocked_every: u64,
 }
 
-/// What one other user was granted since a waiting user was charged last.
+/// The grants of one other user since a waiting user was charged last.
 #[derive(Clone, Copy, Default, Debug)]
 struct Overtaking {
     grants: u64,

@@ -43,7 +43,7 @@ struct Desk {
     now: i64,
     ledger: Ledger,
     running: BTreeSet<(i64, usize, u64)>,
-    /// How many tasks of another share at its level each share saw granted since it was charged last.
+    /// Number of grants to other shares of its level that each share saw since it was charged last.
     overtaken: BTreeMap<(Share, Share), u64>,
     order: Vec<usize>,
 }

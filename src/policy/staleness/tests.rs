@@ -177,7 +177,7 @@ fn j5_a_dead_process_or_another_boot_is_stale() {
     check(&hidden, Reason::NotProvenDead, false);
 }
 
-/// What the initial namespaces see of a holder in another pid namespace.
+/// The view of the initial namespaces on a holder in another pid namespace.
 fn elsewhere(sight: Sight) -> Option<Outlook> {
     let place = |pid| Origin {
         boot_id: Some("this".into()),

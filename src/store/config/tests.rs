@@ -277,7 +277,7 @@ fn rule() -> impl Strategy<Value = LaneRule> {
     })
 }
 
-/// What any lane or pattern may have; values are of one lane.
+/// The rules that a lane and a pattern may have; values are of one lane.
 fn capacity() -> impl Strategy<Value = LaneRule> {
     use proptest::option::of;
     let gates = prop_oneof![Just("load>1.5..1 | mem<10%"), Just("psi.cpu>0.125% & psi.io<5%")];

@@ -51,7 +51,7 @@ pub struct AcquireArgs {
     #[arg(short, long, value_name = "LANE")]
     pub lane: Vec<String>,
 
-    /// Who holds the lease: a task or any name. This or --session is needed, inside a task too
+    /// The holder of the lease: a task or any name. This or --session is needed, inside a task too
     #[arg(long, value_name = "ID", group = "holder")]
     pub task: Option<String>,
 
@@ -67,7 +67,7 @@ pub struct AcquireArgs {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub timeout: Option<String>,
 
-    /// How long the lease lasts without a refresh; by default the lane's lock timeout
+    /// The time that the lease lasts without a refresh; by default the lane's lock timeout
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub ttl: Option<String>,
 
@@ -79,7 +79,7 @@ pub struct AcquireArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub label: Option<String>,
 
-    /// Who holds the lease.
+    /// The holder of the lease.
     #[command(flatten)]
     pub identity: Identity,
 

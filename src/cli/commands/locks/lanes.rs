@@ -26,12 +26,12 @@ use serde_json::{Value, json};
     after_help = LANES_HELP
 )]
 pub struct LanesArgs {
-    /// What to do; without it, list them.
+    /// The action; without it, list them.
     #[command(subcommand)]
     pub verb: Option<LanesVerb>,
 }
 
-/// What `luzia lanes` does.
+/// The actions of `luzia lanes`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum LanesVerb {
     /// List the lanes in use, and those with a rule
@@ -55,7 +55,7 @@ pub enum LanesVerb {
         #[arg(value_name = "LANE")]
         lane: String,
 
-        /// What is set.
+        /// The rules to set.
         #[command(flatten)]
         rule: Box<RuleOptions>,
     },

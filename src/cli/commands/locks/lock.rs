@@ -68,7 +68,7 @@ pub struct LockArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub label: Option<String>,
 
-    /// Who holds the lane.
+    /// The name of the holder.
     #[command(flatten)]
     pub identity: Identity,
 

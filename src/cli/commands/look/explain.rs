@@ -52,7 +52,7 @@ pub struct ExplainArgs {
     )]
     pub limit: Option<usize>,
 
-    /// What stands in its place.
+    /// The options that take its place.
     #[command(flatten)]
     pub instead: Instead,
 }

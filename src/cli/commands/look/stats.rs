@@ -13,16 +13,16 @@ use crate::model::{Status, Timestamp};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-/// What `stats` tells of.
+/// The subjects of `stats`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
-    /// How long lanes were waited for and held (the default)
+    /// The times for which lanes were waited for and held (the default)
     Locks,
-    /// How deep lanes were, and how many held them
+    /// The depths of lanes, and the numbers of their holders
     Lanes,
-    /// How many tasks there are and were, and how long they took
+    /// The numbers of tasks now and before, and the times they took
     Tasks,
-    /// How many tasks started within what was to be expected when they were queued
+    /// The share of tasks that started within the time expected when they were queued
     Estimates,
 }
 
@@ -41,7 +41,7 @@ impl Topic {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = STATS_HELP)]
 pub struct StatsArgs {
-    /// What to tell of
+    /// The subject
     #[arg(value_name = "TOPIC")]
     pub topic: Option<Topic>,
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
     after_help = AGENT_HELP
 )]
 pub struct AgentArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub verb: AgentVerb,
 }

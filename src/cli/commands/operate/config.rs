@@ -19,7 +19,7 @@ use serde_json::json;
     after_help = CONFIG_HELP
 )]
 pub struct ConfigArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub verb: ConfigVerb,
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
     after_help = DAEMON_HELP
 )]
 pub struct DaemonArgs {
-    /// How often to look where nothing can announce itself; by default as configured
+    /// The time between two looks where nothing can announce itself; by default as configured
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub poll: Option<String>,
 }

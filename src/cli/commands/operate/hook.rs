@@ -31,7 +31,7 @@ use serde_json::{Value, json};
     after_help = HOOK_HELP
 )]
 pub struct HookArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub verb: HookVerb,
 }
@@ -62,7 +62,7 @@ pub enum HookVerb {
         #[arg(short, long)]
         lane: Option<String>,
 
-        /// How long it may take (30s)
+        /// The longest time that it may take (30s)
         #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
         timeout: Option<String>,
 

@@ -17,7 +17,7 @@ use serde_json::json;
     after_help = NAME_HELP
 )]
 pub struct NameArgs {
-    /// What the thing is
+    /// The kind of the thing
     #[arg(value_name = "KIND")]
     pub kind: ThingKind,
 

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
     after_help = SHIM_HELP
 )]
 pub struct ShimArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub verb: ShimVerb,
 }

@@ -34,7 +34,7 @@ pub struct CancelArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
 
-    /// Who, for the record; by default your account
+    /// Your name for the record; by default your account
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
 

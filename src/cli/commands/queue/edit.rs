@@ -55,7 +55,7 @@ pub struct EditArgs {
     #[command(flatten)]
     pub chosen: Chosen,
 
-    /// What is to change.
+    /// The changes.
     #[command(flatten)]
     pub edit: EditRequest,
 }

@@ -47,11 +47,11 @@ use serde_json::{Value, json};
     mut_arg("command", |command| command.required_unless_present("from"))
 )]
 pub struct EnqueueArgs {
-    /// What the task is.
+    /// The task.
     #[command(flatten)]
     pub task: TaskRequest,
 
-    /// Who asks for it.
+    /// The name of the caller.
     #[command(flatten)]
     pub identity: Identity,
 

@@ -23,7 +23,7 @@ use crate::request::Selection;
 use clap::Args;
 use serde_json::{Value, json};
 
-/// Whom `pause` and `resume` are about.
+/// The tasks, lanes and users of `pause` and `resume`.
 #[derive(Args, Clone, Debug)]
 pub struct Whom {
     /// Users, lanes, tasks, schedules such as `cron:backup`, or patterns such as `session:*`
@@ -56,7 +56,7 @@ pub struct Whom {
     after_help = PAUSE_HELP
 )]
 pub struct PauseArgs {
-    /// Whom it is about.
+    /// The tasks, lanes and users.
     #[command(flatten)]
     pub whom: Whom,
 
@@ -100,7 +100,7 @@ Exit codes:
     after_help = RESUME_HELP
 )]
 pub struct ResumeArgs {
-    /// Whom it is about.
+    /// The tasks, lanes and users.
     #[command(flatten)]
     pub whom: Whom,
 }

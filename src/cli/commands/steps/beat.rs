@@ -12,7 +12,7 @@ use serde_json::json;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = BEAT_HELP)]
 pub struct BeatArgs {
-    /// What the task does now
+    /// The present work of the task
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
 

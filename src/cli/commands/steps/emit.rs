@@ -16,7 +16,7 @@ const MOST_TOLD: usize = 10;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = emit_help())]
 pub struct EmitArgs {
-    /// What happened: a kind that `luzia await` knows, event:NAME, or the name of an event, e.g. MESSAGE_RECEIVED
+    /// The event: a kind that `luzia await` knows, event:NAME, or the name of an event, e.g. MESSAGE_RECEIVED
     #[arg(value_name = "EVENT")]
     pub event: String,
 
@@ -32,7 +32,7 @@ pub struct EmitArgs {
     #[arg(short, long, value_name = "NAME")]
     pub user: Option<String>,
 
-    /// What comes with it: JSON, - for standard input, or @ and a file
+    /// The data of the event: JSON, - for standard input, or @ and a file
     #[arg(long, value_name = "JSON|-|@FILE")]
     pub data: Option<String>,
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = FINISH_HELP)]
 pub struct FinishArgs {
-    /// How the task ends
+    /// The end of the task
     #[arg(long, value_enum, value_name = "STATUS", default_value = "completed")]
     pub status: FinishWord,
 
@@ -22,7 +22,7 @@ pub struct FinishArgs {
     #[arg(long, visible_alias = "result", value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: Option<String>,
 
-    /// What it hands on to the task that asked for it
+    /// The data for the task that asked for it
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub data: Option<String>,
 
@@ -31,7 +31,7 @@ pub struct FinishArgs {
     pub task: Option<String>,
 }
 
-/// How a task may say that it ends.
+/// The ends that a task may report.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FinishWord {
     /// It has done what it was for

@@ -17,7 +17,7 @@ pub struct StepArgs {
     #[arg(value_name = "NAME")]
     pub name: String,
 
-    /// What a failure of CMD means
+    /// The effect of a failure of CMD
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
     pub on_error: Word,
 
@@ -30,7 +30,7 @@ pub struct StepArgs {
     pub command: Vec<String>,
 }
 
-/// What a failure means.
+/// The effects of a failure.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
     /// The step is not done; its code is passed on

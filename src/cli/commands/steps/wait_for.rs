@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = await_help())]
 pub struct AwaitArgs {
-    /// What the task waits for: response, agent, document, signature, test, event, event:NAME, delay or output
+    /// The event to wait for: response, agent, document, signature, test, event, event:NAME, delay or output
     #[arg(value_name = "KIND")]
     pub kind: String,
 
@@ -34,7 +34,7 @@ pub struct AwaitArgs {
     #[arg(long)]
     pub park: bool,
 
-    /// How long at most, e.g. `2h`
+    /// The longest wait, e.g. `2h`
     #[arg(long, value_name = "DUR")]
     pub timeout: Option<String>,
 
@@ -42,7 +42,7 @@ pub struct AwaitArgs {
     #[arg(long = "for", value_name = "DUR", conflicts_with = "timeout")]
     pub time: Option<String>,
 
-    /// What it means that the time has run out
+    /// The effect of the end of that time
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
     pub on_timeout: Word,
 
@@ -57,7 +57,7 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "CMD")]
     pub timeout_do: Option<String>,
 
-    /// What the event must say: a member of its data, or `thread` or `user`; can be repeated. With `output`: a regular expression
+    /// A condition for the event: a member of its data, or `thread` or `user`; can be repeated. With `output`: a regular expression
     #[arg(long = "match", value_name = "NAME=VALUE|RE")]
     pub matches: Vec<String>,
 
@@ -69,7 +69,7 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "DUR", conflicts_with = "matches")]
     pub idle: Option<String>,
 
-    /// How many events it takes; 1 where nothing is said, and with `agent` the ends of all children that are not over
+    /// The number of events to wait for; 1 when not given, and with `agent` the ends of all children that are not over
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_EXPECTED)))]
     pub expect: Option<u32>,
 
@@ -78,7 +78,7 @@ pub struct AwaitArgs {
     pub any: bool,
 }
 
-/// What the end of the time means.
+/// The effects of the end of the time.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
     /// Exit 0; the task goes on

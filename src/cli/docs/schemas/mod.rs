@@ -21,7 +21,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub struct Shape {
     /// The name, e.g. `list` for `luzia.list/v1`.
     pub name: &'static str,
-    /// What it tells, as a sentence.
+    /// Its meaning, as a sentence.
     pub about: &'static str,
     /// The lines.
     lines: &'static str,
@@ -36,7 +36,7 @@ pub struct Member {
     pub is_optional: bool,
     /// The type as it is written.
     pub kind: &'static str,
-    /// What it tells.
+    /// Its meaning.
     pub words: &'static str,
 }
 

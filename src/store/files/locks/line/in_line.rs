@@ -14,7 +14,7 @@ pub struct InLine<'a> {
     pub(in crate::store) asker: Asker,
     /// The sandbox of the waiter or of the task.
     pub(in crate::store) sandbox: Box<dyn Fn() -> Option<SandboxId> + 'a>,
-    /// What other processes read of the waiter beside its process: its agent and its label.
+    /// The agent and the label of the waiter, which other processes read beside its process.
     pub(in crate::store) note: String,
     pub(in crate::store) place: Option<Place>,
     /// The place that was given up in a guard. It ends outside of the guard, because its end lets the next one into the guard.

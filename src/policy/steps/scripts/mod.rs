@@ -27,6 +27,9 @@ pub struct Misplaced {
 /// The first place of a variable in a command where a value is not allowed: in text that a program runs, or in the name of an
 /// option. The name of the program itself is never filled in.
 pub fn misplaced(argv: &[String]) -> Option<Misplaced> {
+    if argv.iter().all(|word| places(word).next().is_none()) {
+        return None;
+    }
     for (at, reader) in scripts(argv) {
         if let Some(name) = place_in_script(&argv[at]) {
             let program = base(&argv[reader.program]);

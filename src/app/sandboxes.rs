@@ -6,7 +6,7 @@ use crate::app::admission::reach::{context_differences, has_dispatcher, is_near,
 use crate::app::lifecycle::change::change_waiting;
 use crate::app::{App, AppError, Code};
 use crate::model::config::Contexts;
-use crate::model::{Limits, NamedSandbox, QueueName, SandboxId, Status, Surroundings, Task, TaskId};
+use crate::model::{NamedSandbox, QueueName, SandboxId, Status, Surroundings, Task, TaskId};
 use crate::policy::context::life::{Life, is_private, life};
 use std::collections::BTreeMap;
 
@@ -116,6 +116,6 @@ pub fn take_here(app: &App, id: TaskId) -> Result<Option<Task>, AppError> {
             .next(format!("luzia wait {id}")));
     }
     let (sandbox, limits) = own_context(app);
-    let into = |task: &Task| Ok(Task { sandbox: Some(sandbox), limits: Some(Limits::clone(&limits)), ..task.clone() });
+    let into = |task: &Task| Ok(Task { sandbox: Some(sandbox), limits: Some(limits), ..task.clone() });
     change_waiting(app, id, "taken_here", into).map(Some)
 }

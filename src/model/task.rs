@@ -13,7 +13,7 @@ use super::context::{Limits, NamedSandbox};
 use super::control::TaskHold;
 use super::lane::LaneName;
 use super::name::Name;
-use super::record::{self, Extra, Version};
+use super::record::{self, Extra, Shared, Version};
 use super::time::Timestamp;
 use super::who::{self, Agent};
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ pub struct Task {
     pub sandbox: Option<Arc<NamedSandbox>>,
     /// The limits of its submitter, which the supervisor sets for the command.
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<Shared<Limits>>,
     /// Its place among tasks of the same lane.
     #[serde(default)]
     pub priority: Priority,

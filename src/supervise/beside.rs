@@ -69,7 +69,7 @@ fn run(site: &Site, config: Option<&str>, task: &Task, text: &str, begin: Begin<
         cwd: task.cwd.clone(),
         umask: task.umask,
         run_as: task.run_as.clone(),
-        limits: task.limits.clone().filter(|wanted| site.host.context().limits.differ_from(wanted)),
+        limits: task.limits.as_deref().filter(|wanted| site.host.context().limits.differ_from(wanted)).cloned(),
         has_terminal: false,
         input_of: None,
     };

@@ -56,7 +56,7 @@ impl Cpus<'_> {
     /// The limits to set for a command, if they differ from those of this process.
     pub(super) fn limits(&self, site: &Site, task: &Task) -> Option<Limits> {
         let own = site.host.context();
-        let wanted = task.limits.as_ref();
+        let wanted = task.limits.as_deref();
         let bound = self
             .plan
             .and_then(|(lane, plan)| plan.bound(&lane.to_string(), wanted.map(|limits| limits.affinity.as_str())));

@@ -4,6 +4,7 @@
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
 use crate::model::config::Contexts;
+use crate::model::record::Shared;
 use crate::model::{Limits, NamedSandbox, QueueName, SandboxId, Task};
 use crate::policy::context::{Difference, differences};
 use crate::store::Place;
@@ -13,16 +14,16 @@ use std::sync::Arc;
 /// The sandbox of this process, and the facts about others. Neither changes while the process lives.
 #[derive(Default)]
 pub(crate) struct Reach {
-    own: Option<(Arc<NamedSandbox>, Arc<Limits>)>,
+    own: Option<(Arc<NamedSandbox>, Shared<Limits>)>,
     known: BTreeMap<SandboxId, bool>,
 }
 
 /// The sandbox of this process and the limits that it gives to its children.
-pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Arc<Limits>) {
+pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Shared<Limits>) {
     let mut reach = app.reach.borrow_mut();
     let own = reach.own.get_or_insert_with(|| {
         let context = app.host.context();
-        (Arc::new(NamedSandbox::from(context.sandbox.clone())), Arc::new(context.limits.clone()))
+        (Arc::new(NamedSandbox::from(context.sandbox.clone())), context.limits.clone().into())
     });
     own.clone()
 }

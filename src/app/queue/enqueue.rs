@@ -19,12 +19,11 @@ use crate::app::queue::terms::{accept_alone, accept_new, default_retries, note_c
 use crate::app::steps::places::check_prompt;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
-use crate::model::{LaneName, Limits, Name, Priority, Task, TaskId};
+use crate::model::{LaneName, Name, Priority, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::ParentDeath;
 use crate::store::Event;
 use serde_json::json;
-use std::sync::Arc;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
 pub const LONGEST_ARGUMENT: usize = 100_000;
@@ -164,13 +163,14 @@ pub(crate) fn task_of(app: &App, new: &TaskRequest, caller: &Caller) -> Result<T
     let ((parent, waited_for), now, cwd) = (parent_of(app, new)?, app.host.now(), cwd_of(new, caller)?);
     let (lanes, takes_user_lane) = lanes_of(new, &user, named_lanes(app, new, &cwd)?)?;
     let conductor_dir = conductor_dir_of(app, conductor.as_deref(), project.as_ref(), &user);
-    let (context, start_within_ms) = (own_context(app), positive("start-within", new.start_within.as_deref())?);
+    let (sandbox, limits) = own_context(app);
+    let start_within_ms = positive("start-within", new.start_within.as_deref())?;
     let (terms, key) = terms_of(app, new, &command, &cwd)?;
     let task = Task {
         takes_user_lane,
         lanes: with_ruled_lanes(app, lanes, project.as_ref(), new.goal.as_deref())?,
-        sandbox: Some(Arc::clone(&context.0)),
-        limits: Some(Limits::clone(&context.1)),
+        sandbox: Some(sandbox),
+        limits: Some(limits),
         project,
         priority: priority_of(new.priority)?,
         stdin,

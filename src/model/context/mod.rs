@@ -4,6 +4,7 @@
 use super::name::is_hex;
 use super::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE};
 use super::queue::digest;
+use super::record::Shared;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -118,7 +119,7 @@ pub struct Surroundings {
 /// reading them.
 #[derive(Clone, Debug)]
 pub struct NamedSandbox {
-    sandbox: Sandbox,
+    sandbox: Shared<Sandbox>,
     /// Computed at its first use: most records are read without it.
     id: OnceLock<SandboxId>,
 }
@@ -133,7 +134,7 @@ impl Eq for NamedSandbox {}
 
 impl From<Sandbox> for NamedSandbox {
     fn from(sandbox: Sandbox) -> Self {
-        Self { sandbox, id: OnceLock::new() }
+        Self { sandbox: sandbox.into(), id: OnceLock::new() }
     }
 }
 
@@ -157,7 +158,7 @@ pub(crate) mod recorded {
     use std::sync::Arc;
 
     pub(crate) fn serialize<S: Serializer>(named: &Option<Arc<NamedSandbox>>, to: S) -> Result<S::Ok, S::Error> {
-        named.as_ref().map(|named| named.sandbox()).serialize(to)
+        named.as_ref().map(|named| &named.sandbox).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arc<NamedSandbox>>, D::Error> {

@@ -1,12 +1,15 @@
 //! The values of the model as members of records, for serde. Knows no file, and of JSON only the members that a later version
-//! may add ([`Extra`]).
+//! may add ([`Extra`]) and the text of a value that many records have ([`Shared`]).
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 /// A type that a record stores as its text: parses a text, or returns the reason that it is invalid.
 macro_rules! as_text {
@@ -100,6 +103,55 @@ impl Extra {
     /// Whether the record had none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// A value that many tasks share, and so do their records: its JSON text is made once.
+#[derive(Clone)]
+pub struct Shared<T>(Arc<(T, OnceLock<Box<RawValue>>)>);
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Self(Arc::new((value, OnceLock::new())))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0.0
+    }
+}
+
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Shared<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Serialize> Serialize for Shared<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (value, text) = &*self.0;
+        if let Some(text) = text.get() {
+            return text.serialize(to);
+        }
+        let made = serde_json::value::to_raw_value(value).map_err(ser::Error::custom)?;
+        text.get_or_init(|| made).serialize(to)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::deserialize(from).map(Self::from)
     }
 }
 

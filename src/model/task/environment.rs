@@ -1,18 +1,40 @@
 //! The environment of a task, and its members in a record: `env` for text, `env_hex` for bytes that are not UTF-8.
 
 use crate::model::name::{from_hex, hex};
+use crate::model::record::Shared;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
-use std::borrow::Cow;
 use std::ops::Deref;
-use std::sync::Arc;
 
 /// Variables and their values, as bytes; shared by the tasks of a batch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Environment {
     /// These variables.
-    Known(Arc<[(Vec<u8>, Vec<u8>)]>),
+    Known(Shared<Variables>),
     /// The record was read without its variables. It has none to look at, and cannot be written.
     Unread,
+}
+
+/// Variables and their values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variables(Vec<(Vec<u8>, Vec<u8>)>);
+
+/// A variable with its value, as text; or as bytes, if one of them is no text.
+type Variable<'a> = Result<(&'a str, &'a str), (&'a [u8], &'a [u8])>;
+
+impl Variables {
+    /// The variables that are text, and those that are not.
+    fn texts(&self) -> impl Iterator<Item = Variable<'_>> {
+        self.0.iter().map(|(key, value)| match (str::from_utf8(key), str::from_utf8(value)) {
+            (Ok(key), Ok(value)) => Ok((key, value)),
+            _ => Err((&**key, &**value)),
+        })
+    }
+}
+
+impl Serialize for Variables {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.texts().filter_map(Result::ok))
+    }
 }
 
 impl Default for Environment {
@@ -23,7 +45,7 @@ impl Default for Environment {
 
 impl From<Vec<(Vec<u8>, Vec<u8>)>> for Environment {
     fn from(variables: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
-        Self::Known(variables.into())
+        Self::Known(Variables(variables).into())
     }
 }
 
@@ -32,7 +54,7 @@ impl Deref for Environment {
 
     fn deref(&self) -> &Self::Target {
         match self {
-            Self::Known(variables) => variables,
+            Self::Known(variables) => &variables.0,
             Self::Unread => &[],
         }
     }
@@ -58,32 +80,26 @@ pub const OF_ONE_REPOSITORY: [&str; 15] = [
     "GIT_WORK_TREE",
 ];
 
-#[derive(Serialize, Deserialize, Default)]
-struct Members<'a> {
+#[derive(Serialize, Deserialize)]
+struct Members<T> {
     #[serde(default)]
-    env: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    env: T,
     /// As hex digits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     env_hex: Vec<(String, String)>,
 }
 
 pub(super) fn serialize<S: Serializer>(env: &Environment, to: S) -> Result<S::Ok, S::Error> {
-    if *env == Environment::Unread {
+    let Environment::Known(env) = env else {
         return Err(ser::Error::custom("the record was read without its environment"));
-    }
-    let mut members = Members::default();
-    for (key, value) in env.iter() {
-        match (std::str::from_utf8(key), std::str::from_utf8(value)) {
-            (Ok(key), Ok(value)) => members.env.push((key.into(), value.into())),
-            _ => members.env_hex.push((hex(key), hex(value))),
-        }
-    }
-    members.serialize(to)
+    };
+    let env_hex = env.texts().filter_map(Result::err).map(|(key, value)| (hex(key), hex(value))).collect();
+    Members { env, env_hex }.serialize(to)
 }
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Environment, D::Error> {
-    let members = Members::deserialize(from)?;
-    let bytes = |text: Cow<'_, str>| text.into_owned().into_bytes();
+    let members = Members::<Vec<(String, String)>>::deserialize(from)?;
+    let bytes = String::into_bytes;
     let mut env: Vec<_> = members.env.into_iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
     for (key, value) in &members.env_hex {
         let bytes = |text: &str| {

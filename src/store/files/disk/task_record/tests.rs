@@ -41,7 +41,7 @@ fn a_task_reads_back_with_what_it_does_not_know() {
 #[test]
 fn a_description_is_a_record_without_what_a_start_needs_and_is_never_written() {
     let sandbox = Some(Arc::new(NamedSandbox::from(Sandbox::default())));
-    let whole = Task { limits: Some(Limits::default()), sandbox, ..task(3) };
+    let whole = Task { limits: Some(Limits::default().into()), sandbox, ..task(3) };
     let bytes = encode_task(&whole).expect("it encodes");
     let text = String::from_utf8(bytes.clone()).expect("text");
     assert!(APART.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");

@@ -3,7 +3,7 @@
 use super::config_reload::config;
 use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError, Code};
-use crate::model::Name;
+use crate::model::{Name, Task};
 use crate::request::TaskRequest;
 use std::cell::{LazyCell, RefCell};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl<T: Clone> Known<T> {
     }
 }
 
-/// Accounts that one command of luzia has looked up: each once, also for a batch of tasks.
+/// Accounts and programs that one command of luzia has looked up: each once, also for a batch of tasks.
 #[derive(Debug)]
 pub struct Accounts {
     /// The name of the account that calls.
@@ -32,12 +32,15 @@ pub struct Accounts {
     numbers: Known<Option<u32>>,
     /// The owner by the directory; `None` where it has no owner with a name.
     owners: Known<Option<String>>,
+    /// The programs that were looked for, by the places of the look.
+    programs: Known<()>,
 }
 
 impl Accounts {
     /// No lookup yet; `caller` finds the calling account.
     pub fn new(caller: fn() -> Result<String, AppError>) -> Self {
-        Self { caller: LazyCell::new(caller), numbers: Known::nothing(), owners: Known::nothing() }
+        let (numbers, owners, programs) = (Known::nothing(), Known::nothing(), Known::nothing());
+        Self { caller: LazyCell::new(caller), numbers, owners, programs }
     }
 }
 
@@ -45,6 +48,14 @@ impl Accounts {
     /// The name of the account that calls.
     pub(super) fn own(&self) -> Result<String, AppError> {
         LazyCell::force(&self.caller).clone()
+    }
+
+    /// The answer of `look`, which looks for the program and the directory of a task: once for each program, directory and
+    /// PATH.
+    pub(super) fn program(&self, task: &Task, look: impl FnOnce() -> Result<(), AppError>) -> Result<(), AppError> {
+        let path = task.env.iter().rfind(|(key, _)| key == b"PATH").map_or(&[][..], |(_, path)| path);
+        let program = task.command.first().map_or("", String::as_str);
+        self.programs.get(&[program, &task.cwd, &String::from_utf8_lossy(path)].join("\0"), look)
     }
 }
 

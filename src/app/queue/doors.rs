@@ -2,6 +2,7 @@
 //! program that does not exist. `--no-check` skips the check of directory and program.
 
 use super::terms::slots::check_slots;
+use crate::app::accounts::Accounts;
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::queue::terms::{check_inherit, reuse};
@@ -98,15 +99,20 @@ pub fn check_user_lane(app: &App, lane: &LaneName) -> Result<(), AppError> {
 }
 
 /// Refuses a task that could not start because of its lanes or its command, or that would let a value be run.
-pub(crate) fn check_door(app: &App, new: &TaskRequest, task: &Task) -> Result<(), AppError> {
+pub(crate) fn check_door(app: &App, new: &TaskRequest, task: &Task, known: &Accounts) -> Result<(), AppError> {
     check_places(task)?;
     check_slots(app, task)?;
-    check_command(app, new, task)
+    if is_unchecked(new, task) { Ok(()) } else { known.program(task, || check_command(app, new, task)) }
+}
+
+/// Whether the directory and the program of a task need not exist now.
+fn is_unchecked(new: &TaskRequest, task: &Task) -> bool {
+    new.no_check || task.run_as.is_some() || !task.after.is_empty()
 }
 
 /// Refuses a working directory or a program that does not exist now. After another task it may exist by then.
 pub(crate) fn check_command(app: &App, new: &TaskRequest, task: &Task) -> Result<(), AppError> {
-    if new.no_check || task.run_as.is_some() || !task.after.is_empty() {
+    if is_unchecked(new, task) {
         return Ok(());
     }
     // `run` ends as it would have ended after the wait for its turn.

@@ -203,7 +203,7 @@ pub(crate) fn task_of(app: &App, new: &TaskRequest, caller: &Caller) -> Result<T
         terms,
         ..Task::plain(TaskId(0), user, command, now)
     };
-    check_door(app, new, &task)?;
+    check_door(app, new, &task, &caller.accounts)?;
     let share = task.own_share().filter(|_| !keeps_order(app, &task));
     Ok(Task { share, ..task })
 }

@@ -60,8 +60,14 @@ impl Rhythm {
         let is_stream = site.host.boot_ms().saturating_sub(end) <= self.together_ms;
         let longer = if is_quiet && is_stream { (self.together_ms * 2).max(cost_ms * REST) } else { 0 };
         self.together_ms = longer.clamp(TOGETHER_MS.0, TOGETHER_MS.1);
-        if site.store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
-            site.host.sleep(Duration::from_millis(self.together_ms));
+        let is_running = || site.store.in_flight().is_ok_and(|ids| !ids.is_empty());
+        let mut left_ms = if is_running() { self.together_ms } else { 0 };
+        while left_ms > 0 {
+            let some_ms = left_ms.min(TOGETHER_MS.0);
+            site.host.sleep(Duration::from_millis(some_ms));
+            // The end of the last task ends the rest, too.
+            let is_over = !is_running() && site.store.is_queue_empty().unwrap_or(false);
+            left_ms = if is_over { 0 } else { left_ms - some_ms };
         }
         self.begin_ms = site.host.boot_ms();
     }

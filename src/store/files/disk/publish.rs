@@ -132,10 +132,16 @@ impl Disk {
     /// Like `folders`, for a folder that holds only folders and mostly none. A folder has two names and one more for each
     /// folder in it, or always one if the file system does not count. So one `stat` shows that it holds no folder.
     pub(crate) fn folders_if_any(&self, path: &str) -> Result<Vec<String>> {
-        if self.meta(path)?.is_some_and(|meta| meta.kind == FileKind::Dir && meta.links == 2) {
-            return Ok(Vec::new());
+        if self.has_folders(path)? { self.folders(path) } else { Ok(Vec::new()) }
+    }
+
+    /// Whether a folder that holds only folders holds any, by one `stat` where the file system counts them.
+    pub(crate) fn has_folders(&self, path: &str) -> Result<bool> {
+        match self.meta(path)? {
+            Some(meta) if meta.kind == FileKind::Dir && meta.links >= 2 => Ok(meta.links > 2),
+            Some(_) => Ok(!self.folders(path)?.is_empty()),
+            None => Ok(false),
         }
-        self.folders(path)
     }
 
     /// The folders in a folder whose names are numbers, in their order.

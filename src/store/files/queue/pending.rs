@@ -328,7 +328,7 @@ impl Spool {
     }
 
     /// The priorities that have a folder, in order. Most have none, and one listing shows which have.
-    fn used_priorities(&self) -> Result<Vec<Priority>> {
+    pub(crate) fn used_priorities(&self) -> Result<Vec<Priority>> {
         let used = self.numbered_folders(layout::PENDING)?;
         Ok(used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)).collect())
     }

@@ -73,16 +73,16 @@ impl Spot {
         Self { path: layout::record_in(&folders[2], task.id), folders }
     }
 
-    /// The two spots in a lane.
-    fn of_pending(task: &Task) -> [Self; 2] {
-        [Self::in_lane(task), Self::in_segment(task)]
-    }
-
     /// The folder of the record, and those above it.
     pub fn folder(&self) -> (&str, &[String]) {
         let last = self.folders.len() - 1;
         (&self.folders[last], &self.folders[..last])
     }
+}
+
+/// The folders above a pending record, the lowest first and its tier last.
+fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/').map(|(at, _)| &path[..at]).take_while(|folder| *folder != layout::PENDING)
 }
 
 /// Content of the folder of a lane.
@@ -152,13 +152,13 @@ impl Spool {
     }
 
     fn clear(&self, task: &Task, for_good: bool) -> Result<()> {
-        for Spot { path, folders } in Spot::of_pending(task) {
+        for path in layout::pending_paths(task.priority, &task.queue(), task.id) {
             if self.unlink(&path)? {
                 self.call_standby(task);
                 if for_good {
-                    self.sync_lowest(&folders)?;
+                    self.sync_lowest(&path)?;
                 }
-                self.sweep(&folders)?;
+                self.sweep(&path)?;
             }
         }
         Ok(())
@@ -168,14 +168,13 @@ impl Spool {
     /// brought back at its other place stays: the supervisor of the task meets it and leaves the task to it.
     pub(crate) fn sweep_moved(&self, task: &Task, path: &str) -> Result<()> {
         self.call_standby(task);
-        let is_tier = |folder: &str| folder.rsplit_once('/').is_none_or(|(above, _)| above == layout::PENDING);
-        let mut folders = path.rmatch_indices('/').map(|(at, _)| &path[..at]).take_while(|folder| !is_tier(folder));
-        folders.try_fold(true, |is_gone, folder| Ok(is_gone && self.remove_dir(folder)?)).map(drop)
+        self.sweep(path)
     }
 
-    /// Removes nested folders as far as they are empty, the lowest first; never a tier.
-    fn sweep(&self, folders: &[String]) -> Result<()> {
-        for folder in folders[1..].iter().rev() {
+    /// Removes the folders above a pending record as far as they are empty, the lowest first; never a tier.
+    fn sweep(&self, path: &str) -> Result<()> {
+        let is_tier = |folder: &str| folder.rsplit_once('/').is_none_or(|(above, _)| above == layout::PENDING);
+        for folder in folders_of(path).take_while(|folder| !is_tier(folder)) {
             if !self.remove_dir(folder)? {
                 break;
             }
@@ -183,9 +182,9 @@ impl Spool {
         Ok(())
     }
 
-    /// Syncs the lowest existing one of nested folders; a process that finds the others empty removes them.
-    fn sync_lowest(&self, folders: &[String]) -> Result<()> {
-        for folder in folders.iter().rev() {
+    /// Syncs the lowest existing folder above a pending record; a process that finds the others empty removes them.
+    fn sync_lowest(&self, path: &str) -> Result<()> {
+        for folder in folders_of(path) {
             match self.vfs.sync_dir(folder) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 other => return other.map_err(StoreError::io("sync", folder)),

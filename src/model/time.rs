@@ -26,7 +26,7 @@ impl Timestamp {
 
     /// The UTC day as `2026-01-31`, the name of a folder of finished tasks and of an events file.
     pub fn day(self) -> String {
-        self.date_time().format("%Y-%m-%d").to_string()
+        self.date_time().date_naive().to_string()
     }
 
     /// The time of day in UTC as `14:01:07`.

@@ -65,7 +65,7 @@ pub use site::Site;
 
 use crate::os::{Clock, Host, Processes, Vfs};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use crate::model::record::FORMAT_VERSION;
 
@@ -83,6 +83,8 @@ pub struct Spool {
     pub(crate) known: files::disk::known::Known,
     pub(crate) sandboxes: Sandboxes,
     pub(crate) seen: Arc<Mutex<files::queue::pending::Seen>>,
+    /// The content of `format` that was found to be valid.
+    pub(crate) format: Arc<OnceLock<Vec<u8>>>,
     pub(crate) written: files::locks::sidecar::Written,
     pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// Number of records that the folder of a lane holds.
@@ -111,6 +113,7 @@ impl Spool {
             known: files::disk::known::Known::default(),
             sandboxes: Sandboxes::default(),
             seen: Arc::default(),
+            format: Arc::default(),
             written: files::locks::sidecar::Written::default(),
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,

@@ -365,11 +365,15 @@ impl Spool {
     /// Whether the state directory has its folders. A newer format is an error, so that nothing of it is rewritten.
     pub fn has_layout(&self) -> Result<bool> {
         let Some(bytes) = self.read_known(FORMAT)? else { return Ok(false) };
+        if self.format.get().is_some_and(|known| *known == bytes) {
+            return Ok(true);
+        }
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| StoreError::corrupt(FORMAT, error.to_string()))?;
         match value.get("v").and_then(serde_json::Value::as_u64) {
             Some(FORMAT_VERSION) => {
                 self.stamp.get_or_init(|| Stamp::of(&value));
+                self.format.get_or_init(|| bytes);
                 Ok(true)
             }
             Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { thing: FORMAT.into(), version }),

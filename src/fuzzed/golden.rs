@@ -98,7 +98,7 @@ fn event(bytes: &[u8]) -> Again {
         ..journal::Event::new("enqueued")
     };
     let pid = record.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0);
-    let line = journal::encode(&event, record.at, record.boot_ms, pid);
+    let line = journal::encode(&event, &record.at.to_string(), record.boot_ms, pid);
     Ok(format!("{line}{}\n", record.json()).into_bytes())
 }
 

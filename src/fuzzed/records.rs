@@ -143,7 +143,7 @@ pub fn event(bytes: &[u8]) {
     let said = text(bytes);
     let at = Timestamp(i64::try_from(bytes.len()).expect("a length").saturating_mul(997_003)).min(Timestamp::LAST);
     let event = Event { task: Some(TaskId(7)), user: Some(said.clone()), ..Event::new("pruned") };
-    let line = journal::encode(&event.saying(said.clone()).with(said.clone().into()), at, 5, 6);
+    let line = journal::encode(&event.saying(said.clone()).with(said.clone().into()), &at.to_string(), 5, 6);
     assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "one line");
     let read = journal::decode(line.trim_end().as_bytes()).expect("it reads");
     assert_eq!((read.at, &read.line["user"], &read.line["message"]), (at, &said.clone().into(), &said.clone().into()));

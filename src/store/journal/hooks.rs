@@ -119,7 +119,7 @@ impl Spool {
         let mut told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         told.retain(|(event, _)| wanted(event));
         let read = |(event, at): &(Event, Timestamp)| {
-            let line = encode(event, *at, self.host.clock.boot_ms(), self.host.me.pid);
+            let line = encode(event, &at.to_string(), self.host.clock.boot_ms(), self.host.me.pid);
             decode(line.trim_end().as_bytes())
         };
         told.iter().filter_map(read).collect()

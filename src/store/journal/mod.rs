@@ -102,8 +102,9 @@ impl Spool {
     pub fn note_all(&self, events: &mut dyn Iterator<Item = Event>) {
         let now = self.host.clock.now();
         let boot_ms = self.host.clock.boot_ms();
+        let at = now.to_string();
         let line = |event: Event| {
-            let line = encode(&event, now, boot_ms, self.host.me.pid);
+            let line = encode(&event, &at, boot_ms, self.host.me.pid);
             self.remember(event, now);
             line
         };
@@ -144,7 +145,7 @@ impl Spool {
 #[derive(Serialize)]
 struct Line<'a> {
     v: Version,
-    at: Timestamp,
+    at: &'a str,
     boot_ms: u64,
     event: &'a str,
     pid: u32,
@@ -152,9 +153,9 @@ struct Line<'a> {
     of: &'a Event,
 }
 
-/// The line of an event.
-pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> String {
-    let mut line = serde_json::to_string(&Line { v: Version, at: now, boot_ms, event: event.name, pid, of: event })
+/// The line of an event at a moment.
+pub(crate) fn encode(event: &Event, at: &str, boot_ms: u64, pid: u32) -> String {
+    let mut line = serde_json::to_string(&Line { v: Version, at, boot_ms, event: event.name, pid, of: event })
         .expect("text keys and plain values make JSON");
     line.push('\n');
     line

@@ -13,7 +13,7 @@ use crate::model::{Identity, LaneName, Name, Task, TaskId};
 use crate::os::StartError;
 use crate::policy::naming::mistakes::{has_separator, is_shell_line, misplaced_option, nearest};
 use crate::request::TaskRequest;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Number of users of a batch that are compared with the known ones.
 const MOST_COMPARED: usize = 100;
@@ -198,7 +198,10 @@ pub fn notes_on(app: &App, accepted: &[(&TaskRequest, &Accepted)]) -> Vec<String
     let strangers = new_users(app, named.map(|(_, one)| &one.task.user));
     notes.extend(strangers.notes());
     remember(app, &strangers);
-    let lanes: BTreeSet<LaneName> = accepted.iter().flat_map(|(_, one)| one.task.all_lanes()).collect();
+    let tasks = accepted.iter().map(|(_, one)| &one.task);
+    let kinds: HashMap<_, _> =
+        tasks.map(|task| ((task.takes_user_lane.then_some(&task.user), &task.lanes), task)).collect();
+    let lanes: BTreeSet<LaneName> = kinds.into_values().flat_map(Task::all_lanes).collect();
     notes.extend(lane_notes(app, &lanes));
     notes
 }

@@ -333,6 +333,9 @@ fn is_only_here(app: &App, accepted: &Accepted) -> Result<bool, AppError> {
 
 /// Reports at once where tasks can start that only this sandbox starts.
 fn tell_only_here(app: &App, accepted: &[Accepted], console: &mut Console) {
+    if !starts_only_here(app).unwrap_or(false) {
+        return;
+    }
     let Some(first) = accepted.iter().find(|one| is_only_here(app, one).unwrap_or(false)) else { return };
     let id = first.task.id;
     let which = if accepted.len() == 1 { id.to_string() } else { format!("{id} and the others") };

@@ -53,7 +53,7 @@ codes! {
     DemoLeft "DEMO_LEFT" No "The demonstration was left.";
     DependencyFailed "DEPENDENCY_FAILED" No "A task comes after one that failed or was removed.";
     DiskFull "DISK_FULL" Io "A file system has no space left.";
-    Docs "DOCS" CannotCreate "A page or a completion cannot be written.";
+    Docs "DOCS" CannotCreate "A page or a completion cannot be written or removed.";
     EndsWithSandbox "ENDS_WITH_SANDBOX" No "A lease of a session would end with the sandbox of its caller.";
     FenceLost "FENCE_LOST" No "A lock is not in force any more.";
     FileBusy "FILE_BUSY" Busy "Another process keeps a file of luzia locked.";

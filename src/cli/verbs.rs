@@ -396,7 +396,14 @@ shown {
 
     /// Write the manual pages and completions where they are found
     InstallDocs(operate::install_docs::InstallDocsArgs) "install-docs" Operate []
-        alone |args, _cli, console| operate::install_docs::run(args, &shim::share, &setup::write_document, console);
+        alone |args, _cli, console| {
+            let documents = operate::install_docs::Documents {
+                share: &shim::share,
+                write: &setup::write_document,
+                remove: &setup::remove_document,
+            };
+            operate::install_docs::run(args, &documents, console)
+        };
 }
 
 own {

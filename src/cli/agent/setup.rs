@@ -91,11 +91,31 @@ fn folders(agent: AgentKind, is_project: bool, globals: &Globals) -> Result<Fold
 
 /// Writes a manual page or a completion script, if it does not exist yet.
 pub(in crate::cli) fn write_document(path: &str, text: &str) -> std::io::Result<()> {
-    let was = RealUserFiles.read(path, LARGEST_DOCUMENT)?;
+    let was = read_document(path)?;
     if was.as_deref() == Some(text.as_bytes()) {
         return Ok(());
     }
     RealUserFiles.replace(path, was.as_deref(), text.as_bytes())
+}
+
+fn read_document(path: &str) -> std::io::Result<Option<Vec<u8>>> {
+    RealUserFiles.read(path, LARGEST_DOCUMENT)
+}
+
+/// Removes a manual page or a completion script, and returns whether it existed. Folders below `share` that are empty then go
+/// as well.
+pub(in crate::cli) fn remove_document(share: &str, path: &str) -> std::io::Result<bool> {
+    let Some(was) = read_document(path)? else { return Ok(false) };
+    RealUserFiles.remove(path, &was)?;
+    let mut folder = path;
+    while let Some((above, _)) = folder.rsplit_once('/').filter(|(above, _)| above.len() > share.len()) {
+        // A folder that cannot be removed, e.g. one that is not empty, stays.
+        if RealUserFiles.remove_empty_folder(above).is_err() {
+            break;
+        }
+        folder = above;
+    }
+    Ok(true)
 }
 
 /// The home of the account, as an absolute path.

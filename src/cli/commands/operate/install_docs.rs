@@ -25,21 +25,36 @@ pub struct InstallDocsArgs {
     /// Only print the paths
     #[arg(short = 'n', long, overrides_with = "dry_run")]
     pub dry_run: bool,
+
+    /// Remove what was installed, and folders that are empty then
+    #[arg(long)]
+    pub remove: bool,
+}
+
+/// The documents of a host.
+pub struct Documents<'a> {
+    /// The folder that is used without `--prefix`.
+    pub share: &'a dyn Fn() -> Result<String, AppError>,
+    /// Replaces or makes a file.
+    pub write: &'a dyn Fn(&str, &str) -> std::io::Result<()>,
+    /// Removes a file below a folder, and returns whether it existed.
+    pub remove: &'a dyn Fn(&str, &str) -> std::io::Result<bool>,
 }
 
 const INSTALL_DOCS_HELP: &str = "\
 Examples:
   luzia install-docs
   sudo luzia install-docs --prefix /usr/local
+  luzia install-docs --remove
 
 Notes:
   zsh looks in the folders of its variable fpath only. Add the folder that is printed, before compinit:
   fpath+=(~/.local/share/zsh/site-functions)
 
 Exit codes:
-  0    written
+  0    written, or removed
   2    usage
-  73   a file cannot be written
+  73   a file cannot be written or removed
   others as in luzia-exit-codes(7)";
 
 /// The files below a folder `share`, with their texts.
@@ -59,28 +74,28 @@ pub fn files() -> Vec<(String, String)> {
     files
 }
 
-/// `luzia install-docs`. `share` gives the folder that is used without `--prefix`; `write` replaces or makes a file.
-pub fn run(
-    args: &InstallDocsArgs,
-    share: &dyn Fn() -> Result<String, AppError>,
-    write: &dyn Fn(&str, &str) -> std::io::Result<()>,
-    console: &mut Console,
-) -> Answer {
+/// `luzia install-docs`.
+pub fn run(args: &InstallDocsArgs, documents: &Documents, console: &mut Console) -> Answer {
     let share = match &args.prefix {
         Some(prefix) if prefix.starts_with('/') => format!("{}/share", prefix.trim_end_matches('/')),
         Some(prefix) => {
             let message = format!("\"{prefix}\" is not an absolute path");
             return Err(AppError::usage(message).hint("--prefix takes an absolute path, e.g. /usr/local").into());
         }
-        None => share()?,
+        None => (documents.share)()?,
     };
     let mut paths = Vec::new();
     for (path, text) in files() {
         let path = format!("{share}/{path}");
-        if !args.dry_run {
-            write(&path, &text).map_err(|error| failed(&path, &error))?;
-        }
-        paths.push(path);
+        let is_done = match (args.dry_run, args.remove) {
+            (true, _) => true,
+            (false, true) => (documents.remove)(&share, &path).map_err(|error| failed("remove", &path, &error))?,
+            (false, false) => {
+                (documents.write)(&path, &text).map_err(|error| failed("write", &path, &error))?;
+                true
+            }
+        };
+        paths.extend(is_done.then_some(path));
     }
     if console.is_json() {
         console.document(&json::document("install-docs", [("items", json!(paths))]))?;
@@ -90,7 +105,7 @@ pub fn run(
     Ok(Exit::Done.code())
 }
 
-fn failed(path: &str, error: &std::io::Error) -> AppError {
-    AppError::new(Code::Docs, format!("cannot write \"{path}\": {error}"))
-        .hint("files before it are written; --prefix names another place")
+fn failed(what: &str, path: &str, error: &std::io::Error) -> AppError {
+    AppError::new(Code::Docs, format!("cannot {what} \"{path}\": {error}"))
+        .hint("the files before it are done; --prefix names another place")
 }

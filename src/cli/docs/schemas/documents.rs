@@ -62,7 +62,7 @@ pub const DOCUMENTS: [Shape; 47] = [
     document("shim-list", "The shims.", SHIMS),
     document("shim-doctor", "The shims that do not work.", SHIMS),
     document("agent-setup", "The files that were changed.", SETUP),
-    document("install-docs", "The files that were written.", "items [text] The paths.\n"),
+    document("install-docs", "The files that were written or removed.", "items [text] The paths.\n"),
 ];
 
 const ERROR: &str = "\

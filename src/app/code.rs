@@ -145,6 +145,8 @@ codes! {
     TaskWaits "TASK_WAITS" No "A task waits for an event without a process.";
     TooFewSlots "TOO_FEW_SLOTS" No "A lane has fewer slots than a task takes.";
     TooManyHooks "TOO_MANY_HOOKS" No "There are as many hooks as there may be.";
+    Unit "UNIT" CannotCreate "A unit of systemd cannot be read or written.";
+    UnitExists "UNIT_EXISTS" CannotCreate "Another unit of systemd stands where one is to be written.";
     UnknownProject "UNKNOWN_PROJECT" NotFound "The configuration has no such project.";
     UnknownUser "UNKNOWN_USER" NotFound "The configuration does not know a user.";
     Usage "USAGE" Usage "Bad input.";

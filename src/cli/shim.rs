@@ -33,7 +33,7 @@ pub(super) fn share() -> Result<String, AppError> {
     share.ok_or_else(|| no_home("documents", ", or --prefix"))
 }
 
-fn no_home(things: &str, way: &str) -> AppError {
+pub(super) fn no_home(things: &str, way: &str) -> AppError {
     let message = format!("this account has no home, so there is no place for {things}");
     AppError::new(Code::NoHome, message).hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
 }

@@ -342,7 +342,9 @@ shown {
 
     /// Start tasks whenever their turn comes, until stopped
     Daemon(operate::daemon::DaemonArgs) "daemon" Operate [MakesState OwnRules NoTimers]
-        in_state |args, at, console| operate::daemon::run(args, at.app, &mut daemon_ended(), console);
+        in_state |args, at, console| {
+            operate::daemon::run(args, at.app, at.rule, &setup::unit, &mut daemon_ended(), console)
+        };
 
     /// Remove locks whose holders are proven dead, and recover dead tasks
     #[command(alias = "cleanup_stale")]

@@ -157,3 +157,31 @@ fn the_binary_is_linked_statically_where_the_archive_of_the_c_library_is() {
     }
     assert!(!is_static("/bin/sh"));
 }
+
+#[test]
+fn the_daemon_writes_its_own_unit_and_leaves_one_of_somebody_else() {
+    let place = crate::support::Place::new();
+    let installed = place.ok(&["daemon", "--install"]);
+    assert_eq!(installed.out, "systemctl --user daemon-reload\nsystemctl --user enable --now luzia\n");
+    let document = place.json(&["daemon", "--install"]);
+    let path = document["path"].as_str().unwrap();
+    assert_eq!((path.ends_with("/systemd/user/luzia.service"), &document["changed"]), (true, &false.into()));
+    let unit = std::fs::read_to_string(path).unwrap();
+    let start = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
+    assert!(start.contains(env!("CARGO_BIN_EXE_luzia")) && start.ends_with(" daemon"), "{start}");
+    let state = place.state();
+    assert!(start.contains(&format!("--state-dir {}", state.to_str().unwrap())), "a variable named it: {start}");
+    let packaged = std::fs::read_to_string(packaged("systemd/user/luzia.service")).unwrap();
+    let rest =
+        |text: &str| text.lines().filter(|line| !line.starts_with("ExecStart=")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(rest(&unit), rest(&packaged));
+    std::fs::write(path, "mine").unwrap();
+    let refused = place.luzia(&["daemon", "--install"]).coded(73);
+    assert!(refused.err.contains("--replace"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "mine");
+    place.ok(&["daemon", "--install", "--replace"]);
+    assert_eq!(std::fs::read_to_string(path).unwrap(), unit);
+    for wrong in [&["daemon", "--replace"][..], &["daemon", "--install", "--poll", "1s"]] {
+        place.luzia(wrong).coded(2);
+    }
+}

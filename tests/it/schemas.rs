@@ -107,6 +107,7 @@ const QUEUE: &[&str] = &[
     "explain 2",
     "explain alice",
     "explain lane:gpu",
+    "explain",
     "list",
     "status",
     "show 1",
@@ -177,6 +178,7 @@ const REST: &[&str] = &[
     "name port 8080",
     "shim list",
     "shim doctor",
+    "daemon --install",
     "agent setup codex --project --check",
     "nosuch",
 ];
@@ -307,4 +309,12 @@ fn documents_are_installed_below_a_prefix_and_again_without_harm() {
     let dry = place.path("dry");
     place.ok(&["install-docs", "-n", "--prefix", dry.to_str().unwrap()]);
     assert!(!dry.exists());
+    // What is not luzia's stays, and so do its folders.
+    fs::write(format!("{prefix}/share/man/man1/other.1"), "other").unwrap();
+    let removed = place.json(&["install-docs", "--remove", "--prefix", prefix]);
+    assert_eq!(removed["items"].as_array().unwrap().len(), paths.len());
+    let left = fs::read_dir(format!("{prefix}/share")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["man"]);
+    assert_eq!(fs::read_dir(format!("{prefix}/share/man/man1")).unwrap().count(), 1);
+    assert_eq!(place.ok(&["install-docs", "--remove", "--prefix", prefix]).out, "");
 }

@@ -6,15 +6,21 @@ use crate::app::agents::setup::{Change, carry_out, changes};
 use crate::app::{AppError, Kind};
 use crate::cli::args::Globals;
 use crate::cli::commands::operate::agent::{AgentVerb, Setup, no_home, run};
+use crate::cli::commands::operate::daemon::Unit;
 use crate::cli::configuration::{config_of, followed};
-use crate::cli::context::{app_of, state_dir, surroundings, variable};
+use crate::cli::context::{HOME, app_of, of_state_dir, state_dir, surroundings, variable};
 use crate::cli::output::console::{Answer, Console};
+use crate::cli::shim;
 use crate::cli::verbs::Does;
 use crate::model::{AgentKind, ThingKind};
 use crate::os::real::{self, RealShims, RealUserFiles, term};
 use crate::os::shims::Shims;
 use crate::os::user_files::UserFiles;
+use crate::store::state_dir::home_config;
 
+/// The end of the path of the configuration, and the unit below the same folder.
+const CONFIG: &str = "luzia/config.json";
+const UNIT: &str = "systemd/user/luzia.service";
 /// The largest document that is replaced, in bytes.
 const LARGEST_DOCUMENT: u64 = 4 << 20;
 
@@ -87,6 +93,14 @@ fn folders(agent: AgentKind, is_project: bool, globals: &Globals) -> Result<Fold
     let own = own.filter(|path| path.starts_with('/'));
     let locks = format!("{}/locks", state_dir(globals)?.path);
     Ok(Folders { root: home()?, own, is_project, locks: Some(locks), program: program() })
+}
+
+/// The unit of systemd for this account.
+pub(in crate::cli) fn unit() -> Result<Unit, AppError> {
+    let config = home_config(HOME).map_err(of_state_dir)?;
+    let folder = config.as_deref().and_then(|path| path.strip_suffix(CONFIG));
+    let folder = folder.ok_or_else(|| shim::no_home("a unit of systemd", ""))?;
+    Ok(Unit { path: format!("{folder}{UNIT}"), program: program(), read: read_document, write: write_document })
 }
 
 /// Writes a manual page or a completion script, if it does not exist yet.

@@ -46,9 +46,7 @@ The daemon starts a task at the moment when its turn comes, and makes schedules 
 so a daemon that stops or is killed ends no task. As a unit of one account:
 .PP
 .EX
-mkdir \-p ~/.config/systemd/user
-sed "s|/usr/bin/luzia|$(command \-v luzia)|" packaging/systemd/user/luzia.service \e
-    >~/.config/systemd/user/luzia.service
+luzia daemon \-\-install
 systemctl \-\-user daemon\-reload
 systemctl \-\-user enable \-\-now luzia
 loginctl enable\-linger

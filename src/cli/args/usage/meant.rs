@@ -13,7 +13,11 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("await", "--from", "--match from=NAME waits for an event of that sender"),
     ("await", "--user", "--match user=NAME waits for an event for that user"),
     ("await", "--data", "--match NAME=VALUE says what the event must hold"),
-    ("daemon", "", "`luzia daemon` takes options only and runs until Ctrl-C; luzia-deploy(7) has a unit of systemd"),
+    (
+        "daemon",
+        "",
+        "`luzia daemon` takes options only and runs until Ctrl-C; `luzia daemon --install` writes a unit of systemd",
+    ),
     ("emit", "--from", "the sender is a member of the data: --data '{\"from\":\"ana\"}'"),
     ("events", "-n", "`luzia events | tail -n 20` has the newest 20; --since 1h those of the last hour"),
     ("events", "--type", "did you mean --kind?"),

@@ -1,5 +1,9 @@
 //! `luzia daemon`: starts tasks until it is stopped.
 
+mod unit;
+
+pub use unit::Unit;
+
 use super::talk::Talk;
 use crate::app::pass::daemon::daemon;
 use crate::app::queue::terms::moments;
@@ -22,20 +26,43 @@ pub struct DaemonArgs {
     /// The time between two looks where nothing can announce itself; by default as configured
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub poll: Option<String>,
+
+    /// Write a unit of systemd for this account, print the commands that start it, and end
+    ///
+    /// The unit is $XDG_CONFIG_HOME/systemd/user/luzia.service and starts this program. A state directory or a configuration
+    /// that an option or a variable names is written into it. A unit that differs is left as it is.
+    #[arg(long, conflicts_with = "poll")]
+    pub install: bool,
+
+    /// With --install: put the unit in the place of one that differs
+    #[arg(long, requires = "install")]
+    pub replace: bool,
 }
 
 const DAEMON_HELP: &str = "\
 Examples:
   luzia daemon
   luzia daemon --poll 5s -v
+  luzia daemon --install
 
 Exit codes:
-  0    stopped by SIGTERM or Ctrl-C
+  0    stopped by SIGTERM or Ctrl-C; --install: the unit is there
   2    usage
+  73   --install: there is another unit, or it cannot be written
   others as in luzia-exit-codes(7)";
 
-/// `luzia daemon`.
-pub fn run(args: &DaemonArgs, app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
+/// `luzia daemon`. `rule` is the rule by which the state directory was found.
+pub fn run(
+    args: &DaemonArgs,
+    app: &App,
+    rule: &str,
+    unit: &dyn Fn() -> Result<Unit, AppError>,
+    ended: &mut dyn FnMut() -> bool,
+    console: &mut Console,
+) -> Answer {
+    if args.install {
+        return unit::install(&unit()?, args.replace, app, rule, console);
+    }
     let poll_ms = moments::duration("poll", args.poll.as_deref())?;
     if poll_ms == Some(0) {
         return Err(AppError::usage("--poll must be longer than 0").into());

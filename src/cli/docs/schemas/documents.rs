@@ -11,7 +11,7 @@ const ONE_TASK: &str = "+task\n";
 const MOVE: &str = "+task\nmoved bool Whether its priority was changed.\npriority_before int~ The priority before, if it was changed.\n";
 
 /// The documents by the names of their schemas.
-pub const DOCUMENTS: [Shape; 47] = [
+pub const DOCUMENTS: [Shape; 48] = [
     document("error", "An error, on standard error.", ERROR),
     document("enqueue", "What was queued.", ENQUEUE),
     document("run", "How the task ended, on standard error; --result-file writes it to a file.", ONE_TASK),
@@ -62,6 +62,7 @@ pub const DOCUMENTS: [Shape; 47] = [
     document("shim-list", "The shims.", SHIMS),
     document("shim-doctor", "The shims that do not work.", SHIMS),
     document("agent-setup", "The files that were changed.", SETUP),
+    document("daemon", "The unit of systemd that --install has written.", UNIT),
     document("install-docs", "The files that were written or removed.", "items [text] The paths.\n"),
 ];
 
@@ -330,6 +331,12 @@ debris [text] Files of dead processes that were removed.
 rebuilt [any] Sidecars that were written anew.
 skipped [any] Lanes that were busy.
 failed [object] Directories that could not be looked through: project, path and why.
+";
+
+const UNIT: &str = "\
+path text The file.
+changed bool Whether it was written; false where it is there already.
+next [text] The commands that start the daemon.
 ";
 
 const CONFIG: &str = "\

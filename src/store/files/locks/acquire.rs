@@ -352,7 +352,7 @@ impl Spool {
             self.replace_by(&tmp, &path)
         };
         write().or_else(|error| if self.set_folders_aside(&[&tmp, &path])? { write() } else { Err(error) })?;
-        self.written.remember(lane, record, bytes);
+        self.written.remember(lane, record, self.host.root(), bytes);
         Ok(())
     }
 

@@ -24,12 +24,13 @@ type Remembered = (Vec<u8>, Box<LockRecord>);
 pub(crate) struct Written(Arc<Mutex<VecDeque<Remembered>>>);
 
 impl Written {
-    /// Remembers a sidecar. One with members of other programs is read anew.
-    pub(crate) fn remember(&self, lane: &LaneName, record: &LockRecord, bytes: Vec<u8>) {
+    /// Remembers a sidecar of the state directory `own`. One with members of other programs is read anew.
+    pub(crate) fn remember(&self, lane: &LaneName, record: &LockRecord, own: Option<RootId>, bytes: Vec<u8>) {
         if record.extra.is_some() {
             return;
         }
         let record = Box::new(LockRecord { lane: Some(lane.clone()), ..record.clone() });
+        debug_assert_eq!(decode(&bytes, own), Sidecar::Whole(record.clone()), "a reader finds what was written");
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         written.truncate(MOST_REMEMBERED - 1);
         written.push_front((bytes, record));

@@ -71,13 +71,18 @@ impl Ledger {
             return;
         };
         self.decayed_to = Timestamp(now.0 - now.ms_since(self.decayed_to).rem_euclid(1000));
-        let factor = factor_of(seconds % HALF_LIFE_S);
-        let halvings = u32::try_from(seconds / HALF_LIFE_S).unwrap_or(u32::MAX);
+        let decayed = decay_of(seconds);
         self.users.retain(|_, usage| {
-            let used_us = usage.used_us.checked_shr(halvings).unwrap_or(0);
-            usage.used_us = scale(used_us, factor);
+            usage.used_us = decayed(usage.used_us);
             usage.used_us > 0
         });
+    }
+
+    /// Decays use that was noted when all use was decayed up to `then`, up to the time of the ledger. Decay in several steps may
+    /// round it down further.
+    pub(super) fn decayed_since(&self, then: Timestamp, used_us: u64) -> u64 {
+        let seconds = self.decayed_to.ms_since(then).div_euclid(1000);
+        decay_of(u64::try_from(seconds).unwrap_or(0))(used_us)
     }
 
     /// Whether a user has a rank of its own, because the ledger still has a grant of it.
@@ -183,6 +188,13 @@ pub(super) fn place_of(user: &Name) -> u64 {
 pub(crate) fn over_weight(ms: u64, slots: u32, weight: u32) -> u64 {
     let slot_us = ms.saturating_mul(1000).saturating_mul(u64::from(slots.max(1)));
     slot_us.div_ceil(u64::from(weight.clamp(1, MAX_WEIGHT)))
+}
+
+/// The decay of use in a number of seconds.
+fn decay_of(seconds: u64) -> impl Fn(u64) -> u64 {
+    let factor = factor_of(seconds % HALF_LIFE_S);
+    let halvings = u32::try_from(seconds / HALF_LIFE_S).unwrap_or(u32::MAX);
+    move |used_us| scale(used_us.checked_shr(halvings).unwrap_or(0), factor)
 }
 
 /// The factor by which use decays in a number of seconds below a half-life, in units of 2^-63.

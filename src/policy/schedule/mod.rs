@@ -64,6 +64,7 @@ use crate::model::{Name, Priority, TaskId, Tier, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 use std::sync::Arc;
+use window::Cut;
 
 pub use resumed::Resumed;
 
@@ -73,6 +74,7 @@ mod resumed;
 #[cfg(test)]
 mod simulation;
 pub mod turns;
+pub mod window;
 #[cfg(test)]
 mod within;
 
@@ -148,6 +150,8 @@ pub struct Round<'a> {
     /// The users whose share is divided.
     shared: HashSet<Name>,
     ranks: Ranks,
+    /// For each tier of which not all heads were offered: the end of its order that is known.
+    cuts: [Option<Cut>; 3],
 }
 
 /// A head with its rank. The order of the members is the order of the users, and then the order within a user.
@@ -209,7 +213,7 @@ impl<'a> Round<'a> {
             sorted[head.tier.index()].push(Reverse(Entry::of(ledger, head, &shared, &ranks)));
         }
         let (queues, resumed) = (sorted.map(BinaryHeap::from), Default::default());
-        Self { ledger, shares, now, queues, resumed, started: HashSet::new(), shared, ranks }
+        Self { ledger, shares, now, queues, resumed, started: HashSet::new(), shared, ranks, cuts: [None; 3] }
     }
 
     /// Adds a head during the pass, for a user that may run more than one task, after one was started.
@@ -278,12 +282,16 @@ impl<'a> Round<'a> {
 impl Iterator for Round<'_> {
     type Item = Candidate;
 
-    /// The best user of the tier with the most credits; `None` if no user is left to try.
+    /// The best user of the tier with the most credits; `None` if no user is left to try, or if one that was not offered may
+    /// come first.
     fn next(&mut self) -> Option<Candidate> {
         let tier = Tier::ALL.into_iter().filter(|tier| self.has_work(tier.index())).max_by_key(|tier| {
             let at = tier.index();
             (self.ledger.credits[at] + self.shares[at], Reverse(at))
         })?;
+        if self.is_cut(tier) {
+            return None;
+        }
         if let Some(candidate) = self.next_resumed(tier) {
             return Some(candidate);
         }
@@ -304,7 +312,6 @@ impl Iterator for Round<'_> {
 
 impl Entry {
     fn of(ledger: &Ledger, head: LaneHead, shared: &HashSet<Name>, ranks: &Ranks) -> Self {
-        let place = ledger.places[head.tier.index()];
         let sequence = head.sequence.unwrap_or(u64::MAX);
         let is_shared = shared.contains(&head.user);
         let shares = if is_shared { share_names(&head.user, &head.queue) } else { Default::default() };
@@ -314,8 +321,7 @@ impl Entry {
         Self {
             used: ledger.usage(&head.user),
             rank,
-            // The place after the last served one comes first, and the last served place comes last.
-            distance: place_of(&head.user).wrapping_sub(place).wrapping_sub(1),
+            distance: distance(ledger, head.tier, &head.user),
             user: head.user,
             is_no_rest: !has_begun || head.priority > rank.0,
             session: ledger.share_usage(shares[0].as_ref()),
@@ -328,6 +334,11 @@ impl Entry {
             shares,
         }
     }
+}
+
+/// The distance of a user in the rotation: the place after the last served one comes first, and the last served place comes last.
+fn distance(ledger: &Ledger, tier: Tier, user: &Name) -> u64 {
+    place_of(user).wrapping_sub(ledger.places[tier.index()]).wrapping_sub(1)
 }
 
 /// Lowers the use of shares that lie too far above others of their user that wait in the same tier.

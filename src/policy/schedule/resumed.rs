@@ -32,7 +32,7 @@ impl Round<'_> {
 
     /// Whether a tier has work to try.
     pub(super) fn has_work(&self, tier: usize) -> bool {
-        !self.queues[tier].is_empty() || !self.resumed[tier].is_empty()
+        !self.queues[tier].is_empty() || !self.resumed[tier].is_empty() || self.cuts[tier].is_some()
     }
 
     /// The first task of a tier that continues after a wait, unless new work comes before it.

@@ -41,6 +41,7 @@ pub use files::locks::session::{KeeperAnswer, SessionLock};
 pub use files::queue::accept::Place;
 pub(crate) use files::queue::accept::Told;
 pub use files::queue::claim::{Claim, Claimed, Judges};
+pub use files::queue::heads::{FirstHead, FirstHeads, Heads, HeadsSizes, HeadsView};
 pub use files::queue::lifecycle::{Ending, Found, Removed};
 pub use files::queue::markers::{KeySlot, Timers};
 pub use files::queue::pending::{Head, QueueIndex};
@@ -89,6 +90,7 @@ pub struct Spool {
     pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// Number of records that the folder of a lane holds.
     pub(crate) lane_holds: usize,
+    pub(crate) heads: HeadsSizes,
 }
 
 impl Deref for Spool {
@@ -117,6 +119,7 @@ impl Spool {
             written: files::locks::sidecar::Written::default(),
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
+            heads: HeadsSizes::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
-use luzia::store::{Acquired, By, Cleanup, Denial, Hold, LaneNeed, Release, Request, Spool};
+use luzia::store::{Acquired, By, Cleanup, Denial, HeadsSizes, Hold, LaneNeed, Release, Request, Spool};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -43,11 +43,14 @@ pub fn prepared(sim: &mut Sim) {
     sim.file("/s/format", b"{\"v\":1}\n").file("/s/spool/wake", b"");
 }
 
-/// The store as a process of the run uses it. They differ in how many records the folder of a lane holds.
+/// The store as a process of the run uses it. They differ in how many records the folder of a lane holds, and in whether few
+/// lanes have a hint of heads.
 pub fn store(env: &Env) -> Spool {
     let procs = env.procs();
-    let holds = [0, 1, 250][procs.me().pid as usize % 3];
-    Spool::new(env.vfs("/s"), env.clock(), procs).holding(holds)
+    let pid = procs.me().pid as usize;
+    let (holds, lanes) = ([0, 1, 250][pid % 3], [1, 2, 1, 1000][pid % 4]);
+    let heads = HeadsSizes { lanes, looks: [1, 2], kept: 2, announced: 3 };
+    Spool::new(env.vfs("/s"), env.clock(), procs).holding(holds).hinting(heads)
 }
 
 /// What an onlooker knows of the grants of one lane, across kills and power cuts.

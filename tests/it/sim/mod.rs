@@ -19,6 +19,7 @@ mod explained;
 mod explore;
 mod files;
 mod foreseen;
+mod heads;
 mod host;
 mod journal;
 mod kept;

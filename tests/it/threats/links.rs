@@ -9,13 +9,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Names that luzia opens or makes for the user `x`, for task_2 and for everybody.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "state/locks/user_x.lock",
     "state/locks/user_x.json",
     "state/locks/.user_x.json.tmp",
     "state/spool/sequence",
     "state/spool/wake",
     "state/spool/turn",
+    "state/spool/heads",
     "state/spool/fair",
     "state/spool/fair.tmp",
     "state/spool/running/2.json",

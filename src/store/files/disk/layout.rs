@@ -27,6 +27,7 @@ pub(crate) const DONE: &str = "spool/done";
 pub(crate) const CORRUPT: &str = "spool/corrupt";
 pub(crate) const SEQUENCE: &str = "spool/sequence";
 pub(crate) const FAIR: &str = "spool/fair";
+pub(crate) const HEADS: &str = "spool/heads";
 pub(crate) const WAKE: &str = "spool/wake";
 pub(crate) const RESERVE: &str = "spool/reserve";
 pub(crate) const TURN: &str = "spool/turn";

@@ -57,6 +57,9 @@ impl Spool {
             return Err(error);
         }
         self.tell(tasks, told);
+        if portions.len() > self.heads.announced {
+            self.drop_heads();
+        }
         let result = self.publish_all(&portions);
         if let Err(error) = &result {
             for portion in &portions {
@@ -105,14 +108,18 @@ impl Spool {
         let spot_of = |is_segment| if is_segment { Spot::in_segment } else { Spot::in_lane };
         let first = spot_of(is_segment)(tasks[0]);
         let (folder, above) = first.folder();
-        if self.publish(staged, folder, above)? != Publication::Taken {
+        let publication = self.publish(staged, folder, above)?;
+        if publication != Publication::Taken {
+            self.announce_if_new(tasks[0], publication, !is_segment);
             return Ok(());
         }
         let is_segment = is_segment || self.is_deep(tasks[0], tasks.len())?;
         for task in tasks {
             let spot = spot_of(is_segment)(task);
             let staged = layout::record_in(staged, task.id);
-            self.publish(&staged, &spot.path, &spot.folders)?.first_made(&spot.path)?;
+            let publication = self.publish(&staged, &spot.path, &spot.folders)?;
+            publication.first_made(&spot.path)?;
+            self.announce_if_new(task, publication, false);
         }
         self.remove_dir(staged).map(|_| ())
     }

@@ -19,7 +19,10 @@ impl Spool {
         told();
         self.unmark_order(old)?;
         self.drop_hints(old)?;
-        self.settle(&ending, lock).map(drop)
+        let settled = self.settle(&ending, lock).map(drop);
+        // The task may come later in the order than a hint has it.
+        self.drop_heads();
+        settled
     }
 
     /// Removes the record of a task that is queued again from its former queue.

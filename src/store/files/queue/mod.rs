@@ -7,6 +7,7 @@ pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod control;
 pub(crate) mod delayed;
+pub(crate) mod heads;
 pub(crate) mod hints;
 pub(crate) mod ledger;
 pub(crate) mod lifecycle;

@@ -120,7 +120,16 @@ impl Spool {
         } else {
             self.publish(tmp, &spot.path, &spot.folders)?
         };
+        self.announce_if_new(task, publication, is_new);
         Ok((spot, publication))
+    }
+
+    /// Announces the lane of a task that was published, if the lane had no folder.
+    pub(crate) fn announce_if_new(&self, task: &Task, publication: Publication, was_missing: bool) {
+        let Publication::Placed { first_made } = publication else { return };
+        if was_missing || first_made.is_some_and(|first| first < 2) {
+            self.announce_lane(task.priority, &task.queue());
+        }
     }
 
     /// Whether `further` records must go into segments of a task's lane: if there are segments, or its folder would hold too
@@ -324,6 +333,19 @@ impl Spool {
             }
         }
         Ok(lanes)
+    }
+
+    /// Whether a lane has a folder. A folder has two names and one more for each folder in it, or always one if the file system
+    /// does not count.
+    pub fn has_lanes(&self) -> Result<bool> {
+        for priority in self.used_priorities()? {
+            let tier = layout::pending_tier(priority);
+            let links = self.meta(&tier)?.map_or(0, |meta| meta.links);
+            if links > 2 || links == 1 && !self.folders(&tier)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The priorities that have a folder, in order. Most have none, and one listing shows which have.

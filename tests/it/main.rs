@@ -38,6 +38,7 @@ mod generated;
 mod grants;
 mod guard;
 mod harness;
+mod heads;
 mod hints;
 mod hooks;
 mod jobs;

@@ -28,6 +28,8 @@ pub struct Pass {
     pub next_due: Option<Timestamp>,
     /// Whether the pass may start tasks.
     pub(in crate::app) may_start: bool,
+    /// Whether the process writes a new hint of heads after the pass.
+    pub(in crate::app) renews_heads: bool,
     /// Waiting tasks that are ready to go on.
     pub(in crate::app) ready: Vec<Ready>,
 }

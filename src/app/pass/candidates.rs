@@ -11,15 +11,33 @@ use crate::store::LockIndex;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// The lanes of each tier, each with its best priority.
+pub(super) type Lanes = BTreeMap<Tier, BTreeMap<String, Priority>>;
+
+/// Number of lanes.
+pub(super) fn number_of(lanes: &Lanes) -> usize {
+    lanes.values().map(BTreeMap::len).sum()
+}
+
 /// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
 pub(crate) fn heads(
     app: &App,
-    lanes: &BTreeMap<Tier, BTreeMap<String, Priority>>,
+    lanes: &Lanes,
+    locks: &LockIndex,
+    ledger: &Ledger,
+) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
+    heads_among(app, lanes, number_of(lanes) <= FEW_QUEUES, locks, ledger)
+}
+
+/// Like `heads`, for some lanes; `are_few` tells whether few lanes have work.
+pub(super) fn heads_among(
+    app: &App,
+    lanes: &Lanes,
+    are_few: bool,
     locks: &LockIndex,
     ledger: &Ledger,
 ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
     let now = app.host.now();
-    let total: usize = lanes.values().map(BTreeMap::len).sum();
     let (mut free, mut held) = (Vec::new(), Vec::new());
     for (tier, lanes) in lanes {
         for (stem, priority) in lanes {
@@ -34,7 +52,7 @@ pub(crate) fn heads(
             let holders = locks.holders(&lane);
             let is_locked = takes_user_lane && holders >= config_reload::config(app).limit(&lane);
             let has_siblings = has_siblings(lanes, stem);
-            let is_looked_up = !is_locked && (has_siblings || total <= FEW_QUEUES && !ledger.knows(lane.key()));
+            let is_looked_up = !is_locked && (has_siblings || are_few && !ledger.knows(lane.key()));
             let head = if is_looked_up { app.store.head_from(*priority, stem)? } else { None };
             // A group takes its turn at the place of its first task.
             let place = head.as_ref().map(|head| QueueName::place_in(stem, head.id).0.0);
@@ -44,7 +62,7 @@ pub(crate) fn heads(
                 takes_user_lane,
                 tier: *tier,
                 priority: head.as_ref().map_or(*priority, |head| head.priority),
-                sequence: place.filter(|_| !has_siblings || total <= FEW_QUEUES),
+                sequence: place.filter(|_| !has_siblings || are_few),
                 turn: place.unwrap_or(u64::MAX),
             };
             match (is_locked, is_looked_up && head.is_none()) {

@@ -7,6 +7,7 @@ pub(crate) mod borrowers;
 pub(crate) mod candidates;
 mod claim;
 pub mod daemon;
+mod heads;
 pub mod preempt;
 pub(crate) mod prune;
 pub(crate) mod resumed;
@@ -29,21 +30,24 @@ use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, TaskId, Tier, Timestamp};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
+use crate::policy::schedule::window::Offered;
 use crate::policy::schedule::{LaneHead, Resumed, Round};
 use crate::store::{Claimed, Found, Hold, LockIndex};
 use crate::supervise::{recover, seen};
 use borrowers::start_borrowers;
-use candidates::with_place;
+use candidates::{Lanes, number_of, with_place};
 use claim::Starts;
 use preempt::start_preempting;
 use prune::prune_some;
 use resumed::{start_resumed, try_resumed};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use wake::wake_parked;
 
 /// Number of lanes that look locked and are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
+
+/// All heads of all tiers.
+const ALL: [Offered; 3] = [Offered::All, Offered::All, Offered::All];
 
 /// The fair share of one pass: the ledger after its grants, and the charges.
 struct Tally {
@@ -89,6 +93,10 @@ pub(super) fn pass_with(app: &App, hand: &mut Hand) -> Result<Pass, AppError> {
     let mut pass = Pass::default();
     let looked = look_and_start(app, rules, hand, &mut pass);
     app.store.end_turn();
+    if pass.renews_heads {
+        // The next passes list all lanes if this fails.
+        let _ = heads::renew(app);
+    }
     if has_rules {
         prune_some(app);
     }
@@ -168,13 +176,17 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
     let starts = &mut Starts { pass, hand, seen: RefCell::default() };
     start_preempting(app, starts)?;
     let locks = app.store.lock_index()?;
-    let used = locks.holders(&LaneName::global());
-    let lanes = app.store.lanes_with_work()?;
-    if lanes.values().all(BTreeMap::is_empty) {
+    let mut slots = config(app).slots_max.saturating_sub(locks.holders(&LaneName::global()));
+    let hint = if slots > 0 { app.store.heads() } else { None };
+    let is_known = hint.as_ref().is_some_and(|hint| hint.age_ms(app.host.now()).is_some());
+    // Without a slot, all that counts is whether there is work.
+    let lanes = if is_known || slots == 0 { None } else { Some(app.store.lanes_with_work()?) };
+    let has_work =
+        is_known || lanes.as_ref().map_or_else(|| app.store.has_lanes(), |lanes| Ok(number_of(lanes) > 0))?;
+    if !has_work {
         return start_resumed(app, starts);
     }
     start_borrowers(app, starts)?;
-    let mut slots = config(app).slots_max.saturating_sub(used);
     if slots == 0 {
         if !has_stale_holder(app, &locks, &LaneName::global())? {
             // A task that has kept its slot needs no other.
@@ -185,24 +197,45 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
     let before = app.store.ledger()?;
     let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
     let mut tally = Tally { credits: ledger.credits, ledger, now: app.host.now(), grants: Vec::new(), slots };
-    let (free, held) = candidates::heads(app, &lanes, &locks, &tally.ledger)?;
-    let resumed = starts.pass.ready.iter().map(|ready| ready.task.clone()).collect();
-    let has_slot = start_round(app, &mut tally, (free, resumed), starts)?;
+    let known = hint.as_ref().filter(|_| is_known);
+    let is_filled = known.map_or(Ok(false), |hint| heads::start_from(app, hint, &locks, &mut tally, starts))?;
+    let mut has_many = hint.is_some();
+    if !is_filled {
+        let lanes = lanes.map_or_else(|| app.store.lanes_with_work(), Ok)?;
+        has_many |= number_of(&lanes) >= app.store.heads_sizes().lanes;
+        start_listed(app, &lanes, &locks, &mut tally, starts)?;
+    }
+    let is_idle = !is_filled || starts.hand.claimed.is_none();
+    starts.pass.renews_heads = has_many && is_idle && heads::must_renew(app, hint.as_ref(), !is_filled);
+    if starts.seen.borrow().tries_again {
+        starts.pass.comes_again(tally.now.plus_ms(AGAIN_MS));
+    }
+    charge(app, &tally, before.as_deref())?;
+    hint.map_or(Ok(()), |hint| heads::strike(app, hint, &tally))
+}
+
+/// Tries the lanes of a listing: those that look free, and some that look locked.
+fn start_listed(
+    app: &App,
+    lanes: &Lanes,
+    locks: &LockIndex,
+    tally: &mut Tally,
+    starts: &mut Starts,
+) -> Result<(), AppError> {
+    let (free, held) = candidates::heads(app, lanes, locks, &tally.ledger)?;
+    let has_slot = start_round(app, tally, (free, ready(starts)), &ALL, starts)?;
     if has_slot && !held.is_empty() {
         // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
         let offset = usize::try_from(app.host.boot_ms()).unwrap_or(0) % held.len();
         let mut some: Vec<LaneHead> = Vec::new();
         for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
-            if has_stale_holder(app, &locks, &LaneName::user(&head.user))? {
+            if has_stale_holder(app, locks, &LaneName::user(&head.user))? {
                 some.push(with_place(app, head)?);
             }
         }
-        start_round(app, &mut tally, (some, Vec::new()), starts)?;
+        start_round(app, tally, (some, Vec::new()), &ALL, starts)?;
     }
-    if starts.seen.borrow().tries_again {
-        starts.pass.comes_again(tally.now.plus_ms(AGAIN_MS));
-    }
-    charge(app, tally, before.as_deref())
+    Ok(())
 }
 
 /// Whether the holder of a lane is proven dead, or is a lease that ran out.
@@ -213,7 +246,7 @@ fn has_stale_holder(app: &App, locks: &LockIndex, lane: &LaneName) -> Result<boo
 }
 
 /// Writes the grants of this pass into the ledger. If another pass wrote meanwhile, its changes stay and these are added.
-fn charge(app: &App, tally: Tally, before: Option<&str>) -> Result<(), AppError> {
+fn charge(app: &App, tally: &Tally, before: Option<&str>) -> Result<(), AppError> {
     if tally.grants.is_empty() {
         return Ok(());
     }
@@ -233,14 +266,22 @@ fn charge(app: &App, tally: Tally, before: Option<&str>) -> Result<(), AppError>
     Ok(())
 }
 
-/// Tries lanes, and tasks that go on after a wait, in the order of the schedule. False if no slot is left.
+/// The tasks that go on after a wait.
+fn ready(starts: &Starts) -> Vec<Resumed> {
+    starts.pass.ready.iter().map(|ready| ready.task.clone()).collect()
+}
+
+/// Tries lanes, and tasks that go on after a wait, in the order of the schedule. `offered` tells whether these are all
+/// heads of a tier. False if no slot is left.
 fn start_round(
     app: &App,
     tally: &mut Tally,
     (heads, resumed): (Vec<LaneHead>, Vec<Resumed>),
+    offered: &[Offered; 3],
     starts: &mut Starts,
 ) -> Result<bool, AppError> {
-    let mut round = Round::new(&mut tally.ledger, config(app).tier_shares, heads, tally.now).with_resumed(resumed);
+    let round = Round::new(&mut tally.ledger, config(app).tier_shares, heads, tally.now);
+    let mut round = round.with_resumed(resumed).over(offered);
     while let Some(candidate) = round.next() {
         let tried = match candidate.resumed {
             Some(id) => try_resumed(app, id, starts)?,

@@ -33,7 +33,7 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("timeline", "", "`luzia events TASK` tells of one task"),
 ];
 
-/// A command with verbs of its own, a word that is none of these, and the hint for that word.
+/// A command with verbs of its own, another word in the place of its verb, and the hint for that word.
 const VERBS_MEANT: &[(&str, &str, &str)] = &[
     ("config", "get", "`luzia config show` prints the value of every key"),
     (

@@ -156,7 +156,6 @@ fn a_terminal_shows_the_path_of_a_repository_and_not_the_lane_of_all_tasks() {
         let piped = place.ok(args).out;
         assert!(piped.contains(&lane) && !piped.contains(&shown), "{args:?}: {piped}");
     }
-    assert!(screen(&["locks", "-o", "wide"]).contains("global"));
     assert!(place.ok(&["locks"]).out.contains("global"));
     let refused = screen(&["lock", "-n", "-l", &shown, "--", "true"]);
     assert!(refused.contains(&format!("lane \"{shown}\"")), "{refused}");

@@ -136,8 +136,28 @@ fn the_hot_verbs_cost_what_the_budget_says() {
     writeln!(found, "dispatch of nothing: {all} {changes} {syncs}").unwrap();
     let Cost { all, changes, syncs } = cost(&place, &ENQUEUE);
     writeln!(found, "enqueue into an idle lane: {all} {changes} {syncs}").unwrap();
+    add_looks_at_many(&mut found);
     let budget = budget_of(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/budget.txt"), &found);
     assert_eq!(found, budget, "UPDATE_BUDGET=1 writes tests/it/budget.txt anew, if this is meant");
+}
+
+/// Adds what looks at 400 tasks of 100 users cost, and the batch that queues so many.
+fn add_looks_at_many(found: &mut String) {
+    let place = Place::new();
+    fill(&place, 400, 100);
+    for (name, args) in [
+        ("list", &["list"][..]),
+        ("list -n 50", &["list", "-n", "50"]),
+        ("list --json", &["list", "--json"]),
+        ("status", &["status"]),
+        ("explain of a task", &["explain", "task_7"]),
+        ("explain of a user", &["explain", "u7"]),
+        ("emit to 4", &["emit", "response", "-u", "u7"]),
+        ("enqueue --from", &["enqueue", "--from", &place.text("many.jsonl")]),
+    ] {
+        let Cost { all, changes, syncs } = cost(&place, args);
+        writeln!(found, "400 tasks of 100 users, {name}: {all} {changes} {syncs}").unwrap();
+    }
 }
 
 #[test]

@@ -250,11 +250,11 @@ fn there_is_one_entry_for_all() {
     // directory of the demo.
     let known = [
         "agent/hook.rs: app_of(1",
-        "agent/hook.rs: opened(1",
+        "agent/hook.rs: opened(2",
         "agent/setup.rs: app_of(1",
-        "completion.rs: opened(1",
         "context.rs: App::new(1",
         "context.rs: app_of(1",
+        "context.rs: opened(1",
         "entry.rs: App::new(1",
         "entry.rs: app_of(2",
         "mcp_server.rs: app_of(1",

@@ -3,9 +3,10 @@
 //! the backlog does not: the same verb costs the same with many waiting tasks as with few.
 
 use crate::harness::strace;
-use crate::support::{Place, processes_in, skip, until};
+use crate::support::{LUZIA, Place, processes_in, skip, until};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fmt::Write as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What memory management, the start of any program and waiting for a child cost is not counted; nor is what a build with
 /// debug assertions asks before it closes a descriptor.
@@ -39,7 +40,7 @@ fn traced(place: &Place, options: &[&str], calls: &str, args: &[&str]) -> String
     strace.args(["-qq", "-e", &format!("trace={calls}"), "-e", "signal=none", "-o"]).arg(&log).arg("--");
     strace.arg(luzia.get_program()).args(args).env_clear().current_dir(place.path("work"));
     strace.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    strace.stdin(std::process::Stdio::null());
+    strace.stdin(Stdio::null());
     place.spawn(&mut strace).end().coded(0);
     std::fs::read_to_string(&log).unwrap()
 }
@@ -158,6 +159,58 @@ fn add_looks_at_many(found: &mut String) {
         let Cost { all, changes, syncs } = cost(&place, args);
         writeln!(found, "400 tasks of 100 users, {name}: {all} {changes} {syncs}").unwrap();
     }
+}
+
+/// The page faults of one run of luzia that ends with `code`, as the kernel counted them until its end (proc_pid_stat(5)).
+fn faults(place: &Place, args: &[&str], code: i32) -> u64 {
+    let as_usual = place.command(args);
+    let mut command = Command::new(place.path("program"));
+    command.args(args).env_clear().current_dir(place.path("work"));
+    command.envs(as_usual.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // It ends, and stays to be asked until `wait`.
+    waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(code), "{args:?}");
+    // The name of the program, in parentheses, is the second field; the minor faults are the tenth.
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(7).unwrap().parse().unwrap()
+}
+
+/// Page faults are most of what a short command costs, and grow with the program. A copy of the program is measured, as an
+/// installation makes one: what a linker wrote lies in memory page by page. The numbers differ a little between hosts: a fifth
+/// beyond the budget fails, and so do three tenths below it, because the budget is no longer true then.
+#[test]
+fn short_commands_touch_as_few_pages_as_the_budget_says() {
+    let place = Place::new();
+    std::fs::copy(LUZIA, place.path("program")).unwrap();
+    place.ok(&["lock", "-u", "bob", "--", "true"]);
+    place.ok(&ENQUEUE);
+    let mut found = String::from("# verb: page faults of the program that the tests use\n");
+    for (name, args, code) in [
+        ("enqueue into a lane", &ENQUEUE[..], 0),
+        ("lock", &["lock", "-u", "bob", "--", "true"], 0),
+        ("check of a free lane", &["check", "bob"], 0),
+        ("list", &["list"], 0),
+        ("status", &["status"], 0),
+        ("explain", &["explain", "1"], 0),
+        ("show of no task", &["show", "999"], 66),
+        ("dispatch --help", &["dispatch", "--help"], 0),
+        ("--version", &["--version"], 0),
+    ] {
+        let least = (0..5).map(|_| faults(&place, args, code)).min().unwrap();
+        writeln!(found, "{name}: {least}").unwrap();
+    }
+    let budget = budget_of(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/faults.txt"), &found);
+    let numbers =
+        |text: &str| -> Vec<f64> { text.lines().filter_map(|line| line.rsplit_once(": ")?.1.parse().ok()).collect() };
+    let (found_each, budget_each) = (numbers(&found), numbers(&budget));
+    assert_eq!(found_each.len(), budget_each.len(), "UPDATE_BUDGET=1 writes tests/it/faults.txt anew");
+    let is_true = |(found, budget): (&f64, &f64)| (budget * 0.7..=budget * 1.2).contains(found);
+    assert!(
+        found_each.iter().zip(&budget_each).all(is_true),
+        "{found}\nand not\n{budget}\nUPDATE_BUDGET=1 writes tests/it/faults.txt anew, if this is meant"
+    );
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub struct Spool {
     pub(crate) seen: Arc<Mutex<files::queue::pending::Seen>>,
     /// The content of `format` that was found to be valid.
     pub(crate) format: Arc<OnceLock<Vec<u8>>>,
-    pub(crate) written: files::locks::sidecar::Written,
+    pub(crate) parsed: files::locks::sidecar::Parsed,
     pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// Number of records that the folder of a lane holds.
     pub(crate) lane_holds: usize,
@@ -116,7 +116,7 @@ impl Spool {
             sandboxes: Sandboxes::default(),
             seen: Arc::default(),
             format: Arc::default(),
-            written: files::locks::sidecar::Written::default(),
+            parsed: files::locks::sidecar::Parsed::default(),
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
             heads: HeadsSizes::default(),

@@ -351,9 +351,7 @@ impl Spool {
             drop(file);
             self.replace_by(&tmp, &path)
         };
-        write().or_else(|error| if self.set_folders_aside(&[&tmp, &path])? { write() } else { Err(error) })?;
-        self.written.remember(lane, record, self.host.root(), bytes);
-        Ok(())
+        write().or_else(|error| if self.set_folders_aside(&[&tmp, &path])? { write() } else { Err(error) })
     }
 
     /// Sets aside a folder in the place of one of luzia's files, since no file can replace it. False when nothing was set aside.

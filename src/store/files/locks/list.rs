@@ -362,10 +362,7 @@ impl Spool {
             Err(error) => return Err(StoreError::io("open", path)(error)),
         };
         match handle.read_all(sidecar::MAX_SIDECAR_BYTES) {
-            Ok(bytes) => Ok(match self.written.record(&bytes) {
-                Some(record) => Sidecar::Whole(record),
-                None => sidecar::decode(&bytes, self.host.root()),
-            }),
+            Ok(bytes) => Ok(self.parsed.sidecar(bytes, self.host.root())),
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Ok(Sidecar::Corrupt),
             Err(error) => Err(StoreError::io("read", path)(error)),
         }

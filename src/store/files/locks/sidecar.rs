@@ -16,30 +16,26 @@ pub const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
 /// Number of sidecars that a process remembers. Most tasks hold two or three locks.
 const MOST_REMEMBERED: usize = 8;
 
-/// The bytes of a sidecar and the record in them.
-type Remembered = (Vec<u8>, Box<LockRecord>);
+/// The bytes of a sidecar, the state directory of the reader, and the record.
+type Remembered = (Vec<u8>, Option<RootId>, Box<LockRecord>);
 
-/// The sidecars that this process wrote last. A file with the same bytes needs no parsing.
+/// The sidecars that this process read last. A file with the same bytes is not parsed again.
 #[derive(Clone, Default)]
-pub(crate) struct Written(Arc<Mutex<VecDeque<Remembered>>>);
+pub(crate) struct Parsed(Arc<Mutex<VecDeque<Remembered>>>);
 
-impl Written {
-    /// Remembers a sidecar of the state directory `own`. One with members of other programs is read anew.
-    pub(crate) fn remember(&self, lane: &LaneName, record: &LockRecord, own: Option<RootId>, bytes: Vec<u8>) {
-        if record.extra.is_some() {
-            return;
+impl Parsed {
+    /// Like [`decode`].
+    pub(crate) fn sidecar(&self, bytes: Vec<u8>, own: Option<RootId>) -> Sidecar {
+        let mut parsed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., record)) = parsed.iter().find(|(known, root, _)| *known == bytes && *root == own) {
+            return Sidecar::Whole(record.clone());
         }
-        let record = Box::new(LockRecord { lane: Some(lane.clone()), ..record.clone() });
-        debug_assert_eq!(decode(&bytes, own), Sidecar::Whole(record.clone()), "a reader finds what was written");
-        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        written.truncate(MOST_REMEMBERED - 1);
-        written.push_front((bytes, record));
-    }
-
-    /// The record in a sidecar with these bytes, if this process wrote it lately.
-    pub(crate) fn record(&self, bytes: &[u8]) -> Option<Box<LockRecord>> {
-        let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        written.iter().find(|(known, _)| known == bytes).map(|(_, record)| record.clone())
+        let sidecar = decode(&bytes, own);
+        if let Sidecar::Whole(record) = &sidecar {
+            parsed.truncate(MOST_REMEMBERED - 1);
+            parsed.push_front((bytes, own, record.clone()));
+        }
+        sidecar
     }
 }
 

@@ -125,6 +125,9 @@ impl ScheduleBook<'_> {
         let key = ScheduleKey::of(&schedule.name);
         let staged = layout::staged_slot(&key, task.id);
         self.store.stage(&staged, &encode_task(task)?)?;
+        // A schedule that names a task whose record a power cut took would lose the slot: without an ordered journal, the name of
+        // the later file may be on the disk alone.
+        self.store.sync_dir(layout::SCHEDULES)?;
         // The event is written before the task is certain, as for each accepted task: afterwards no process would know
         // whether the event was written.
         self.store.tell(std::slice::from_ref(task), Some(told));

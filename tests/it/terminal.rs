@@ -157,7 +157,8 @@ fn a_terminal_shows_the_path_of_a_repository_and_not_the_lane_of_all_tasks() {
         assert!(piped.contains(&lane) && !piped.contains(&shown), "{args:?}: {piped}");
     }
     assert!(place.ok(&["locks"]).out.contains("global"));
-    let refused = screen(&["lock", "-n", "-l", &shown, "--", "true"]);
+    let at_terminal = format!("script -qec '\"$LUZIA\" lock -n -l {shown} -- true' /dev/null");
+    let refused = place.spawn(&mut place.shell(&at_terminal)).end().coded(75).out;
     assert!(refused.contains(&format!("lane \"{shown}\"")), "{refused}");
     assert_eq!(place.show(&id)["lanes"], serde_json::json!([lane]));
     place.ok(&["cancel", &first, &id, "--yes"]);

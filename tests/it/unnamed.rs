@@ -42,6 +42,7 @@ fn explain_alone_names_a_lock_that_waits_and_no_task_that_runs() {
     assert!(told.out.starts_with("lane \"build\": 1 waits in its line: process "), "{told:?}");
     assert_eq!(place.json(&["explain"])["waiters"][0]["lane"], "build");
     let mut running = place.start(&["run", "-u", "alice", "--", "sleep", "600"]);
+    until("it is queued", || (place.luzia(&["show", "task_1"]).code == 0).then_some(()));
     place.until_status("task_1", "running");
     assert!(!place.ok(&["explain"]).out.contains("task_1"));
     place.ok(&["cancel", "task_1", "--yes"]);

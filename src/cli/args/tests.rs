@@ -350,7 +350,7 @@ fn what_is_missing_is_named() {
     }
     assert!(usage(&["list", "--state", "done"]).hint.is_some_and(|hint| hint.starts_with("one of: pending, running")));
     assert!(usage(&["show", "1", "2"]).hint.is_some_and(|hint| hint.contains("takes one task")));
-    assert!(usage(&["list", "alice"]).hint.is_some_and(|hint| hint.contains("-u USER")));
+    assert!(usage(&["list", "alice"]).hint.is_some_and(|hint| hint.contains("luzia list -u alice")));
 }
 
 #[test]

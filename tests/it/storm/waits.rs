@@ -271,7 +271,8 @@ fn judge_steps(storm: &Storm) {
 /// The events of a name in the mailbox of a task, by what they say.
 fn mail_of(world: &World, id: u64, event: &str) -> Vec<u64> {
     let mut files = files_below(&world.state.join(format!("spool/steps/{id}/mail")));
-    files.sort();
+    // The tenth comes after the second.
+    files.sort_by_key(|path| path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok()));
     let own = files.iter().filter_map(|path| json(path)).filter(|mail| mail["event"] == event);
     own.filter_map(|mail| mail["data"].as_u64()).collect()
 }

@@ -90,10 +90,12 @@ fn closely(mut arguments: Vec<String>) -> Vec<String> {
         println!("cargo::rerun-if-changed=packaging/{name}");
         format!("-Wl,-T,{}", path.display())
     };
-    let mut groups = vec![vec![script("hot.ld")], vec!["-Wl,-z,pack-relative-relocs".to_owned()]];
-    if variable("CARGO_CFG_PANIC") == "abort" {
-        groups.push(vec![script("no-unwinding.ld"), "-Wl,--no-eh-frame-hdr".to_owned()]);
-    }
+    // The release profile aborts when it panics, which cargo tells no build script.
+    let groups = [
+        vec![script("hot.ld")],
+        vec!["-Wl,-z,pack-relative-relocs".to_owned()],
+        vec![script("no-unwinding.ld"), "-Wl,--no-eh-frame-hdr".to_owned()],
+    ];
     let dir = PathBuf::from(variable("OUT_DIR"));
     for group in groups {
         let before = arguments.len();

@@ -18,7 +18,7 @@ pub use error::{Result, StoreError, Thing};
 pub use files::capacity::cpus::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::publish::Disk;
-pub(crate) use files::disk::task_record::{Part, Sandboxes, decode_named};
+pub(crate) use files::disk::task_record::{KnownSandboxes, Part, decode_named};
 pub use files::disk::task_record::{decode_task, encode_task};
 pub(crate) use files::disk::{file_name, json_object, layout};
 pub use files::dispatchers::duty::Duty;
@@ -82,7 +82,7 @@ pub struct Spool {
     pub(crate) journal: journal::Journal,
     pub(crate) told: journal::hooks::Told,
     pub(crate) known: files::disk::known::Known,
-    pub(crate) sandboxes: Sandboxes,
+    pub(crate) sandboxes: KnownSandboxes,
     pub(crate) seen: Arc<Mutex<files::queue::pending::Seen>>,
     /// The content of `format` that was found to be valid.
     pub(crate) format: Arc<OnceLock<Vec<u8>>>,
@@ -113,7 +113,7 @@ impl Spool {
             journal: journal::Journal::default(),
             told: journal::hooks::Told::default(),
             known: files::disk::known::Known::default(),
-            sandboxes: Sandboxes::default(),
+            sandboxes: KnownSandboxes::default(),
             seen: Arc::default(),
             format: Arc::default(),
             parsed: files::locks::sidecar::Parsed::default(),

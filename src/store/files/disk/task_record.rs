@@ -18,7 +18,7 @@ pub(crate) enum Part<'a> {
     /// All of it.
     Whole,
     /// All that decides about a task and describes it. The members that only its start needs are most of a record.
-    Description(&'a Sandboxes),
+    Description(&'a KnownSandboxes),
 }
 
 /// The members that [`Part::Description`] leaves out, and last the one that many records have in common.
@@ -26,12 +26,12 @@ const APART: [&str; 4] = ["env", "env_hex", "limits", "sandbox"];
 
 /// The sandboxes of records by their texts, so that those of many records are parsed and named once.
 #[derive(Clone, Default)]
-pub(crate) struct Sandboxes(Arc<Mutex<HashMap<String, Option<Arc<NamedSandbox>>>>>);
+pub(crate) struct KnownSandboxes(Arc<Mutex<HashMap<String, Option<Arc<NamedSandbox>>>>>);
 
 /// Number of sandboxes that are remembered at once.
 const MOST_SANDBOXES: usize = 1000;
 
-impl Sandboxes {
+impl KnownSandboxes {
     fn parse(&self, text: &str) -> serde_json::Result<Option<Arc<NamedSandbox>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sandbox) = known.get(text) {

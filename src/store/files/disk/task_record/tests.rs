@@ -45,7 +45,7 @@ fn a_description_is_a_record_without_what_a_start_needs_and_is_never_written() {
     let bytes = encode_task(&whole).expect("it encodes");
     let text = String::from_utf8(bytes.clone()).expect("text");
     assert!(APART.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");
-    let sandboxes = Sandboxes::default();
+    let sandboxes = KnownSandboxes::default();
     for _ in 0..2 {
         let read = decode_named("x", &bytes, Part::Description(&sandboxes), None).expect("it reads");
         assert!(read.1 && encode_task(&read.0).is_err());

@@ -6,7 +6,7 @@ use super::claim::Starts;
 use super::{Tally, ready, start_round};
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
-use crate::model::{LaneName, Priority, QueueName, Tier};
+use crate::model::{LaneName, Priority, QueueName};
 use crate::policy::fair::{Ledger, Usage};
 use crate::policy::schedule::window::{Noted, Offered};
 use crate::policy::schedule::{LaneHead, Round};
@@ -102,22 +102,19 @@ pub(super) fn renew(app: &App) -> Result<(), AppError> {
 /// The heads of all lanes, also of those that cannot start now or not from here.
 fn all_heads(app: &App, lanes: &Lanes) -> Result<Vec<LaneHead>, AppError> {
     let mut heads = Vec::new();
-    let all = lanes.iter().flat_map(|(tier, lanes)| lanes.iter().map(|lane| (*tier, lane)));
-    for (tier, (queue, priority)) in all {
-        let Some(lane) = app.store.pending_lane_name(queue)? else { continue };
-        heads.push(head_of(tier, *priority, queue, &lane));
+    for (tier, lanes) in lanes {
+        for (queue, priority) in lanes {
+            let Some(lane) = app.store.pending_lane_name(queue)? else { continue };
+            heads.push(LaneHead {
+                user: lane.key().clone(),
+                queue: queue.as_str().into(),
+                takes_user_lane: QueueName::parse(queue).is_none_or(|name| name.takes_user_lane()),
+                tier: *tier,
+                priority: *priority,
+                sequence: None,
+                turn: u64::MAX,
+            });
+        }
     }
     Ok(heads)
-}
-
-fn head_of(tier: Tier, priority: Priority, queue: &str, lane: &LaneName) -> LaneHead {
-    LaneHead {
-        user: lane.key().clone(),
-        queue: queue.into(),
-        takes_user_lane: QueueName::parse(queue).is_none_or(|name| name.takes_user_lane()),
-        tier,
-        priority,
-        sequence: None,
-        turn: u64::MAX,
-    }
 }

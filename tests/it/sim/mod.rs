@@ -14,6 +14,7 @@ mod children;
 mod choice;
 mod cron;
 mod disk;
+mod edits;
 mod ending;
 mod explained;
 mod explore;

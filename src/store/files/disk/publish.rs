@@ -175,6 +175,19 @@ impl Disk {
         self.vfs.sync_dir(path).map_err(StoreError::io("sync", path))
     }
 
+    /// Makes the removal of a name durable: syncs the lowest folder above it that is left. A process that finds a folder empty
+    /// removes it.
+    pub(crate) fn sync_removal(&self, path: &str) -> Result<()> {
+        for (end, _) in path.rmatch_indices('/') {
+            let folder = &path[..end];
+            match self.vfs.sync_dir(folder) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                other => return other.map_err(StoreError::io("sync", folder)),
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn make_dir(&self, path: &str) -> Result<bool> {
         self.vfs.make_dir(path, 0o700).map_err(StoreError::io("make the folder", path))
     }

@@ -171,16 +171,6 @@ impl Spool {
         }
     }
 
-    /// Makes durable that a record left its parked place: no pass would ever look at it again there.
-    pub(crate) fn sync_parked(&self, id: TaskId) -> Result<()> {
-        let folder = layout::parked_segment(layout::segment(id));
-        match self.vfs.sync_dir(&folder) {
-            // A process that found the folder empty has removed it.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.sync_dir(layout::PARKED),
-            other => other.map_err(StoreError::io("sync", &folder)),
-        }
-    }
-
     /// Removes the folder that a parked record left, if it is empty.
     pub(crate) fn sweep_parked(&self, id: TaskId) -> Result<()> {
         self.remove_dir(&layout::parked_segment(layout::segment(id)))?;

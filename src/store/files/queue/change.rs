@@ -2,8 +2,8 @@
 //! result without an outcome, as after an attempt that failed. From the sync of the result on the change is in force, and
 //! after a crash recovery brings the record to its place.
 
-use crate::model::{Priority, Task, TaskId};
-use crate::store::{Ending, Hold, Result, Spool, layout};
+use crate::model::{Priority, Task};
+use crate::store::{Ending, Hold, Result, Spool};
 
 impl Spool {
     /// Puts the changed record of a task in its place. The caller took the task by `take_pending`; `old` is the record that
@@ -32,19 +32,6 @@ impl Spool {
             return Ok(());
         }
         self.leave_queue(priority, queue, task.id)
-    }
-
-    fn leave_queue(&self, priority: Priority, queue: &str, id: TaskId) -> Result<()> {
-        let folder = layout::pending_lane(priority, queue);
-        let segment = layout::segment_of_lane(&folder, layout::segment(id));
-        for place in [&segment, &folder] {
-            if self.unlink(&layout::record_in(place, id))? {
-                self.sync_dir(place)?;
-            }
-        }
-        self.remove_dir(&segment)?;
-        self.remove_dir(&folder)?;
-        Ok(())
     }
 }
 

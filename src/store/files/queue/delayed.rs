@@ -60,7 +60,7 @@ impl Spool {
             Some((spot, Publication::Placed { first_made })) => {
                 // The caller next removes its marks and timers, and only these would find the task again in its old place.
                 self.sync_published(&spot, layout::PENDING, first_made)?;
-                self.sync_parked(task.id)?;
+                self.sync_removal(&layout::parked(task.id))?;
                 for dependency in &task.after {
                     self.clear_after(task.id, *dependency)?;
                 }

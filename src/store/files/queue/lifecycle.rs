@@ -197,7 +197,7 @@ impl Spool {
                     // The removal is durable before the other record is in its place: if both are found, the finished one is
                     // the newer.
                     self.unlink(&done)?;
-                    self.sync_dir(done.rsplit_once('/').map_or(layout::DONE, |(folder, _)| folder))?;
+                    self.sync_removal(&done)?;
                 }
                 if self.meta(&result)?.is_some() {
                     // A queued copy is from the time before the end: a killed cancel leaves one, until the next claim.
@@ -227,7 +227,7 @@ impl Spool {
     /// Removes a parked record durably, before the task has a record in another place.
     pub(crate) fn leave_parked(&self, id: TaskId) -> Result<()> {
         if self.unlink(&layout::parked(id))? {
-            self.sync_parked(id)?;
+            self.sync_removal(&layout::parked(id))?;
             self.sweep_parked(id)?;
         }
         Ok(())

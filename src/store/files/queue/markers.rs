@@ -90,8 +90,7 @@ impl Spool {
     pub fn set_timer(&self, timer: &Timer) -> Result<()> {
         let folder = layout::timer_hour(timer.at);
         self.touch(&layout::timer(timer), &folder)?;
-        self.sync_dir(&folder)?;
-        self.sync_dir(layout::TIMERS)
+        self.sync_mark(&folder, layout::TIMERS)
     }
 
     /// Removes a timer that fired or is no longer needed.
@@ -149,8 +148,15 @@ impl Spool {
     pub fn mark_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
         let folder = layout::after(dependency);
         self.touch(&layout::after_mark(id, dependency), &folder)?;
-        self.sync_dir(&folder)?;
-        self.sync_dir(layout::AFTER)
+        self.sync_mark(&folder, layout::AFTER)
+    }
+
+    /// Makes a mark durable. Another process may have acted on it already, and have removed it and its folder.
+    fn sync_mark(&self, folder: &str, above: &str) -> Result<()> {
+        match self.vfs.sync_dir(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("sync", folder)(error)),
+            _ => self.sync_dir(above),
+        }
     }
 
     /// Removes the mark that `id` waits for the end of `dependency`.

@@ -151,21 +151,26 @@ impl Spool {
 
     /// Removes the record of a finished task from its lane, from either place there, and the folders that this leaves empty.
     pub(crate) fn leave_pending(&self, task: &Task) -> Result<()> {
-        self.clear(task, false)
+        self.clear((task.priority, &task.queue()), task.id, false, &|| self.call_standby(task))
     }
 
     /// Like `leave_pending`, durably, before the task is queued again: a power cut must not bring an older record back beside
     /// the new one.
     pub(crate) fn leave_pending_for_good(&self, task: &Task) -> Result<()> {
-        self.clear(task, true)
+        self.clear((task.priority, &task.queue()), task.id, true, &|| self.call_standby(task))
     }
 
-    fn clear(&self, task: &Task, for_good: bool) -> Result<()> {
-        for path in layout::pending_paths(task.priority, &task.queue(), task.id) {
+    /// Removes the record of a task from a queue that the task is in no longer, durably.
+    pub(crate) fn leave_queue(&self, priority: Priority, queue: &str, id: TaskId) -> Result<()> {
+        self.clear((priority, queue), id, true, &|| ())
+    }
+
+    fn clear(&self, (priority, queue): (Priority, &str), id: TaskId, for_good: bool, left: &dyn Fn()) -> Result<()> {
+        for path in layout::pending_paths(priority, queue, id) {
             if self.unlink(&path)? {
-                self.call_standby(task);
+                left();
                 if for_good {
-                    self.sync_lowest(&path)?;
+                    self.sync_removal(&path)?;
                 }
                 self.sweep(&path)?;
             }
@@ -186,17 +191,6 @@ impl Spool {
         for folder in folders_of(path).take_while(|folder| !is_tier(folder)) {
             if !self.remove_dir(folder)? {
                 break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Syncs the lowest existing folder above a pending record; a process that finds the others empty removes them.
-    fn sync_lowest(&self, path: &str) -> Result<()> {
-        for folder in folders_of(path) {
-            match self.vfs.sync_dir(folder) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                other => return other.map_err(StoreError::io("sync", folder)),
             }
         }
         Ok(())

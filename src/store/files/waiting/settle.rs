@@ -17,7 +17,7 @@ impl Spool {
             }
             if let Some(done) = self.find_done(id)? {
                 self.unlink(&done)?;
-                self.sync_dir(done.rsplit_once('/').map_or(layout::DONE, |(folder, _)| folder))?;
+                self.sync_removal(&done)?;
             }
             self.leave_pending_for_good(task)?;
             self.leave_parked(id)?;

@@ -1,8 +1,7 @@
 //! How the binary is linked on Linux with glibc. Where the archive of the C library is installed (on Debian it comes with
 //! the headers, on Fedora as glibc-static), the binary has nothing to load: a dynamic `enqueue` takes 16 to 28 % longer in the
 //! same loop (docs/decisions/070-static-link.md).
-//! A release build puts the functions of short commands side by side (`packaging/hot.ld`), packs relocations, and leaves out
-//! the tables of unwinding (`packaging/no-unwinding.ld`).
+//! A release build puts the functions of short commands side by side (`packaging/hot.ld`), and packs relocations.
 //! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems, for another machine than the one that
 //! compiles, or with `+crt-static` are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
 //!
@@ -79,29 +78,19 @@ fn statically() -> Option<Vec<String>> {
     Some(arguments)
 }
 
-/// The arguments that make a start touch fewer pages and the program smaller, each where this linker takes it: one that does
-/// not leaves the program as it is.
+/// The arguments that make a start touch fewer pages, each where this linker takes it: one that does not leaves the program as
+/// it is.
 fn closely(mut arguments: Vec<String>) -> Vec<String> {
+    println!("cargo::rerun-if-changed=packaging/hot.ld");
     if !is_for_glibc() || !is_native() || variable("PROFILE") != "release" {
         return arguments;
     }
-    let script = |name: &str| {
-        let path = Path::new(&variable("CARGO_MANIFEST_DIR")).join("packaging").join(name);
-        println!("cargo::rerun-if-changed=packaging/{name}");
-        format!("-Wl,-T,{}", path.display())
-    };
-    // The release profile aborts when it panics, which cargo tells no build script.
-    let groups = [
-        vec![script("hot.ld")],
-        vec!["-Wl,-z,pack-relative-relocs".to_owned()],
-        vec![script("no-unwinding.ld"), "-Wl,--no-eh-frame-hdr".to_owned()],
-    ];
+    let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("packaging/hot.ld");
     let dir = PathBuf::from(variable("OUT_DIR"));
-    for group in groups {
-        let before = arguments.len();
-        arguments.extend(group);
+    for argument in [format!("-Wl,-T,{}", script.display()), "-Wl,-z,pack-relative-relocs".to_owned()] {
+        arguments.push(argument);
         if runs(&dir, &arguments).is_none() {
-            arguments.truncate(before);
+            arguments.pop();
         }
     }
     arguments

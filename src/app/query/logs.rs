@@ -3,7 +3,7 @@
 
 use crate::app::loans::{end_loans, heed_signals, lend_to};
 pub use crate::app::waits::tail::Stream;
-use crate::app::waits::tail::{Piece, Sink, Tail, unread};
+use crate::app::waits::tail::{Pace, Piece, Sink, Tail, unread};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::LogNotes;
@@ -105,6 +105,11 @@ impl Reading {
     fn is_open(&self) -> bool {
         self.tails.iter().any(Tail::is_open)
     }
+
+    /// Number of bytes that were read.
+    fn read(&self) -> u64 {
+        self.tails.iter().map(Tail::at).sum()
+    }
 }
 
 /// Gives the output since the last call to `sink`, which returns whether to continue. False if it does not.
@@ -130,7 +135,7 @@ pub fn logs(
     sink: &mut dyn FnMut(TaskId, Piece<'_>) -> bool,
 ) -> Result<(), AppError> {
     let mut readings: Vec<Reading> = ids.iter().map(|id| Reading::new(*id, wanted)).collect();
-    let mut changes = follow.then(|| app.store.watch());
+    let (mut changes, mut pace) = (follow.then(|| app.store.watch()), Pace::new(app.host.boot_ms()));
     for id in ids {
         app.existing(*id)?;
     }
@@ -152,7 +157,8 @@ pub fn logs(
         readings = unfinished;
         let Some(changes) = changes.as_mut().filter(|_| !readings.is_empty()) else { break };
         heed_signals(app, &mut lent)?;
-        changes.wait(Duration::from_millis(if readings.iter().any(Reading::is_open) { 50 } else { 500 }));
+        let paced = pace.pause_ms(readings.iter().map(Reading::read).sum(), app.host.boot_ms());
+        changes.wait(Duration::from_millis(if readings.iter().any(Reading::is_open) { paced } else { 500 }));
     }
     end_loans(app, lent, true, None)
 }

@@ -17,7 +17,7 @@ use crate::app::query::explain::first_obstacle;
 use crate::app::query::logs::copy_logs;
 use crate::app::query::shortage::standstill;
 use crate::app::queue::enqueue::Accepted;
-use crate::app::waits::tail::{Piece, Stream, Tail};
+use crate::app::waits::tail::{Pace, Piece, Stream, Tail};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
@@ -146,6 +146,7 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
     let lent = lend_to(app, std::iter::once(id))?;
     let changes = Some(app.store.watch());
     let mut seat = Seat { presence: None, duty: None, changes, looked_ms: app.host.boot_ms(), shortage: None };
+    let mut pace = Pace::new(app.host.boot_ms());
     let mut told = None;
     let mut wished = Wish::GoOn;
     loop {
@@ -197,8 +198,12 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
             return Ok(task);
         }
         let is_patient = task.status() == Status::Pending && audience.wish() == wished;
-        let pause = if is_patient { config(app).poll_interval_ms } else { 20 };
-        let pause = Duration::from_millis(pause.clamp(1, 1000));
+        if !is_told || wish != wished {
+            // It is tried again soon.
+            pace = Pace::new(app.host.boot_ms());
+        }
+        let paced = pace.pause_ms(tails.iter().map(Tail::at).sum(), app.host.boot_ms());
+        let pause = Duration::from_millis(if is_patient { config(app).poll_interval_ms.clamp(1, 1000) } else { paced });
         seat.changes.get_or_insert_with(|| app.store.watch()).wait(pause);
     }
 }

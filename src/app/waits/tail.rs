@@ -61,6 +61,32 @@ pub enum Piece<'a> {
 /// Takes pieces, and says whether to go on.
 pub type Sink<'a> = dyn FnMut(Piece<'_>) -> bool + 'a;
 
+/// The pause between two looks at logs that grow: a quarter of the time since the last new byte, within bounds. A silent command
+/// costs its followers little.
+pub(crate) struct Pace {
+    read: u64,
+    since_ms: u64,
+}
+
+impl Pace {
+    /// The bounds, in milliseconds.
+    const SHORTEST: u64 = 20;
+    const LONGEST: u64 = 250;
+
+    /// A pace that begins at a moment of the boot clock.
+    pub(crate) fn new(now_ms: u64) -> Self {
+        Self { read: 0, since_ms: now_ms }
+    }
+
+    /// The pause after a look that has read up to here, in milliseconds.
+    pub(crate) fn pause_ms(&mut self, read: u64, now_ms: u64) -> u64 {
+        if read != self.read {
+            *self = Self { read, since_ms: now_ms };
+        }
+        (now_ms.saturating_sub(self.since_ms) / 4).clamp(Self::SHORTEST, Self::LONGEST)
+    }
+}
+
 /// A log that is read as it grows.
 pub struct Tail {
     pub(crate) stream: Stream,
@@ -174,4 +200,17 @@ impl Tail {
 pub(crate) fn unread(task: &Task) -> impl Fn(io::Error) -> AppError {
     let id = task.id;
     move |error| AppError::new(Code::Io, format!("cannot read the log of {id}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+
+    #[test]
+    fn logs_of_a_silent_command_are_looked_at_four_times_a_second_and_new_bytes_soon() {
+        let mut pace = Pace::new(1000);
+        let pauses = [(0, 1010), (0, 1400), (0, 9000), (7, 9250), (7, 9270), (7, 9650), (8, 9700)];
+        let pauses = pauses.map(|(read, now)| pace.pause_ms(read, now));
+        assert_eq!(pauses, [20, 100, 250, 20, 20, 100, 20]);
+    }
 }

@@ -293,6 +293,20 @@ fn an_interrupt_ends_all_tasks_of_a_file() {
 }
 
 #[test]
+fn an_interrupt_ends_a_task_of_a_file_that_starts_at_that_moment() {
+    for _ in 0..20 {
+        let place = Place::new();
+        // The end of the first one starts the second one, while `run` asks both to end.
+        let first = "until [ -s $PLACE/pid ]; do sleep 0.005; done; kill -INT $(cat $PLACE/pid)";
+        let from = lines_of(&place, &[("alice", first), ("alice", "exec sleep 1000")]);
+        let run = place.start_attentive(&["run", "--from", &from]);
+        std::fs::write(place.path("pid"), run.pid().to_string()).unwrap();
+        assert_ne!(run.end().code, 0);
+        assert_eq!(place.status("2"), "cancelled");
+    }
+}
+
+#[test]
 fn tasks_of_a_file_end_when_nobody_reads_any_more() {
     let place = Place::new();
     let from = lines_of(

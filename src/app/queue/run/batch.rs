@@ -22,6 +22,8 @@ struct Member {
     id: TaskId,
     /// Whether this very request has queued it; a task of others is never cancelled.
     is_ours: bool,
+    /// Whether it has been asked to end, as its user wants.
+    is_asked: bool,
     /// Whether it is left alone: the user wants to end, and another process has queued it or waits for it.
     is_left: bool,
     /// The task as of the last look.
@@ -36,6 +38,7 @@ pub fn see_all_through(app: &App, accepted: &[Accepted], audience: &mut dyn Audi
     let member = |one: &Accepted| Member {
         id: one.task.id,
         is_ours: one.created,
+        is_asked: false,
         is_left: false,
         task: one.task.clone(),
         told: None,
@@ -107,7 +110,8 @@ fn look_again(app: &App, members: &mut [Member], audience: &mut dyn Audience) ->
     Ok(())
 }
 
-/// Asks every task of this request to end, if its user wants that. A task that comes to a further attempt is asked again.
+/// Asks every task of this request to end, if its user wants that. A task that comes to a further attempt is asked again, and so
+/// is one for which another process acted just then.
 fn carry_out_all(
     app: &App,
     members: &mut [Member],
@@ -123,8 +127,8 @@ fn carry_out_all(
         if member.is_left {
             continue;
         }
-        if is_new || member.task.status() == Status::Pending {
-            carry_out_or_tell(app, member.id, wish, audience)?;
+        if is_new || !member.is_asked || member.task.status() == Status::Pending {
+            member.is_asked = carry_out_or_tell(app, member.id, wish, audience)?;
         }
     }
     Ok(())

@@ -217,14 +217,14 @@ fn sweep(kind: Kind) {
 
 #[test]
 fn what_was_acknowledged_survives_a_power_cut_on_ext4() {
-    if is_inside("z_alone::power::what_was_acknowledged_survives_a_power_cut_on_ext4", &[Kind::Ext4]) {
+    if is_inside("power::what_was_acknowledged_survives_a_power_cut_on_ext4", &[Kind::Ext4]) {
         sweep(Kind::Ext4);
     }
 }
 
 #[test]
 fn what_was_acknowledged_survives_a_power_cut_on_xfs() {
-    if is_inside("z_alone::power::what_was_acknowledged_survives_a_power_cut_on_xfs", &[Kind::Xfs]) {
+    if is_inside("power::what_was_acknowledged_survives_a_power_cut_on_xfs", &[Kind::Xfs]) {
         sweep(Kind::Xfs);
     }
 }
@@ -232,7 +232,7 @@ fn what_was_acknowledged_survives_a_power_cut_on_xfs() {
 /// The judge is no use if it does not see a missing sync: of the file, of its folder, of everything.
 #[test]
 fn a_sync_that_lies_is_noticed() {
-    if !is_inside("z_alone::power::a_sync_that_lies_is_noticed", &[Kind::Ext4, Kind::Xfs]) {
+    if !is_inside("power::a_sync_that_lies_is_noticed", &[Kind::Ext4, Kind::Xfs]) {
         return;
     }
     for kind in [Kind::Ext4, Kind::Xfs] {
@@ -260,7 +260,7 @@ fn a_sync_that_lies_is_noticed() {
 /// Nobody has made a pass yet when somebody asks for the lane (S1.40, S1.41, X3).
 #[test]
 fn a_lane_kept_by_a_blocked_wait_survives_a_power_cut() {
-    if !is_inside("z_alone::power::a_lane_kept_by_a_blocked_wait_survives_a_power_cut", &[Kind::Ext4, Kind::Xfs]) {
+    if !is_inside("power::a_lane_kept_by_a_blocked_wait_survives_a_power_cut", &[Kind::Ext4, Kind::Xfs]) {
         return;
     }
     for kind in [Kind::Ext4, Kind::Xfs] {

@@ -12,7 +12,7 @@ pub use alone::{INSIDE, is_own_process, take_turn};
 pub use home::{at_home, home_variables};
 pub use place::{LUZIA, Place, kill_all, processes_in};
 pub use queues::queue;
-pub use running::{Ran, Running};
+pub use running::{Ran, Running, ticks};
 pub use skip::skip;
 
 use serde_json::Value;

@@ -85,10 +85,30 @@ impl Host {
         self.clock.sleep(time);
     }
 
+    /// Waits, and ends the wait when a timer becomes readable.
+    pub fn sleep_beside(&self, time: Duration, timer: &File) {
+        self.clock.sleep_beside(time, timer);
+    }
+
+    /// A timer for a moment of the boot clock, as [`Clock::timer`] makes it; `None` where there is none.
+    pub fn timer(&self, boot_ms: u64) -> Option<Arc<File>> {
+        self.clock.timer(boot_ms).ok().flatten().map(Arc::new)
+    }
+
+    /// The number of this boot: its identity without dashes.
+    pub fn boot(&self) -> u128 {
+        boot_number(&self.clock.boot_id())
+    }
+
     /// The name of this host.
     pub fn name(&self) -> String {
         self.procs.host()
     }
+}
+
+/// The number that the identity of a boot spells; 0 for a text that is no such identity.
+fn boot_number(boot_id: &str) -> u128 {
+    u128::from_str_radix(&boot_id.replace('-', ""), 16).unwrap_or(0)
 }
 
 /// Accounts.

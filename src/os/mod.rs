@@ -13,6 +13,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod clock;
 mod gauges;
 mod groups;
 mod host;
@@ -22,22 +23,11 @@ pub mod real;
 pub mod shims;
 pub mod user_files;
 
+pub use clock::Clock;
 pub use gauges::{Gauges, NoGauges, Port};
 pub use groups::Groups;
 pub use host::Host;
 pub use pipe::Pipe;
-
-/// The time: wall clock, boot clock, and the identity of this boot.
-pub trait Clock: Send + Sync {
-    /// The wall clock.
-    fn now(&self) -> Timestamp;
-    /// Milliseconds since boot, suspended time included (CLOCK_BOOTTIME).
-    fn boot_ms(&self) -> u64;
-    /// The identity of this boot (`/proc/sys/kernel/random/boot_id`).
-    fn boot_id(&self) -> String;
-    /// Waits.
-    fn sleep(&self, time: Duration);
-}
 
 /// The kind of a directory entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -357,6 +347,8 @@ pub trait Child {
     /// Heeds the ends of other processes, as [`Processes::end_of`] gives them: [`Child::wait`] gives [`Woken::Gone`] once when
     /// one of them has ended, and then heeds none of them.
     fn heed_ends(&mut self, _: Vec<File>) {}
+    /// Heeds a timer, as [`Clock::timer`] gives it, or none: [`Child::wait`] gives [`Woken::TimeUp`] once when it is readable.
+    fn heed_timer(&mut self, _: Option<Arc<File>>) {}
     /// Signals its process group; for a command that runs in place, the child alone.
     fn signal(&mut self, signal: Signal) -> io::Result<()>;
 }

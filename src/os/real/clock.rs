@@ -2,8 +2,15 @@
 
 use crate::model::Timestamp;
 use crate::os::Clock;
+use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::real::process::procfs;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId, clock_gettime};
+use rustix::event::{PollFd, PollFlags};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// The clocks of this host.
@@ -27,6 +34,21 @@ impl Clock for RealClock {
 
     fn sleep(&self, time: Duration) {
         std::thread::sleep(time);
+    }
+
+    fn timer(&self, boot_ms: u64) -> io::Result<Option<File>> {
+        let timer = TimerFd::new(TimerClock::CLOCK_BOOTTIME, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
+        // A moment of 0 would switch the timer off.
+        let at = TimeSpec::from_duration(Duration::from_millis(boot_ms.max(1)));
+        timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+        Ok(Some(OwnedFd::from(timer).into()))
+    }
+
+    fn sleep_beside(&self, time: Duration, timer: &File) {
+        let mut fds = [PollFd::new(timer, PollFlags::IN)];
+        if poll_until(&mut fds, deadline(time)).is_err() {
+            self.sleep(time);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Children that a value of this file will wait for.
@@ -49,6 +49,9 @@ pub(crate) struct RealChild {
     /// Other processes for whose end it waits, and whether one of them has ended.
     others: Vec<File>,
     is_one_gone: bool,
+    /// A further end of its waits, and whether that has come.
+    timer: Option<Arc<File>>,
+    is_due: bool,
 }
 
 impl RealChild {
@@ -67,6 +70,8 @@ impl RealChild {
             has_token: false,
             others: Vec::new(),
             is_one_gone: false,
+            timer: None,
+            is_due: false,
         })
     }
 
@@ -87,19 +92,25 @@ impl RealChild {
         let wakeups = signals::wakeups().map(AsFd::as_fd);
         let ends = self.pidfd.as_ref().map(AsFd::as_fd);
         let tokens = self.tokens.as_ref().map(AsFd::as_fd);
+        let timer = self.timer.as_ref().map(AsFd::as_fd);
         let mut fds: Vec<PollFd<'_>> = [tokens, wakeups, ends, self.heed.as_ref().and_then(Heed::fd)]
             .into_iter()
             .flatten()
             .chain(self.others.iter().map(AsFd::as_fd))
+            .chain(timer)
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .collect();
         // Without a pidfd and with SIGCHLD blocked, nothing reports the end.
         let nap = deadline(Duration::from_millis(100)).filter(|_| self.pidfd.is_none());
         poll_until(&mut fds, nap.into_iter().chain(until).chain(self.heed.as_ref().and_then(Heed::due)).min())?;
         let has_token = tokens.is_some() && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+        let is_due = timer.is_some() && fds.pop().is_some_and(|fd| !fd.revents().is_empty());
         let ends = fds.len() - self.others.len();
         let is_one_gone = fds[ends..].iter().any(|fd| !fd.revents().is_empty());
         self.has_token = has_token;
+        if is_due {
+            (self.is_due, self.timer) = (true, None);
+        }
         if is_one_gone {
             self.is_one_gone = true;
             self.others.clear();
@@ -130,7 +141,7 @@ impl Child for RealChild {
                     return Ok(woken);
                 }
             }
-            if is_over() {
+            if is_over() || std::mem::take(&mut self.is_due) {
                 return Ok(Woken::TimeUp);
             }
             if std::mem::take(&mut self.has_token) {
@@ -157,6 +168,10 @@ impl Child for RealChild {
 
     fn heed_ends(&mut self, ends: Vec<File>) {
         self.others = ends;
+    }
+
+    fn heed_timer(&mut self, timer: Option<Arc<File>>) {
+        (self.timer, self.is_due) = (timer, false);
     }
 
     fn signal(&mut self, signal: Signal) -> io::Result<()> {

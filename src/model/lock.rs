@@ -1,11 +1,13 @@
 //! A lock: one occupied slot of a lane, as its sidecar describes it.
 
 pub mod grant;
+pub mod lease;
 pub mod line;
 pub mod loan;
 pub mod standing;
 
 pub use grant::Grant;
+pub use lease::HostLease;
 
 use super::lane::LaneName;
 use super::namespace::Origin;
@@ -18,7 +20,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// The token of a grant. It is greater than every earlier token of its lane (P5).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct Fence(pub u64);
 
 impl fmt::Display for Fence {

@@ -28,7 +28,7 @@ pub use evidence::{Judge, Reason, Sidecar, Verdict};
 pub use group::{Cgroups, Group, GroupSight};
 pub use hook::{AgentKind, HookAnswer, HookCall, HookEvent};
 pub use lane::{LaneName, Target};
-pub use lock::{Fence, Grant, LockId, LockKind, LockRecord, loan};
+pub use lock::{Fence, Grant, HostLease, LockId, LockKind, LockRecord, loan};
 pub use name::Name;
 pub use namespace::{Origin, RootId};
 pub use process::{Identity, Probe};

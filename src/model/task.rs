@@ -1,6 +1,7 @@
 //! A task: one command with a state machine, and how it ended.
 
 mod environment;
+pub mod granted;
 pub mod priority;
 pub mod state;
 pub mod stepwise;
@@ -13,7 +14,7 @@ use super::context::{Limits, NamedSandbox};
 use super::control::TaskHold;
 use super::lane::LaneName;
 use super::name::Name;
-use super::record::{self, Extra, Shared, Version};
+use super::record::{self, Extra, Shared};
 use super::time::Timestamp;
 use super::who::{self, Agent};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use environment::{Environment, OF_ONE_REPOSITORY};
+pub use granted::{FIRST_GRANTED, Granted, GrantedSlot, TaskVersion, Word};
 pub use priority::{Priority, Tier};
 pub use state::{EndState, Outcome, Status, TaskState};
 pub use stepwise::{Finish, LastRun, Stepwise};
@@ -66,7 +68,7 @@ pub const TASK_VARIABLES: [&str; 9] = [
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The version of its record.
-    pub v: Version,
+    pub v: TaskVersion,
     /// Its number.
     pub id: TaskId,
     /// Its state, with the members that only that state has.
@@ -232,7 +234,7 @@ impl Task {
     /// A pending task of a user that has only a command: in the root directory, with an empty environment.
     pub fn plain(id: TaskId, user: Name, command: Vec<String>, created_at: Timestamp) -> Self {
         Self {
-            v: Version,
+            v: TaskVersion::Plain,
             id,
             state: TaskState::Pending,
             user,

@@ -15,6 +15,7 @@ pub mod hold;
 pub mod hook;
 pub mod hooks;
 pub mod lane_set;
+pub mod lease;
 pub mod lifecycle;
 pub mod line;
 pub mod loans;

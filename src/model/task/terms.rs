@@ -1,5 +1,6 @@
 //! Options that few tasks use. A record has members only for the options in use.
 
+use super::granted::Granted;
 use super::state::Outcome;
 use super::{Task, TaskId};
 use crate::model::config::WARN_AFTER_MS;
@@ -136,6 +137,9 @@ pub struct Terms {
     /// The channel of that message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
+    /// The grants of another scheduler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Granted>,
 }
 
 impl Task {

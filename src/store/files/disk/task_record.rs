@@ -2,10 +2,11 @@
 
 use crate::model::context::recorded;
 use crate::model::queue::is_digest;
-use crate::model::task::Environment;
+use crate::model::task::granted::MOST_FENCE;
 use crate::model::task::terms::MOST_SLOTS;
+use crate::model::task::{Environment, TaskVersion};
 use crate::model::time::MAX_DURATION_MS;
-use crate::model::{LaneName, Name, NamedSandbox, Task};
+use crate::model::{LaneName, Name, NamedSandbox, Task, loan};
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, Result, StoreError, json_object};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -79,6 +80,9 @@ pub(crate) fn decode_named(path: &str, bytes: &[u8], part: Part, user: Option<&N
         Ok(task) => (task, true),
         Err(error) => (of_user(path, bytes, user)?.ok_or_else(|| newer_or_corrupt(path, bytes, &error))?, false),
     };
+    if task.v == TaskVersion::Granted && task.terms.granted.is_none() {
+        return Err(StoreError::Newer { thing: path.into(), version: TaskVersion::GRANTED });
+    }
     settled(task).map(|task| (task, names_user)).map_err(|why| StoreError::corrupt(path, why))
 }
 
@@ -176,11 +180,35 @@ fn check_terms(task: &Task) -> std::result::Result<(), String> {
         (has_nul(&terms.on_finish), "its last command holds NUL"),
         (has_nul(&terms.on_wait), "the command of its warning holds NUL"),
     ])?;
+    check_grants(task)?;
     let Some(steps) = &task.stepwise else { return Ok(()) };
     first_wrong(&[
         (steps.most == 0 || steps.per_run == 0, "its steps are bounded by 0"),
         (steps.actions.iter().any(|argv| argv.first().is_none_or(String::is_empty)), "a step has no command"),
         (steps.actions.iter().flatten().any(|word| word.contains('\0')), "an argument of a step holds NUL"),
+    ])
+}
+
+/// Refuses grants that no claim could take: a lane has as many granted slots as the task takes of it, or none.
+pub(crate) fn check_grants(task: &Task) -> std::result::Result<(), String> {
+    let Some(granted) = &task.terms.granted else { return Ok(()) };
+    let mut places: Vec<(&LaneName, u32)> = granted.slots.iter().map(|slot| (&slot.lane, slot.slot)).collect();
+    places.sort_unstable();
+    let lanes = task.all_lanes();
+    let of = |lane: &LaneName| u32::try_from(task.granted_in(lane).count()).unwrap_or(u32::MAX);
+    first_wrong(&[
+        (task.v != TaskVersion::Granted, "it has grants in a record of version 1"),
+        (places.windows(2).any(|pair| pair[0] == pair[1]), "a slot is granted to it twice"),
+        (places.iter().any(|(lane, _)| !lanes.contains(lane) || lane.is_global()), "a grant names a lane not its own"),
+        (
+            lanes.iter().any(|lane| ![0, task.slots_of(lane)].contains(&of(lane))),
+            "a lane has too few or too many grants",
+        ),
+        (places.iter().any(|(_, slot)| loan::is_loan(*slot)), "a granted slot is beyond the slots of a lane"),
+        (
+            granted.slots.iter().any(|slot| slot.fence.0 == 0 || slot.fence > MOST_FENCE),
+            "the fence of a grant is invalid",
+        ),
     ])
 }
 

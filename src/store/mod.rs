@@ -25,6 +25,7 @@ pub use files::dispatchers::duty::Duty;
 pub use files::dispatchers::lending::Lending;
 pub use files::dispatchers::presence::Presence;
 pub use files::dispatchers::standby::Standby;
+pub use files::granted::Taken;
 pub use files::locks::acquire::broken;
 pub(crate) use files::locks::bucket::Guards;
 pub use files::locks::line::InLine;

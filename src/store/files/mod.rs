@@ -5,6 +5,7 @@ pub(crate) mod disk;
 pub(crate) mod dispatchers;
 pub(crate) mod ended;
 pub(crate) mod gc;
+pub(crate) mod granted;
 pub(crate) mod locks;
 pub(crate) mod prune;
 pub(crate) mod queue;

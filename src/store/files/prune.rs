@@ -2,6 +2,7 @@
 //! conductor directory with the logs, and the events of a day once no record of it is left. The caller decides which tasks
 //! go.
 
+use crate::model::task::FIRST_GRANTED;
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
 use crate::store::{Add, Place, Result, Segment, Spool, StoreError, layout};
@@ -61,7 +62,7 @@ impl Spool {
     /// the next pruning goes on.
     fn prune_task(&self, day: &str, id: TaskId) -> Result<bool> {
         let is_waited_for = self.meta(&layout::after(id))?.is_some();
-        if is_waited_for || self.meta(&layout::run_dir(id))?.is_some() {
+        if is_waited_for || self.is_unposted(id)? || self.meta(&layout::run_dir(id))?.is_some() {
             return Ok(false);
         }
         let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(false) };
@@ -73,6 +74,9 @@ impl Spool {
             self.remove_conductor_dir(task)?;
             self.remove_steps(id)?;
             self.unlink(&path)?;
+            if id >= FIRST_GRANTED {
+                self.unlink(&layout::posted(id))?;
+            }
         }
         if !is_open {
             self.remove_run_dir(id)?;

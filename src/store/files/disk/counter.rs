@@ -28,6 +28,12 @@ impl CounterLine {
         format!("{body} {:08x}\n", crc32fast::hash(body.as_bytes())).into_bytes()
     }
 
+    /// The last number that may have been given. The numbers that an earlier boot gave are unknown after a power cut; all of
+    /// them lie below its announcement.
+    pub fn last(&self, boot_id: &str) -> u64 {
+        if self.boot_id == boot_id { self.next } else { self.pending.max(self.reserved) }
+    }
+
     /// Parses a line; `None` when it is not whole, or spelled otherwise than [`Self::to_bytes`] spells it.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
@@ -91,8 +97,7 @@ pub fn take(
     };
     let other_boot = line.boot_id != boot_id;
     if other_boot {
-        // The numbers that an earlier boot gave are unknown after a power cut; all of them lie below its announcement.
-        line.next = line.pending.max(line.reserved);
+        line.next = line.last(boot_id);
         line.reserved = line.next;
         boot_id.clone_into(&mut line.boot_id);
     }

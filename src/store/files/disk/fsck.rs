@@ -67,7 +67,7 @@ impl Spool {
         for entry in self.list(layout::LOCKS)?.into_iter().filter(|entry| entry.kind == FileKind::File) {
             self.moded(&format!("{}/{}", layout::LOCKS, entry.name), Purpose::Lock, &mut found)?;
         }
-        for file in [layout::FORMAT, layout::DISPATCHERS] {
+        for file in [layout::FORMAT, layout::DISPATCHERS, layout::LEASE, layout::LEASE_LOCK] {
             self.moded(file, Purpose::Record, &mut found)?;
         }
         for folder in [layout::GUARDS, layout::SPOOL, layout::RUN, layout::EVENTS] {

@@ -57,6 +57,14 @@ const LOST_AND_FOUND: &str = "lost+found";
 /// A configuration that the owner of the directory keeps beside the state.
 const CONFIG: &str = "config.json";
 pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
+/// The lease of the host. Not in `spool`, whose changes wake dispatchers.
+pub(crate) const LEASE: &str = "lease";
+pub(crate) const LEASE_LOCK: &str = "lease.lock";
+pub(crate) const NUMBERS: &str = "spool/numbers";
+pub(crate) const POSTED: &str = "spool/posted";
+
+/// The files that luzia makes in the state directory itself, and those that its owner may have there.
+const OWN_FILES: [&str; 6] = [FORMAT, DISPATCHERS, LEASE, LEASE_LOCK, LOST_AND_FOUND, CONFIG];
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -192,6 +200,11 @@ pub(crate) fn started(id: TaskId) -> String {
 /// The future record of a task whose end, or retry, is being carried out.
 pub(crate) fn result(id: TaskId) -> String {
     format!("{RUNNING}/{}.result.json", id.0)
+}
+
+/// The mark of a finished granted task whose end its scheduler knows.
+pub(crate) fn posted(id: TaskId) -> String {
+    format!("{POSTED}/{}", id.0)
 }
 
 pub(crate) fn waiting(id: TaskId) -> String {
@@ -403,7 +416,7 @@ impl Spool {
 
     /// Refuses a directory that holds foreign files and no `format`, e.g. a home directory that was named by mistake.
     pub fn refuse_foreign(&self) -> Result<()> {
-        let is_ours = |name: &str| is_outer(name) || [FORMAT, DISPATCHERS, LOST_AND_FOUND, CONFIG].contains(&name);
+        let is_ours = |name: &str| is_outer(name) || OWN_FILES.contains(&name);
         let mut names: Vec<_> = self.list(".")?.into_iter().filter(|entry| !is_ours(&entry.name)).collect();
         names.sort_by(|a, b| a.name.cmp(&b.name));
         match names.first() {

@@ -1,7 +1,7 @@
 //! Pending and parked tasks: accepts them durably, and finds a task by its number. The place of a record is its state; a task
 //! appears by a rename, complete and synced.
 
-use crate::model::task::{Start, TaskState};
+use crate::model::task::{FIRST_GRANTED, Start, TaskState};
 use crate::model::{Name, QueueName, Task, TaskId, Timer};
 use crate::os::{Open, Published};
 use crate::store::files::disk::counter::{self, CounterFile};
@@ -51,7 +51,8 @@ impl Spool {
     /// the clock, because records may have been pruned.
     fn last_id_ever(&self, found: &CounterFile) -> Result<u64> {
         let mut last = 0;
-        self.visit_ids(&mut |_, id| last = last.max(id.0))?;
+        // Another scheduler gives the numbers from there on.
+        self.visit_ids(&mut |_, id| last = last.max(if id < FIRST_GRANTED { id.0 } else { 0 }))?;
         let seconds = u64::try_from(self.host.clock.now().unix_seconds()).unwrap_or(0);
         Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
     }

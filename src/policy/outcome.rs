@@ -12,6 +12,9 @@ use crate::policy::steps::course::at_next_step;
 /// supervisor does not count: if no supervisor comes up (a damaged program, a full table of processes), the task is not the cause.
 pub const MOST_CLAIMS: u32 = 5;
 
+/// The end of a granted task with the lease of its host, in words.
+const CUT_OFF: &str = "interrupted: the lease of the host ended (HostCutOff)";
+
 /// The end of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Happened {
@@ -53,6 +56,8 @@ pub enum Happened {
     Limited(Timestamp),
     /// The time of its wait ran out, while it had no process.
     WaitedTooLong,
+    /// The lease of the host ended, under which another scheduler had granted its lanes. That scheduler decides whether it runs again.
+    CutOff,
     /// It waits for an event without a process.
     Waits(TaskWait),
     /// A task that it had to come after did not end in the wanted way.
@@ -99,6 +104,8 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
             if let Happened::DependencyFailed(before) = happened {
                 after.terms.failed_dependency = Some(*before);
             }
+            let is_cut_off = matches!(happened, Happened::CutOff);
+            after.terms.granted.iter_mut().for_each(|granted| granted.is_cut_off = is_cut_off);
             after.state = TaskState::Over(outcome(task, end, happened, now, ran_ms));
         }
     }
@@ -145,6 +152,7 @@ fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
         | Happened::Unfit(_)
         | Happened::TooManySteps(_)
         | Happened::Finished(_)
+        | Happened::CutOff
         | Happened::NeverLaunched => Trigger::Fail,
         Happened::TimedOut | Happened::StartedTooLate | Happened::WaitedTooLong => Trigger::TimeOut,
         Happened::Cancelled { .. } | Happened::DependencyFailed(_) => Trigger::Cancel,
@@ -163,6 +171,7 @@ fn outcome(task: &Task, end: EndState, happened: &Happened, now: Timestamp, ran_
         Happened::Cancelled { by, reason: None } => (format!("cancelled by {by}"), None, None),
         Happened::Cancelled { by, reason: Some(reason) } => (format!("cancelled by {by}: {reason}"), None, None),
         Happened::Interrupted(why) => (format!("interrupted: {why}"), None, None),
+        Happened::CutOff => (CUT_OFF.to_owned(), None, None),
         Happened::NotStarted(code, why) => (format!("the command could not be started: {why}"), Some(*code), None),
         Happened::Unfit(why) => (format!("the command could not be started: {why}"), Some(125), None),
         Happened::GivenBack => ("claimed without a supervisor".to_owned(), None, None),

@@ -3,9 +3,11 @@
 
 use super::HEARTBEAT;
 use super::environment::{Files, Place, fitted};
+use super::keep::Keeper;
 use super::kill::{Root, end_tree};
 use crate::model::Task;
 use crate::os::{Command, Exit, Signal, Streams, Woken};
+use crate::policy::lease::Due;
 use crate::store::{Event, STDERR_LOG, STDOUT_LOG, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
@@ -14,6 +16,9 @@ use std::time::Duration;
 const LONGEST_MS: u64 = 3_600_000;
 /// Time in which its processes must end, in milliseconds.
 const GRACE_MS: u64 = 2000;
+
+/// End of a command that the end of the host's lease ended or kept from its start.
+const CUT_OFF: &str = "the lease of the host has ended";
 
 /// Makes durable that the command begins, just before it starts.
 type Begin<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
@@ -28,14 +33,15 @@ pub fn run_beside(
     text: &str,
     begin: Begin<'_>,
 ) -> Result<String, StoreError> {
-    let told = match run(site, config, task, text, begin) {
+    let mut keeper = Keeper::without_locks(site, Some(task));
+    let told = match run((site, &mut keeper), config, task, text, begin) {
         Ok(told) => told,
         Err(error) if error.is_shortage() => return Err(error),
         Err(error) => format!("it was not run: {error}"),
     };
     let me = site.host.identity();
     let root = Root::here(site, &me);
-    end_tree(site, task.id, &root, GRACE_MS, &[], &mut || {})?;
+    end_tree(site, task.id, &root, GRACE_MS, &[], &mut keeper)?;
     site.store.note(&Event::of("timeout_command", task).saying(told.clone()).with(json!({ "command": text })));
     Ok(told)
 }
@@ -48,7 +54,16 @@ pub fn told_end(exit: Exit) -> String {
     }
 }
 
-fn run(site: &Site, config: Option<&str>, task: &Task, text: &str, begin: Begin<'_>) -> Result<String, StoreError> {
+fn run(
+    (site, keeper): (&Site, &mut Keeper),
+    config: Option<&str>,
+    task: &Task,
+    text: &str,
+    begin: Begin<'_>,
+) -> Result<String, StoreError> {
+    if keeper.due() != Due::No {
+        return Ok(CUT_OFF.to_owned());
+    }
     let absent = || StoreError::Absent { thing: task.conductor_dir.as_str().into() };
     let conductor = site.run_dir.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
     conductor.open_task(task)?;
@@ -80,12 +95,20 @@ fn run(site: &Site, config: Option<&str>, task: &Task, text: &str, begin: Begin<
     let Ok(mut child) = begun else { return Ok("it could not be started".to_owned()) };
     let begun_ms = site.host.boot_ms();
     loop {
+        keeper.keep_beside(child.as_mut());
+        match keeper.due() {
+            Due::No => {}
+            due => {
+                let _ = child.signal(if due == Due::Over { Signal::Kill } else { Signal::Term });
+                return Ok(CUT_OFF.to_owned());
+            }
+        }
         let left = LONGEST_MS.saturating_sub(site.host.boot_ms().saturating_sub(begun_ms));
         if left == 0 {
             let _ = child.signal(Signal::Kill);
             return Ok("it did not end within an hour".to_owned());
         }
-        let time = HEARTBEAT.min(Duration::from_millis(left));
+        let time = HEARTBEAT.min(Duration::from_millis(left)).min(keeper.deadline.time_left(site));
         match child.wait(Some(time)).map_err(StoreError::io("wait for a command of", &task.id.to_string()))? {
             Woken::Exited(exit) => return Ok(told_end(exit)),
             Woken::Terminate => {

@@ -138,6 +138,9 @@ fn over_events(task: &Task) -> Vec<Event> {
         "traceparent": span.traceparent(),
     });
     let goal = Some(goal_of(task)).filter(|goal| !goal.is_empty());
+    let is_cut_off = task.terms.granted.as_ref().is_some_and(|granted| granted.is_cut_off);
+    let failed = task.terms.failed_dependency.map(|_| "DependencyFailed");
+    let reason = is_cut_off.then_some("HostCutOff").or(failed);
     let members = [
         ("ran_ms", outcome.ran_ms.map(Value::from)),
         ("exit_code", outcome.exit_code.map(Value::from)),
@@ -147,7 +150,7 @@ fn over_events(task: &Task) -> Vec<Event> {
         ("parent_span", span.parent.map(Value::from)),
         ("tracestate", variable(task, b"TRACESTATE").map(Value::from)),
         ("subject_changed", task.terms.subject_changed.map(Value::from)),
-        ("reason", task.terms.failed_dependency.map(|_| "DependencyFailed".into())),
+        ("reason", reason.map(Value::from)),
         ("on_finish", task.terms.on_finish.as_ref().map(|_| true.into())),
     ];
     for (name, value) in members {

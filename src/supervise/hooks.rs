@@ -10,6 +10,7 @@ use crate::model::control::hooks::{HOOK_VARIABLE, Hook};
 use crate::model::time::format_duration;
 use crate::os::{Child, Command, Exit, Signal, StartError, Streams, Woken};
 use crate::policy::hooks::{AFTER, BEFORE, runs_in, task_payload};
+use crate::policy::lease::Due;
 use crate::policy::outcome::Happened;
 use crate::store::{Event, Hold, Site, StoreError};
 use serde_json::{Value, json};
@@ -99,8 +100,7 @@ fn read(site: &Site, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
         match site.store.hooks() {
             Err(StoreError::Io { .. }) if tries < MOST_TRIES => {
                 tries += 1;
-                keeper.keep();
-                site.host.sleep(PAUSE);
+                keeper.pause(PAUSE);
             }
             read => return read,
         }
@@ -115,6 +115,10 @@ pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper
         ("LUZIA_EXIT_CODE", code.map(|code| code.to_string()).unwrap_or_default()),
     ];
     for hook in &place.after {
+        if keeper.due() != Due::No {
+            note(site, task, hook, &End::Happened(Happened::CutOff));
+            continue;
+        }
         let data = json!({ "status": task.status().word(), "exit_code": code });
         let tree = site.run_dir.lock_tree(task.id)?;
         let end = run_one(site, task, hook, place, (&env, data), &tree, keeper, &mut |_| Ok(None));
@@ -131,7 +135,7 @@ pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper
 pub(super) fn end_rest(site: &Site, task: &Task, keeper: &mut Keeper) -> Result<(), StoreError> {
     let me = site.host.identity();
     let root = Root::here(site, &me);
-    end_tree(site, task.id, &root, GRACE_MS, &[], &mut || keeper.keep()).map(drop)
+    end_tree(site, task.id, &root, GRACE_MS, &[], keeper).map(drop)
 }
 
 fn note(site: &Site, task: &Task, hook: &Hook, end: &End) {
@@ -175,7 +179,8 @@ fn run_one(
     };
     let end = watch(site, task, hook, child.as_mut(), keeper, look)?;
     if !matches!(end, End::Well) {
-        let _ = child.signal(Signal::Term);
+        let signal = if keeper.due() == Due::Over { Signal::Kill } else { Signal::Term };
+        let _ = child.signal(signal);
     }
     Ok(end)
 }
@@ -190,7 +195,10 @@ fn watch(
 ) -> Result<End, StoreError> {
     let begin = site.host.boot_ms();
     loop {
-        keeper.keep();
+        keeper.keep_beside(child);
+        if keeper.due() != Due::No {
+            return Ok(End::Happened(Happened::CutOff));
+        }
         let left = hook.timeout_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));
         if left == 0 {
             return Ok(End::Failed(format!("it did not end within {}", format_duration(hook.timeout_ms))));

@@ -2,8 +2,11 @@
 //! becomes overdue (X1), and notices a sidecar or a lock file that was lost (X22). A failure is tried again; the locks stay held.
 
 use super::HEARTBEAT;
+use super::course::deadline::Deadline;
 use crate::model::lock::Grant;
-use crate::model::{LaneName, LockKind};
+use crate::model::{LaneName, LockKind, Task};
+use crate::os::Child;
+use crate::policy::lease::Due;
 use crate::store::{Event, Hold, Kept, Site};
 use std::time::Duration;
 
@@ -32,6 +35,13 @@ pub struct Keeper<'a> {
     files_ms: u64,
     /// The locks of a `luzia lock` that were made anew.
     again: Vec<Hold>,
+    /// The end of the host's lease, for a granted task.
+    pub(super) deadline: Deadline,
+}
+
+/// The timeout of no lock.
+fn never(_: &LaneName) -> u64 {
+    u64::MAX
 }
 
 impl<'a> Keeper<'a> {
@@ -47,13 +57,38 @@ impl<'a> Keeper<'a> {
         let (due_ms, look_ms) = (now.saturating_add(every_ms), now.saturating_add(beat_ms()));
         let files_ms = now.saturating_add(LOOK_MS);
         let (grants, again) = (grants.to_vec(), Vec::new());
-        Self { site, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms, files_ms, again }
+        let deadline = Deadline::default();
+        Self { site, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms, files_ms, again, deadline }
+    }
+
+    /// A keeper of a task whose locks this process does not keep. It only knows the deadline of the task.
+    pub(super) fn without_locks(site: &'a Site, task: Option<&Task>) -> Self {
+        let deadline = task.map(|task| Deadline::of(site, task)).unwrap_or_default();
+        Self { deadline, ..Self::new(site, LockKind::Task, String::new(), &[], &never) }
     }
 
     /// Time that the holder may wait for something else.
     pub fn time_left(&self) -> Duration {
         let next = self.due_ms.min(self.look_ms).min(self.files_ms);
-        Duration::from_millis(next.saturating_sub(self.site.host.boot_ms()))
+        let time = Duration::from_millis(next.saturating_sub(self.site.host.boot_ms()));
+        time.min(self.deadline.time_left(self.site))
+    }
+
+    /// The effect of the deadline of the task now.
+    pub(super) fn due(&self) -> Due {
+        self.deadline.due(self.site)
+    }
+
+    /// Does the work that is due, and lets the deadline end the waits for a child.
+    pub(super) fn keep_beside(&mut self, child: &mut dyn Child) {
+        self.keep();
+        self.deadline.heeded_by(child);
+    }
+
+    /// Waits, and no longer than until the deadline asks for an action. Then does the work that is due.
+    pub(super) fn pause(&mut self, time: Duration) {
+        self.deadline.sleep(self.site, time);
+        self.keep();
     }
 
     /// The locks.
@@ -73,6 +108,7 @@ impl<'a> Keeper<'a> {
 
     /// Does the work that is due. If no work is due, only asks for the time.
     pub fn keep(&mut self) {
+        self.deadline.look(self.site);
         let now = self.site.host.boot_ms();
         if now >= self.files_ms {
             self.files_ms = now.saturating_add(LOOK_MS);

@@ -1,8 +1,10 @@
 //! Ends every process of a task's tree: those that a subreaper inherited, those that hold `tree.lock`, and those that carry
 //! the task in their environment. Never gives up: a lane is not released while one of them lives (P1).
 
+use super::keep::Keeper;
 use crate::model::{Group, GroupSight, Identity, TaskId};
 use crate::os::{Signal, TreeMark};
+use crate::policy::lease::Due;
 use crate::store::{Site, StoreError};
 use std::time::Duration;
 
@@ -46,15 +48,15 @@ pub(super) fn tree_of(site: &Site, mark: &TreeMark, spared: &[u32]) -> Result<Ve
 }
 
 /// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left. `spared` are
-/// supervisors of other tasks that this process started. Calls `meanwhile` between two looks. Returns the number of processes
-/// that were alive at the first look.
+/// supervisors of other tasks that this process started. `keeper` keeps the locks of the task between two looks, and its deadline
+/// shortens the grace. Returns the number of processes that were alive at the first look.
 pub fn end_tree(
     site: &Site,
     id: TaskId,
     root: &Root,
     grace_ms: u64,
     spared: &[u32],
-    meanwhile: &mut dyn FnMut(),
+    keeper: &mut Keeper,
 ) -> Result<usize, StoreError> {
     let start = site.host.boot_ms();
     let mut pause_ms = FIRST_PAUSE_MS;
@@ -75,7 +77,8 @@ pub fn end_tree(
             return Ok(asked.unwrap_or(0));
         }
         let grace_ms = shorter_grace(site, id, grace_ms)?;
-        let signal = if site.host.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };
+        let is_over = keeper.due() == Due::Over || site.host.boot_ms().saturating_sub(start) >= grace_ms;
+        let signal = if is_over { Some(Signal::Kill) } else { None };
         for process in &tree {
             // A process that cannot be signalled (EPERM) is still alive: it is waited for.
             match signal {
@@ -95,8 +98,7 @@ pub fn end_tree(
             Some(_) | None => {}
         }
         asked.get_or_insert(tree.len());
-        site.host.sleep(Duration::from_millis(pause_ms));
-        meanwhile();
+        keeper.pause(Duration::from_millis(pause_ms));
         pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
     }
 }

@@ -13,6 +13,7 @@ use crate::model::lock::grant::values_of;
 use crate::model::task::Start;
 use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
+use crate::policy::lease::Due;
 use crate::policy::outcome::Happened;
 use crate::store::{Event, Hold, LogNote, STDERR_LOG, STDOUT_LOG, Short, Site, Started, StoreError, Vars};
 use serde_json::json;
@@ -92,8 +93,7 @@ impl Patience {
         self.begin_ms.get_or_insert(site.host.boot_ms());
         let pause = self.pause.map_or(PAUSES.0, |pause| (pause * 2).min(PAUSES.1));
         self.pause = Some(pause);
-        site.host.sleep(pause.min(keeper.time_left()));
-        keeper.keep();
+        keeper.pause(pause.min(keeper.time_left()));
     }
 }
 
@@ -113,6 +113,9 @@ pub(super) fn launch<'a>(
     loop {
         if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
+        }
+        if keeper.due() != Due::No {
+            return Ok(Err(Happened::CutOff));
         }
         let (error, patience) = match make_ready(around, task, grants, &cpus)? {
             Made::Ready(ready) => {
@@ -321,6 +324,12 @@ fn begin<'a>(
     site.store.note(&Event::of("dispatched", task).in_lane_of(task).saying(said));
     let mut patience = Patience::default();
     let begun = loop {
+        if keeper.due() != Due::No {
+            // Hooks may have left processes.
+            drop(tree);
+            hooks::end_rest(site, task, keeper)?;
+            return Ok(Err(Happened::CutOff));
+        }
         let begun = site.host.start(&command, &streams, tree.share());
         let Err(StartError::Short(error)) = &begun else { break begun };
         if let Some(request) = site.store.cancel_request(task.id)? {

@@ -22,7 +22,7 @@ pub use course::away::Wants;
 pub use cpus::{CpuPlan, CpuShare};
 pub use finish::{Finished, finish};
 pub use keep::Keeper;
-pub use recover::{recover, seen};
+pub use recover::{kill_leftovers, recover, seen};
 pub use run::{run, run_claimed};
 
 use crate::model::{Cgroups, LaneName, Status, Task, TaskId};

@@ -2,9 +2,12 @@
 
 use super::course::wait::or_wait;
 use super::finish::{Finished, finish};
-use super::kill::{Root, end_tree};
+use super::keep::Keeper;
+use super::kill::{Root, end_tree, mark_of, tree_of};
 use crate::model::namespace::is_other_boot;
 use crate::model::{Task, TaskId};
+use crate::os::Signal;
+use crate::policy::lease::Due;
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Seen, Standing, action};
 use crate::policy::steps::course::verdict;
@@ -35,7 +38,7 @@ fn end_leftovers(
     site: &Site,
     id: TaskId,
     started: Option<Started>,
-    grace_ms: u64,
+    (grace_ms, keeper): (u64, &mut Keeper),
     spared: &[u32],
 ) -> Result<(), StoreError> {
     let boot_id = site.host.identity().boot_id;
@@ -43,15 +46,35 @@ fn end_leftovers(
     if is_gone && (started.as_ref().is_some_and(Started::is_elsewhere) || !site.run_dir.is_tree_locked(id)?) {
         return Ok(());
     }
-    let path = started.as_ref().and_then(|started| started.state_dir.as_deref());
-    let began_by = started.as_ref().map(|started| &started.supervisor);
-    let group = started.as_ref().and_then(|started| started.group.as_ref());
-    let root = Root { began_by, state_dir: path.unwrap_or(site.host.state_dir()), group };
+    let root = root_of(site, started.as_ref());
     // A tree whose slots other tasks may have must not run for an instant: it gets no signal that continues it.
     let grace_ms = if site.run_dir.has_yielded(id)? { 0 } else { grace_ms };
-    end_tree(site, id, &root, grace_ms, spared, &mut || {})?;
-    if let Some(group) = group {
+    end_tree(site, id, &root, grace_ms, spared, keeper)?;
+    if let Some(group) = root.group {
         site.host.remove_group(group);
+    }
+    Ok(())
+}
+
+/// The origin of the tree of a task, by its recorded start.
+fn root_of<'a>(site: &'a Site, started: Option<&'a Started>) -> Root<'a> {
+    let path = started.and_then(|started| started.state_dir.as_deref());
+    Root {
+        began_by: started.map(|started| &started.supervisor),
+        state_dir: path.unwrap_or(site.host.state_dir()),
+        group: started.and_then(|started| started.group.as_ref()),
+    }
+}
+
+/// Kills what lives of an unsupervised task, and does not wait for its death. The caller has its `supervisor.lock`.
+pub fn kill_leftovers(site: &Site, id: TaskId) -> Result<(), StoreError> {
+    let Some(Some(started)) = site.store.started(id)? else { return Ok(()) };
+    let root = root_of(site, Some(&started));
+    for process in tree_of(site, &mark_of(site, id, &root)?, &[])? {
+        site.host.signal(&process, Signal::Kill);
+    }
+    if let Some(group) = root.group {
+        site.host.kill_group(group);
     }
     Ok(())
 }
@@ -62,13 +85,15 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     let action = action(seen);
     let request = site.store.cancel_request(id)?;
     let mut is_copied = false;
+    let mut keeper = Keeper::without_locks(site, found.task.as_ref());
     if seen.is_started || seen.is_tree_locked || seen.has_result {
         let asked_ms = request.as_ref().and_then(|request| request.grace_ms);
         site.run_dir.show_ending(id);
         let own_ms = found.task.as_ref().map(|task| task.grace_ms);
         let started = site.store.started(id)?.flatten();
         is_copied = started.as_ref().is_some_and(Started::is_elsewhere);
-        end_leftovers(site, id, started, asked_ms.or(own_ms).unwrap_or(crate::model::task::DEFAULT_GRACE_MS), spared)?;
+        let grace_ms = asked_ms.or(own_ms).unwrap_or(crate::model::task::DEFAULT_GRACE_MS);
+        end_leftovers(site, id, started, (grace_ms, &mut keeper), spared)?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
@@ -90,7 +115,10 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
                 (false, false) => "its supervisor died",
             };
             let finish = site.store.finish_said(id, task.starts)?;
-            let interrupted = || verdict(&task, Happened::Interrupted(why.to_owned()), finish);
+            let interrupted = || match keeper.due() {
+                Due::No => verdict(&task, Happened::Interrupted(why.to_owned()), finish),
+                Due::Ends | Due::Over => Happened::CutOff,
+            };
             let happened = match cancelled {
                 Some(cancelled) => cancelled,
                 None => or_wait(site, &task, interrupted())?,

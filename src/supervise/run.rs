@@ -1,6 +1,7 @@
 //! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
 use super::course::care::Care;
+use super::course::deadline::Deadline;
 use super::course::subject::{compare, log_prompt, log_response};
 use super::course::wait::{asks_to_end, or_wait};
 use super::course::{judge, name_failed_step, output_before};
@@ -17,6 +18,7 @@ use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, delayed};
 use crate::model::lock::Grant;
 use crate::model::{Group, LaneName, LockKind, Status, Task, TaskId};
 use crate::os::{Child, Exit, Signal, Woken};
+use crate::policy::lease::Due;
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
 use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Hold, Short, Site, StoreError};
@@ -40,6 +42,8 @@ enum Stop {
     Interrupted,
     /// The command waits for an event, and must be started again when it has come.
     Waits,
+    /// The lease of the host ends.
+    CutOff,
 }
 
 /// Results of an attempt.
@@ -97,6 +101,7 @@ fn run_found(
     let held = |lane: &LaneName| grants.iter().filter(|grant| grant.lane == *lane).count();
     let has_all = lanes.iter().all(|lane| u32::try_from(held(lane)).is_ok_and(|held| held >= task.slots_of(lane)));
     let mut keeper = Keeper::new(site, LockKind::Task, id.to_string(), &grants, around.timeout_ms);
+    keeper.deadline = Deadline::of(site, &task);
     let attempted = if has_all {
         attempts(around, &mut task, &mut keeper)?
     } else {
@@ -204,8 +209,7 @@ fn end(
         }
         site.run_dir.show_shortage(task.id, Some(Short::Result));
         site.store.note(&Event::of("result_failed", task).saying(error.to_string()));
-        site.host.sleep(pause.min(keeper.time_left()));
-        keeper.keep();
+        keeper.pause(pause.min(keeper.time_left()));
         pause = (pause * 2).min(Duration::from_secs(5));
     }
     site.store.note_all(&mut ended_events(&happened, ending.task(), ran_ms).into_iter());
@@ -235,6 +239,9 @@ fn watch(
     let mut beat_ms = begin;
     loop {
         care.keep(child);
+        if care.keeper.due() != Due::No {
+            return Ok(Stop::CutOff);
+        }
         if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Stop::Cancelled(request));
         }
@@ -300,7 +307,7 @@ fn stop_tree(
         Stop::Exited(exit) => {
             pausing.wake(site);
             drop(child);
-            let left = end_tree(site, task.id, &root, STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
+            let left = end_tree(site, task.id, &root, STRAGGLER_GRACE_MS, spared, keeper)?;
             if left > 0 {
                 let told = format!("{left} of its processes still ran when its command ended, and were ended");
                 site.store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
@@ -319,19 +326,21 @@ fn stop_tree(
         }
         Stop::Interrupted => (Happened::Interrupted(TOLD_TO_END.to_owned()), task.grace_ms),
         Stop::Waits => (Happened::Interrupted(WAITS.to_owned()), task.grace_ms),
+        Stop::CutOff => (Happened::CutOff, task.grace_ms),
     };
     let (happened, mut grace_ms) = happened;
-    let _ = child.signal(Signal::Term);
+    let _ = child.signal(if keeper.due() == Due::Over { Signal::Kill } else { Signal::Term });
     // Stopped processes take the signal when they go on.
     pausing.wake(site);
     let begin = site.host.boot_ms();
     loop {
+        keeper.keep_beside(child.as_mut());
         let left = grace_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));
+        let left = keeper.deadline.grace_ms(site, left);
         if left == 0 {
             let _ = child.signal(Signal::Kill);
             break;
         }
-        keeper.keep();
         match logs.wait(child.as_mut(), Duration::from_millis(left).min(keeper.time_left())) {
             Ok(Woken::Exited(_)) => break,
             // A second request may be more impatient than the first.
@@ -341,6 +350,6 @@ fn stop_tree(
     }
     let left = grace_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));
     drop(child);
-    end_tree(site, task.id, &root, left, spared, &mut || keeper.keep())?;
+    end_tree(site, task.id, &root, left, spared, keeper)?;
     Ok(happened)
 }

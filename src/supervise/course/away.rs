@@ -58,7 +58,9 @@ fn goes(task: &Task, open: &OpenWait, grants: &[Grant]) -> Vec<LaneName> {
         let mut own = grants.iter().filter(|grant| grant.lane == *lane).peekable();
         own.peek().is_some() && own.all(|grant| grant.value.is_none() && !grant.has_share)
     };
-    let may_go = |lane: &LaneName| !lane.is_key_lane() && !is_kept(open, lane) && is_number(lane);
+    // The other scheduler counts a granted slot as held until the task ends.
+    let is_granted = |lane: &LaneName| task.granted_in(lane).next().is_some();
+    let may_go = |lane: &LaneName| !lane.is_key_lane() && !is_granted(lane) && !is_kept(open, lane) && is_number(lane);
     task.all_lanes().into_iter().filter(may_go).collect()
 }
 

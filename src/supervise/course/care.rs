@@ -23,7 +23,7 @@ pub(in crate::supervise) struct Care<'a, 'k> {
 
 impl Care<'_, '_> {
     pub(in crate::supervise) fn keep(&mut self, child: &mut dyn Child) {
-        self.keeper.keep();
+        self.keeper.keep_beside(child);
         if let Some(share) = &mut self.share {
             share.keep(child);
         }

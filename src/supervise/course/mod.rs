@@ -2,6 +2,7 @@
 
 pub(super) mod away;
 pub(super) mod care;
+pub(super) mod deadline;
 pub(super) mod subject;
 pub(super) mod wait;
 
@@ -115,8 +116,7 @@ pub(in crate::supervise) fn judge(
         match judged {
             Ok(judged) => return judged,
             Err(error) if error.is_shortage() && site.store.is_still_there().unwrap_or(true) => {
-                site.host.sleep(pause.min(keeper.time_left()));
-                keeper.keep();
+                keeper.pause(pause.min(keeper.time_left()));
                 pause = (pause * 2).min(Duration::from_secs(5));
             }
             Err(error) => {

@@ -279,7 +279,10 @@ impl App {
     /// The lanes that a task takes, with the number of slots of each.
     pub fn needs_of(&self, task: &Task) -> Vec<LaneNeed> {
         let mut needs = self.needs(&task.all_lanes());
-        needs.iter_mut().for_each(|need| need.count = task.slots_of(&need.lane));
+        for need in &mut needs {
+            need.count = task.slots_of(&need.lane);
+            need.granted = task.granted_in(&need.lane).map(|grant| (grant.slot, grant.fence)).collect();
+        }
         needs
     }
 

@@ -141,6 +141,8 @@ pub struct Situation {
     pub context: Vec<Difference>,
     /// The life of its sandbox, if the sandbox differs, and whether the caller asked for the task.
     pub origin: (Life, bool),
+    /// The grant that it lacks, if another scheduler grants its lanes.
+    pub no_grant: Option<Option<LaneName>>,
     /// The first task in its user's lane, if its record is of a newer version, and a description of that record.
     pub newer: Option<(TaskId, String)>,
     /// Number of tasks of its user that come before it.
@@ -168,6 +170,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         life: now.origin.0,
         is_own: now.origin.1,
     });
+    let no_grant = now.no_grant.clone().map(|lane| Obstacle::NoGrant { lane });
     let newer = now.newer.clone().map(|(first, record)| Obstacle::NewerRecord { first, record });
     let order = (now.ahead > 0).then_some(Obstacle::Priority { ahead: now.ahead });
     let lane_order =
@@ -181,6 +184,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         .chain(delayed)
         .chain(after)
         .chain(elsewhere)
+        .chain(no_grant)
         .chain(newer)
         .chain(order)
         .chain(lane_order)
@@ -243,6 +247,7 @@ mod tests {
             unfinished: vec![],
             context: vec![],
             origin: (Life::Unseen, false),
+            no_grant: None,
             newer: None,
             ahead: 0,
             first_in_lane: vec![],
@@ -279,6 +284,7 @@ mod tests {
             paused: Some(pause),
             unfinished: vec![TaskId(9)],
             context: vec![Difference::Root],
+            no_grant: Some(None),
             newer: Some((TaskId(2), String::new())),
             ahead: 3,
             first_in_lane: vec![(LaneName::parse("thread:7").expect("a lane"), TaskId(4))],
@@ -297,6 +303,7 @@ mod tests {
             "Delayed",
             "After",
             "OtherContext",
+            "NoGrant",
             "NewerRecord",
             "Priority",
             "LaneOrder",

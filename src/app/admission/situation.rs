@@ -4,10 +4,11 @@ use super::reach::context_differences;
 use crate::app::App;
 use crate::app::capacity::gates;
 use crate::app::config_reload::{config, control};
-use crate::model::{Task, TaskId};
+use crate::model::{LaneName, Task, TaskId};
 use crate::policy::admission::{Situation, narrow};
 use crate::policy::context::life::Life;
 use crate::policy::hold::pause_of;
+use crate::policy::lease::{Due, cut};
 use crate::store::Place;
 
 /// Obstacles of a task besides its lanes, its gates and other tasks: its pause, and another sandbox.
@@ -19,6 +20,7 @@ pub(crate) fn situation_alone(app: &App, task: &Task) -> Situation {
         unfinished: Vec::new(),
         context: context_differences(app, task),
         origin: (Life::Unseen, false),
+        no_grant: missing_grant(app, task),
         newer: None,
         ahead: 0,
         first_in_lane: Vec::new(),
@@ -28,6 +30,19 @@ pub(crate) fn situation_alone(app: &App, task: &Task) -> Situation {
         lanes: Vec::new(),
         has_dispatcher: true,
     }
+}
+
+/// The grant that a task lacks: the lease of the host, or that of a lane that it does not keep. An error counts as no lease.
+fn missing_grant(app: &App, task: &Task) -> Option<Option<LaneName>> {
+    let granted = task.terms.granted.as_ref()?;
+    let lease = app.store.host_lease().ok().flatten();
+    let cut = cut(lease.as_ref(), app.host.boot(), granted.session, task.grace_ms);
+    if cut.due(app.host.boot_ms()) != Due::No {
+        return Some(None);
+    }
+    let is_kept = |lane: &LaneName| task.wait().is_some_and(|wait| wait.kept.iter().any(|(kept, _)| kept == lane));
+    let used = app.store.used_grants(task).unwrap_or_default();
+    used.into_iter().find(|lane| !is_kept(lane)).map(Some)
 }
 
 /// Like `situation_alone`, with the tasks that a queued task comes after and the gates of all its lanes.

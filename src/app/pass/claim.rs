@@ -98,6 +98,7 @@ impl Attempt<'_> {
                 Answer::Closed(why.lane().clone())
             }
             Ok(Claim::Denied(_, Denial::Kept)) => Answer::Kept,
+            Ok(Claim::Denied(_, Denial::NoGrant(lane))) => Answer::Guarded(lane),
             // A supervisor that must kill first makes a pass itself.
             Ok(Claim::Denied(_, Denial::NeedsRecovery(dead)))
                 if pass.recovered.contains(&dead) || !recover_one(app, dead, pass)? =>

@@ -110,6 +110,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         }
         Obstacle::Booked { .. }
         | Obstacle::HostBusy { .. }
+        | Obstacle::NoGrant { .. }
         | Obstacle::SlotOccupied { .. }
         | Obstacle::TooFewSlots { .. } => rule_text(obstacle, task, now),
         Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } => rule_text(obstacle, task, now),
@@ -380,6 +381,7 @@ mod tests {
         {
             all.push(Obstacle::OtherContext { differences: vec![Difference::Root], life, is_own });
         }
+        all.extend([None, Some(lane())].map(|lane| Obstacle::NoGrant { lane }));
         all.push(Obstacle::NewerRecord { first: two, record: "v 2".to_owned() });
         all.push(Obstacle::Priority { ahead: 3 });
         all.push(Obstacle::LaneOrder { lane: lane(), first: two });
@@ -399,6 +401,7 @@ mod tests {
                 Obstacle::Paused { .. } => {}
                 Obstacle::Cycle { .. } | Obstacle::Delayed { .. } | Obstacle::After { .. } => {}
                 Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Priority { .. } => {}
+                Obstacle::NoGrant { .. } => {}
                 Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
                 Obstacle::Loan { .. } | Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } => {}
                 Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}

@@ -41,6 +41,11 @@ pub enum Obstacle {
         /// Whether the caller asked for it: the same session of an agent, or else the same agent.
         is_own: bool,
     },
+    /// Another scheduler must grant its lanes anew.
+    NoGrant {
+        /// The lane whose grant is used up; `None` if the lease of the host has ended.
+        lane: Option<LaneName>,
+    },
     /// The first record in the lane of its user cannot be read by this version.
     NewerRecord {
         /// The task of that record.
@@ -164,6 +169,8 @@ impl Obstacle {
             | Self::HostBusy { shut: Shut { lane, .. } } => !lane.is_key_lane() && !lane.is_global(),
             Self::Paused { pause } => LaneName::parse(&pause.what)
                 .is_ok_and(|lane| !pause.what.ends_with('*') && !lane.is_key_lane() && !lane.is_global()),
+            // The other scheduler decides the order of its tasks.
+            Self::NoGrant { .. } => true,
             _ => false,
         }
     }
@@ -176,6 +183,7 @@ impl Obstacle {
             Self::Delayed { .. } => "Delayed",
             Self::After { .. } => "After",
             Self::OtherContext { .. } => "OtherContext",
+            Self::NoGrant { .. } => "NoGrant",
             Self::NewerRecord { .. } => "NewerRecord",
             Self::Priority { .. } => "Priority",
             Self::LaneOrder { .. } => "LaneOrder",

@@ -22,6 +22,15 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
             let text = format!("the rate of lane \"{lane}\", {rate}, is used up for {left} (until {until})");
             (text, Some(format!("luzia wait {}", task.id)))
         }
+        Obstacle::NoGrant { lane } => {
+            let text = match lane {
+                Some(lane) => {
+                    format!("its grant of lane \"{lane}\" is used up, and the scheduler of several hosts must renew it")
+                }
+                None => "the lease of this host with the scheduler of several hosts has ended".to_owned(),
+            };
+            (text, Some(format!("luzia explain {}", task.id)))
+        }
         Obstacle::Booked { booked } => booked_text(booked, now),
         Obstacle::HostBusy { shut } => capacity::busy_text(shut),
         Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_text(lane, occupied),
@@ -90,6 +99,7 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Obstacle::OtherContext { differences, life, is_own } => other_context_json(differences, *life, *is_own, task),
+        Obstacle::NoGrant { lane } => json!({ "lane": lane.as_ref().map(ToString::to_string) }),
         Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
         Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
         Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),

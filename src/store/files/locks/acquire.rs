@@ -53,12 +53,12 @@ impl Spool {
         let mut plan = Plan { takes: Vec::with_capacity(lanes.len()), refreshes: Vec::new() };
         for at in order {
             let need = &request.needs[at];
-            match self.choose_slots(need, &locks, request, judge)? {
+            match self.choose_slots(need, &locks, request, (judge, &mut guards))? {
                 Chosen::Take(slots) => plan.takes.push((at, slots)),
                 Chosen::Refresh(slot, record) => plan.refreshes.push((at, slot, record)),
                 Chosen::Denied(denial) => {
                     match &denial {
-                        Denial::NeedsRecovery(_) => {}
+                        Denial::NeedsRecovery(_) | Denial::NoGrant(_) => {}
                         Denial::Held(view) => self.stand_for(need, request, &locks, in_line, Some(view)),
                         Denial::NotNow(_) | Denial::Limited { .. } | Denial::Kept | Denial::Behind(_) => {
                             self.stand_for(need, request, &locks, in_line, None);
@@ -244,7 +244,10 @@ impl Spool {
             self.remove_lock(&stem, stale.slot)?;
         }
         broken.extend(choice.breaks);
-        let fence = guards.next_fence(&need.lane, choice.fence_seen)?;
+        let fence = match choice.granted {
+            Some(fence) => guards.take_granted(&need.lane, fence)?,
+            None => guards.next_fence(&need.lane, choice.fence_seen)?,
+        };
         let now = self.host.clock.now();
         let mut record = self.new_record(need, request, lock_id, fence, now);
         record.value = choice.value;

@@ -146,20 +146,45 @@ impl Guards<'_> {
         self.held.is_empty()
     }
 
+    /// The last fence that this host may have given in the guard of a lane. The clock counts for a damaged guard only: the
+    /// scheduler gave a grant before its claim, so a new guard must not be past it.
+    pub(crate) fn last_fence(&mut self, lane: &LaneName) -> Result<u64> {
+        let (wanted, store) = (bucket(lane), self.store);
+        let path = layout::guard(wanted);
+        Ok(match counter::read(self.guard_of(wanted), &path)? {
+            CounterFile::Line(line) => line.last(&store.host.clock.boot_id()),
+            CounterFile::Empty => store.highest_fence(wanted)?,
+            CounterFile::Damaged => store.highest_fence(wanted)?.max(store.clock_fence()),
+        })
+    }
+
+    /// Takes the fence of a grant, so that every later fence of this host is greater. The caller has compared the fence with
+    /// [`Self::last_fence`]. A lane of the same guard may have taken a greater one since, for the same task.
+    pub(crate) fn take_granted(&mut self, lane: &LaneName, fence: Fence) -> Result<Fence> {
+        let (wanted, store) = (bucket(lane), self.store);
+        let last = self.last_fence(lane)?;
+        if fence.0 > last {
+            let settle = || store.sync_dir(layout::GUARDS);
+            let (path, boot_id) = (layout::guard(wanted), store.host.clock.boot_id());
+            counter::take(self.guard_of(wanted), &path, &boot_id, fence.0 - last, |_| Ok(last), settle)?;
+        }
+        Ok(fence)
+    }
+
+    fn guard_of(&mut self, wanted: u8) -> &mut dyn Handle {
+        let held = self.held.iter_mut().find_map(|(bucket, handle)| (*bucket == wanted).then_some(handle));
+        held.expect("the guard of the lane was entered").as_mut()
+    }
+
     /// Takes the next fence of a lane. A new or damaged guard continues past the clock, past every visible fence of its
     /// lanes, and past `seen`, of locks that were removed just now.
     pub(crate) fn next_fence(&mut self, lane: &LaneName, seen: u64) -> Result<Fence> {
         let wanted = bucket(lane);
         let store = self.store;
-        let handle = self
-            .held
-            .iter_mut()
-            .find_map(|(bucket, handle)| (*bucket == wanted).then_some(handle))
-            .expect("the guard of the lane was entered");
         let path = layout::guard(wanted);
         let fallback = |_: &CounterFile| Ok(store.highest_fence(wanted)?.max(store.clock_fence()).max(seen));
         let settle = || store.sync_dir(layout::GUARDS);
-        counter::take(handle.as_mut(), &path, &store.host.clock.boot_id(), 1, fallback, settle).map(Fence)
+        counter::take(self.guard_of(wanted), &path, &store.host.clock.boot_id(), 1, fallback, settle).map(Fence)
     }
 }
 

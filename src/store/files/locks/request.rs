@@ -3,7 +3,7 @@
 use crate::model::capacity::{Occupied, SlotValues};
 use crate::model::config::Rate;
 use crate::model::lock::standing::Stands;
-use crate::model::{Grant, Identity, LaneName, LockKind, Reason, TaskId, Timestamp, Who};
+use crate::model::{Fence, Grant, Identity, LaneName, LockKind, Reason, TaskId, Timestamp, Who};
 use crate::store::{Hold, LockView};
 
 /// One lane that is wanted, with its rules.
@@ -28,6 +28,8 @@ pub struct LaneNeed {
     pub is_shut: bool,
     /// Whether tasks and commands in it have shares of processors.
     pub shares_cpus: bool,
+    /// The slots and fences that another scheduler has granted: these are taken, and no others.
+    pub granted: Vec<(u32, Fence)>,
 }
 
 impl LaneNeed {
@@ -43,6 +45,7 @@ impl LaneNeed {
             values: None,
             is_shut: false,
             shares_cpus: false,
+            granted: Vec::new(),
         }
     }
 }
@@ -156,6 +159,8 @@ pub enum Denial {
     NotNow(NotNow),
     /// A dead task must be recovered first, because its command may still live.
     NeedsRecovery(TaskId),
+    /// The grant of this lane is used up, and another scheduler must renew it.
+    NoGrant(LaneName),
 }
 
 /// The lock that is to be released.

@@ -3,10 +3,12 @@
 
 use crate::model::lock::loan::Lent;
 use crate::model::lock::standing::{Claimant, Met, Standing};
-use crate::model::{Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
+use crate::model::{Fence, Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
 use crate::os::Entry;
 use crate::store::files::locks::acquire::broken;
-use crate::store::{Break, Denial, LaneNeed, Limits, LockView, NotNow, Request, Result, Spool, layout, slots_in};
+use crate::store::{
+    Break, Denial, Guards, LaneNeed, Limits, LockView, NotNow, Request, Result, Spool, layout, slots_in,
+};
 use std::collections::BTreeSet;
 
 /// One slot that is to be taken.
@@ -22,6 +24,8 @@ pub(crate) struct Choice {
     /// Whether it is the first slot of its lane in the request, which has the share of processors.
     pub(crate) is_first: bool,
     pub(crate) fence_seen: u64,
+    /// The fence of its grant, if another scheduler has granted it.
+    pub(crate) granted: Option<Fence>,
 }
 
 pub(crate) enum Chosen {
@@ -50,13 +54,13 @@ impl Spool {
         need: &LaneNeed,
         locks: &[Entry],
         request: &Request,
-        judge: Judge,
+        (judge, guards): (Judge, &mut Guards<'_>),
     ) -> Result<Chosen> {
         let stem = need.lane.stem();
         let occupied = slots_in(locks, &stem);
         let has_room = loan::holders(occupied.iter().copied()).saturating_add(need.count) <= need.limit;
         let need_not_look = match request.kind {
-            _ if need.values.is_some() || need.is_shut => false,
+            _ if need.values.is_some() || need.is_shut || !need.granted.is_empty() => false,
             LockKind::Process => has_room,
             LockKind::Task => {
                 let is_plain = has_room && request.lenders.is_empty();
@@ -85,7 +89,35 @@ impl Spool {
                 (Standing::Living | Standing::Own, _) => seen.living.push(view),
             }
         }
+        if !need.granted.is_empty() {
+            let last = guards.last_fence(&need.lane)?.max(seen.fence);
+            if need.granted.iter().any(|(_, fence)| fence.0 <= last) {
+                return Ok(Chosen::Denied(Denial::NoGrant(need.lane.clone())));
+            }
+        }
         Ok(self.choose_among(need, request, &mut seen).map_or_else(Chosen::Denied, |chosen| take(chosen, &mut seen)))
+    }
+
+    /// The granted slots of a lane, or the reason why they are not free. Other holders on this host count against its limit.
+    fn choose_granted(&self, need: &LaneNeed, seen: &mut Seen) -> std::result::Result<Vec<Choice>, Denial> {
+        let is_granted = |slot: u32| need.granted.iter().any(|(granted, _)| *granted == loan::root(slot));
+        if let Some((_, task)) = seen.dead.iter().find(|(slot, _)| is_granted(*slot)) {
+            return Err(Denial::NeedsRecovery(*task));
+        }
+        if let Some(view) = seen.living.iter().find(|view| is_granted(view.slot)) {
+            let slot = view.slot;
+            return Err(held_at(need, seen, slot));
+        }
+        let has_room = self.choose_free(need, seen, need.count)?;
+        let value = |slot: u32| need.values.as_ref().and_then(|values| values.get(slot));
+        let granted = has_room.into_iter().zip(&need.granted);
+        let of = |(free, (slot, fence)): (Choice, &(u32, Fence))| Choice {
+            slot: *slot,
+            value: value(*slot),
+            granted: Some(*fence),
+            ..free
+        };
+        Ok(granted.map(of).collect())
     }
 
     /// Chooses between loans, free slots and giving up.
@@ -95,6 +127,9 @@ impl Spool {
         request: &Request,
         seen: &mut Seen,
     ) -> std::result::Result<Vec<Choice>, Denial> {
+        if !need.granted.is_empty() {
+            return self.choose_granted(need, seen);
+        }
         let mut loans: Vec<Choice> = Vec::new();
         while count(loans.len()) < need.count {
             match next_loan(request, seen, &loans) {

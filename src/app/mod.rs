@@ -14,6 +14,7 @@ pub mod demo;
 pub mod doctor;
 mod error;
 pub mod estimate;
+pub mod granted;
 pub mod hooks;
 mod kind;
 pub mod lifecycle;

@@ -17,6 +17,7 @@ use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, ended, interrupts};
 use super::verbs::{self, Command, Does};
+use crate::app::granted::watch_lease;
 use crate::app::hooks::{hand_hooks_over, run_handed_over, run_hooks};
 use crate::app::locks::keeper::keep_session;
 use crate::app::pass::supervise::supervise;
@@ -274,6 +275,12 @@ pub(super) fn kept(args: &KeeperArgs, app: &App) -> Answer {
 /// The hidden verb `run-hooks`: runs hooks for the events on standard input.
 pub(super) fn hooked(app: &App) -> Answer {
     run_handed_over(app)?;
+    Ok(Exit::Done.code())
+}
+
+/// The hidden verb `watch-lease`: kills the granted tasks without a supervisor at the end of the lease.
+pub(super) fn watched(app: &App) -> Answer {
+    watch_lease(app)?;
     Ok(Exit::Done.code())
 }
 

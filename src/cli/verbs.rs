@@ -427,6 +427,10 @@ own {
     RunHooks(()) "run-hooks" [NoRules NoTimers]
         in_state |_args, at, _console| entry::hooked(at.app);
 
+    /// Watches the lease of the host.
+    WatchLease(()) "watch-lease" [NoRules NoTimers]
+        in_state |_args, at, _console| entry::watched(at.app);
+
     /// Becomes the command of a task in another account.
     ExecTask(Vec<String>) "exec-task" []
         alone |args, _cli, console| Ok(entry::exec_task(args, console));

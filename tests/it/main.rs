@@ -113,6 +113,7 @@ mod z_alone {
     mod agent_day;
     mod agent_sweep;
     mod contention;
+    mod granted;
     mod groups;
     mod kill;
     mod namespaces;

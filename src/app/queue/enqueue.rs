@@ -8,6 +8,7 @@ use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
 use crate::app::admission::reach::own_context;
 use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
+use crate::app::granted::of_parent;
 use crate::app::locks::consent;
 use crate::app::names::named_lanes;
 use crate::app::queue::doors;
@@ -205,7 +206,7 @@ pub(crate) fn task_of(app: &App, new: &TaskRequest, caller: &Caller) -> Result<T
     };
     check_door(app, new, &task, &caller.accounts)?;
     let share = task.own_share().filter(|_| !keeps_order(app, &task));
-    Ok(Task { share, ..task })
+    of_parent(app, Task { share, ..task })
 }
 
 /// Whether the sessions of a user take no turns with a task: in a named lane of limit 1 the tasks of a user keep their order

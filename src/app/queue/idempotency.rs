@@ -2,6 +2,7 @@
 
 use super::cancel::cancel;
 use super::terms::prepare_terms;
+use crate::app::granted::new_number;
 use crate::app::lifecycle::end::cancel_pending;
 use crate::app::locks::consent::foreign_question;
 use crate::app::queue::enqueue::{Accepted, accept};
@@ -35,7 +36,7 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Res
                 return Ok(Accepted { task: other, created: false });
             }
             (None, _) | (Some(_), OnConflict::Queue) => {
-                task.id = app.store.reserve_ids(1)?;
+                task.id = new_number(app, task.parent)?;
                 let _group = prepare_terms(app, &mut task, new)?;
                 slot.assign(&[&[task.id], &ids[..]].concat())?;
                 accept(app, std::slice::from_ref(&task))?;

@@ -45,6 +45,7 @@ pub(super) fn of_supervisor(args: &[String]) -> Option<Cli> {
             "--config" => &mut globals.config,
             "supervise" => break,
             "run-hooks" if words.next().is_none() => return Some(Cli { globals, command: Command::RunHooks(()) }),
+            "watch-lease" if words.next().is_none() => return Some(Cli { globals, command: Command::WatchLease(()) }),
             "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
             _ => return None,
         };

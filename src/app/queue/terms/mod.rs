@@ -11,6 +11,7 @@ mod subject;
 
 use super::idempotency::enqueue_keyed;
 use crate::app::config_reload::config;
+use crate::app::granted::new_number;
 use crate::app::queue::enqueue::{Accepted, accept, name};
 use crate::app::queue::terms::moments::positive;
 use crate::app::{App, AppError, Code};
@@ -38,7 +39,7 @@ pub(crate) fn default_retries(new: &TaskRequest) -> u32 {
 
 /// Whether a line of a batch is accepted by itself, because data under its number is looked up and written for it.
 pub(crate) fn stands_alone(task: &Task, new: &TaskRequest) -> bool {
-    task.key.is_some() || new.group.is_some() || new.reuse.is_some()
+    task.key.is_some() || new.group.is_some() || new.reuse.is_some() || task.terms.granted.is_some()
 }
 
 /// The terms of a task, and its key. Its group is known only when it has a number.
@@ -122,7 +123,7 @@ pub(crate) fn note_children(app: &App, tasks: &[Task]) {
 
 /// Gives a task its number and accepts it.
 pub(crate) fn accept_new(app: &App, task: &mut Task, new: &TaskRequest) -> Result<(), AppError> {
-    task.id = app.store.reserve_ids(1)?;
+    task.id = new_number(app, task.parent)?;
     let _group = prepare_terms(app, task, new)?;
     accept(app, std::slice::from_ref(task))
 }

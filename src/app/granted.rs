@@ -1,0 +1,194 @@
+//! Verbs for a scheduler of several hosts, which grants tasks to this one. Its agent calls them in process; no command line
+//! leads to them. Each is one transaction of the store, and a repetition changes nothing.
+
+use crate::app::lifecycle::change::{change_waiting, not_waiting};
+use crate::app::lifecycle::end::{request_end, wake_dependents};
+use crate::app::pass::{self, Pass, recover_one};
+use crate::app::processes::wake_supervisor;
+use crate::app::{App, AppError, Code};
+use crate::model::task::{FIRST_GRANTED, Granted, Word};
+use crate::model::{HostLease, Status, Task, TaskId};
+use crate::policy::lease::{Due, cut};
+use crate::store::{CancelRequest, Event, Removed, Taken};
+use crate::supervise::{kill_leftovers, recover};
+use serde_json::json;
+use std::time::Duration;
+
+/// Longest time between two looks of the watcher at the lease.
+const LOOK: Duration = Duration::from_secs(1);
+/// Time between two looks of the watcher while granted tasks end.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Makes the state directory ready for granted tasks, with space for every later lease.
+pub fn prepare_host(app: &App) -> Result<(), AppError> {
+    app.store.prepare()?;
+    Ok(app.store.prepare_lease()?)
+}
+
+/// Renews the lease of the host. `sent_ms` is the boot clock before the request for the renewal was sent: the scheduler counts
+/// from a later moment.
+pub fn renew_lease(app: &App, session: Word, sent_ms: u64, length_ms: u64) -> Result<(), AppError> {
+    let end_ms = sent_ms.saturating_add(length_ms);
+    Ok(app.store.write_lease(&HostLease { boot: app.host.boot(), session, end_ms, length_ms })?)
+}
+
+/// Ends the lease now, because the scheduler has refused to renew it. The supervisors kill their granted tasks at once.
+pub fn end_lease(app: &App, session: Word) -> Result<(), AppError> {
+    app.store.write_lease(&HostLease { boot: app.host.boot(), session, end_ms: 0, length_ms: 0 })?;
+    for id in app.store.granted_in_flight()? {
+        wake_supervisor(app, id)?;
+    }
+    Ok(())
+}
+
+/// Accepts a task under the number, the token and the grants of the scheduler. A pass starts it.
+pub fn accept_granted(app: &App, task: &Task) -> Result<Taken, AppError> {
+    if task.id < FIRST_GRANTED || task.terms.granted.is_none() {
+        return Err(AppError::usage(format!("{} is not a task of another scheduler", task.id)));
+    }
+    let told = |task: &Task| Event::of("enqueued", task).in_lane_of(task).with(enqueued(task));
+    Ok(app.store.accept_granted(task, &told)?)
+}
+
+fn enqueued(task: &Task) -> serde_json::Value {
+    let token = task.terms.granted.as_ref().map(|granted| granted.token.to_string());
+    json!({ "priority": task.priority.number(), "work": task.work(), "token": token })
+}
+
+/// Asks for the end of a granted task without waiting for it. False if the caller must ask again.
+pub fn cancel_granted(app: &App, id: TaskId, token: Word, request: &CancelRequest) -> Result<bool, AppError> {
+    of_token(app, id, token)?;
+    request_end(app, id, request)
+}
+
+/// Gives a granted task that has not started, or that waits without a process, new grants. False if another process acts for
+/// the task right now, so that the caller must ask again.
+pub fn renew_grants(app: &App, id: TaskId, token: Word, granted: Granted) -> Result<bool, AppError> {
+    let (task, _) = of_token(app, id, token)?;
+    if task.status() == Status::Pending {
+        return match change_waiting(app, id, "edited", |task| Ok(task.clone().with_grants(granted))) {
+            Err(error) if error.code() == Code::TaskBusy => Ok(false),
+            changed => changed.map(|_| true),
+        };
+    }
+    match app.store.take_waiting(id)? {
+        Removed::Taken(task, lock) => {
+            app.store.change_resting(&task.with_grants(granted), lock)?;
+            Ok(true)
+        }
+        Removed::NotPending => Err(not_waiting(id, task.status())),
+        Removed::Busy => Ok(false),
+    }
+}
+
+/// The granted tasks that are over and whose ends the scheduler does not know, each with its record.
+pub fn unposted_ends(app: &App) -> Result<Vec<Task>, AppError> {
+    app.store.unposted()?.into_iter().map(|id| app.existing(id)).collect()
+}
+
+/// Notes that the scheduler knows the end of a granted task: then pruning may remove it.
+pub fn posted(app: &App, id: TaskId, token: Word) -> Result<(), AppError> {
+    of_token(app, id, token)?;
+    Ok(app.store.mark_posted(id)?)
+}
+
+/// Starts the watcher of the lease, unless one lives. The agent calls this with each renewal.
+pub fn start_watcher(app: &App) -> Result<(), AppError> {
+    if let Some(lock) = app.store.take_lease_watch()? {
+        let args: Vec<String> = app.same_place.iter().cloned().chain(["watch-lease".to_owned()]).collect();
+        app.run_dir.launch_supervisor(&args, lock)?;
+    }
+    app.host.reap();
+    Ok(())
+}
+
+/// Watches the lease until it has ended and no granted task is in flight. Agent and supervisors may all be killed: at the end of
+/// the lease this process kills the trees that have no supervisor. This process was started with the lock of the watch as its
+/// standard input.
+pub fn watch_lease(app: &App) -> Result<(), AppError> {
+    let Some(_lock) = app.store.become_lease_watcher()? else { return Ok(()) };
+    loop {
+        let lease = app.store.host_lease().ok().flatten();
+        let (boot, now) = (app.host.boot(), app.host.boot_ms());
+        let cut = lease.map(|lease| cut(Some(&lease), boot, lease.session, lease.length_ms)).unwrap_or_default();
+        let due = cut.due(now);
+        if due != Due::No {
+            // After an error the next look tries again.
+            let _ = end_orphans(app, due);
+            if due == Due::Over && app.store.granted_in_flight().is_ok_and(|ids| ids.is_empty()) {
+                return pass::pass(app).map(drop);
+            }
+        }
+        let pause = if due == Due::No { LOOK } else { AGAIN };
+        match cut.next(now).and_then(|at| app.host.timer(at)) {
+            Some(timer) => app.host.sleep_beside(pause, &timer),
+            None => app.host.sleep(pause),
+        }
+        app.host.reap();
+    }
+}
+
+/// Ends the granted tasks that have no supervisor. In the last part of the lease each gets one that recovers it; after that all
+/// trees get SIGKILL first, and then one after the other is brought to its end.
+fn end_orphans(app: &App, due: Due) -> Result<(), AppError> {
+    let mut orphans = app.store.unsupervised()?;
+    orphans.retain(|id| *id >= FIRST_GRANTED);
+    if due != Due::Over {
+        return orphans.into_iter().try_for_each(|id| recover_one(app, id, &mut Pass::default()).map(drop));
+    }
+    let mut found = Vec::new();
+    for id in orphans {
+        if let Some(orphan) = app.store.find_abandoned(id)? {
+            kill_leftovers(&app.site(), id)?;
+            found.push((id, orphan));
+        }
+    }
+    for (id, orphan) in found {
+        if let Some(ended) = recover(&app.site(), id, orphan, &[])? {
+            wake_dependents(app, id, &ended.dependents)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives this host numbers for the children of granted tasks. Those of an earlier block that no child has are given up.
+pub fn give_numbers(app: &App, first: TaskId, count: u64) -> Result<(), AppError> {
+    let last = first.0.checked_add(count).filter(|_| first >= FIRST_GRANTED && count > 0);
+    let wrong = || AppError::usage(format!("{first} is not a number of another scheduler"));
+    Ok(app.store.give_numbers(first, last.ok_or_else(wrong)? - 1)?)
+}
+
+/// The number of a new task. That of a child of a granted task comes from the scheduler.
+pub(crate) fn new_number(app: &App, parent: Option<TaskId>) -> Result<TaskId, AppError> {
+    if parent.is_none_or(|id| id < FIRST_GRANTED) {
+        return Ok(app.store.reserve_ids(1)?);
+    }
+    let none = || {
+        AppError::new(Code::TaskBusy, "the scheduler of several hosts has given no number for a further child")
+            .hint("nothing was queued; try again")
+    };
+    app.store.take_number()?.ok_or_else(none)
+}
+
+/// A new task as the child of its parent: the child of a granted task ends with the same lease.
+pub(crate) fn of_parent(app: &App, task: Task) -> Result<Task, AppError> {
+    let Some(parent) = task.parent.filter(|id| *id >= FIRST_GRANTED) else { return Ok(task) };
+    let granted = app.existing(parent)?.terms.granted;
+    Ok(match granted {
+        Some(granted) => task.with_grants(granted.of_child()),
+        None => task,
+    })
+}
+
+/// The granted task of an assignment. The word of an earlier assignment is refused.
+fn of_token(app: &App, id: TaskId, token: Word) -> Result<(Task, Granted), AppError> {
+    let task = app.existing(id)?;
+    let granted = task.terms.granted.clone().filter(|granted| granted.token == token);
+    let refused = || {
+        AppError::new(Code::TaskNotFound, format!("{id} does not belong to the assignment {token}"))
+            .hint("nothing was changed; the scheduler assigned the task anew")
+            .next(format!("luzia show {id}"))
+    };
+    let granted = granted.ok_or_else(refused)?;
+    Ok((task, granted))
+}

@@ -90,7 +90,7 @@ impl Host {
         self.clock.sleep_beside(time, timer);
     }
 
-    /// A timer for a moment of the boot clock, as [`Clock::timer`] makes it; `None` where there is none.
+    /// A timer for a moment of the boot clock, as [`Clock::timer`] makes it; `None` without a descriptor for it.
     pub fn timer(&self, boot_ms: u64) -> Option<Arc<File>> {
         self.clock.timer(boot_ms).ok().flatten().map(Arc::new)
     }

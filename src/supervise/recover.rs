@@ -79,6 +79,15 @@ pub fn kill_leftovers(site: &Site, id: TaskId) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The reason of an interruption.
+fn why_dead(is_copied: bool, seen: Seen) -> &'static str {
+    match (is_copied, seen.is_tree_locked) {
+        (true, _) => "it ran in the state directory of which this one is a copy",
+        (false, true) => "its supervisor was killed",
+        (false, false) => "its supervisor died",
+    }
+}
+
 /// Recovers one task. `spared` are supervisors of other tasks that this process started.
 pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<Option<Finished>, StoreError> {
     let seen = seen(&found);
@@ -109,14 +118,9 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     let ending = match (action, found.ending, found.task) {
         (Action::FinishEnd, Some(ending), _) => ending,
         (Action::Interrupt, _, Some(task)) => {
-            let why = match (is_copied, seen.is_tree_locked) {
-                (true, _) => "it ran in the state directory of which this one is a copy",
-                (false, true) => "its supervisor was killed",
-                (false, false) => "its supervisor died",
-            };
             let finish = site.store.finish_said(id, task.starts)?;
             let interrupted = || match keeper.due() {
-                Due::No => verdict(&task, Happened::Interrupted(why.to_owned()), finish),
+                Due::No => verdict(&task, Happened::Interrupted(why_dead(is_copied, seen).to_owned()), finish),
                 Due::Ends | Due::Over => Happened::CutOff,
             };
             let happened = match cancelled {

@@ -9,7 +9,8 @@ fn a_granted_task_takes_its_slots_and_its_command_sees_their_fences() {
     agent.lease(LONG_MS);
     let emu = LaneName::parse("emu").unwrap();
     let mut task = agent.task(1, "alice", "echo $LUZIA_FENCE $LUZIA_TASK_ID >\"$PLACE/seen\"");
-    let fence = fence_now();
+    // The clock of the scheduler is an hour ahead.
+    let fence = fence_now() + 3_600_000_000;
     task.lanes = vec![emu.clone()];
     if let Some(granted) = &mut task.terms.granted {
         granted.slots = vec![slot(&LaneName::user(&task.user), 0, fence), slot(&emu, 3, fence + 5)];
@@ -78,7 +79,7 @@ fn grants_that_no_claim_could_take_are_refused() {
     let good = agent.task(1, "alice", "true");
     let bad = |change: &dyn Fn(&mut Granted)| {
         let mut task = good.clone();
-        task.terms.granted.iter_mut().for_each(|granted| change(granted));
+        task.terms.granted.iter_mut().for_each(change);
         accept_granted(&agent.app, &task).is_err()
     };
     assert!(bad(&|granted| granted.slots.push(granted.slots[0].clone())), "twice");

@@ -75,7 +75,7 @@ fn an_end_stays_until_the_scheduler_knows_it() {
     agent.place.ok(&["dispatch", "--once"]);
     agent.place.until_status(&text, "completed");
     let ends = || unposted_ends(&agent.app).unwrap().into_iter().map(|task| task.id.to_string()).collect::<Vec<_>>();
-    assert_eq!(ends(), [text.clone()]);
+    assert_eq!(ends(), std::slice::from_ref(&text));
     let day = agent.app.store.done_days().unwrap().remove(0).0;
     assert!(agent.app.store.prune_day(&day, 9).unwrap().is_empty());
     posted(&agent.app, id(&text), Word(1)).unwrap();

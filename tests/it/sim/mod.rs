@@ -20,6 +20,7 @@ mod explained;
 mod explore;
 mod files;
 mod foreseen;
+mod granted;
 mod heads;
 mod host;
 mod journal;
@@ -447,6 +448,11 @@ impl Env {
     /// Lets the n-th operation from here on fail, counting those that can; the 0th lets none fail.
     pub fn fail_in(&self, n: u64, errno: i32) {
         self.ctx.aside(|world, _| world.fail_at = Some((world.fallible + n, errno)));
+    }
+
+    /// The host sleeps: both clocks go on, and nobody moves.
+    pub fn suspend(&self, time: std::time::Duration) {
+        self.ctx.aside(|world, _| world.pass(u64::try_from(time.as_micros()).expect("not that long")));
     }
 
     /// From here on no operation fails any more.

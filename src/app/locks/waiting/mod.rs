@@ -152,10 +152,8 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
                 let _ = end_overdue(app, &view);
                 Seen::Held(view)
             }
-            Acquired::Denied(Denial::Behind(lane)) => Seen::Behind(lane),
+            Acquired::Denied(Denial::Behind(lane) | Denial::NoGrant(lane)) => Seen::Behind(lane),
             Acquired::Denied(Denial::Limited { lane, until }) => Seen::Barred(Bar::Rate { lane, until }),
-            // Only tasks have grants.
-            Acquired::Denied(Denial::NoGrant(lane)) => Seen::Behind(lane),
             Acquired::Denied(Denial::Kept) => Seen::Barred(Bar::Kept),
             Acquired::Denied(Denial::NotNow(why)) => {
                 let text = not_now_text(app, &why);

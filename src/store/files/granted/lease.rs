@@ -56,7 +56,7 @@ impl Spool {
         handle.write_at_start(&encode_lease(lease)).map_err(StoreError::io("write", layout::LEASE))
     }
 
-    /// The lease of the host; `None` where there is none, or where its bytes stay half written.
+    /// The lease of the host; `None` without a lease, and while its bytes stay half written.
     pub fn host_lease(&self) -> Result<Option<HostLease>> {
         for _ in 0..LOOKS {
             let Some(mut handle) = self.open(layout::LEASE, Open::ReadOnly)? else { return Ok(None) };

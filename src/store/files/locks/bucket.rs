@@ -154,7 +154,8 @@ impl Guards<'_> {
         Ok(match counter::read(self.guard_of(wanted), &path)? {
             CounterFile::Line(line) => line.last(&store.host.clock.boot_id()),
             CounterFile::Empty => store.highest_fence(wanted)?,
-            CounterFile::Damaged => store.highest_fence(wanted)?.max(store.clock_fence()),
+            // It is mended, so that a later grant is past it.
+            CounterFile::Damaged => self.next_fence(lane, 0)?.0,
         })
     }
 

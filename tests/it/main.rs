@@ -57,6 +57,7 @@ mod names;
 mod other_versions;
 mod packaging;
 mod patience;
+mod pictures;
 mod power;
 mod power_cut;
 mod prose;

@@ -7,7 +7,7 @@ use crate::model::Timestamp;
 use crate::policy::analytics::timeline::Holds;
 use serde_json::{Value, json};
 
-pub use crate::policy::analytics::timeline::{Hold, svg, trace};
+pub use crate::policy::analytics::timeline::{Hold, by_lane, rows, trace};
 
 /// The holds of lanes that lasted at a moment or later.
 pub fn holds_since(app: &App, since: Timestamp) -> Result<Vec<Hold>, AppError> {

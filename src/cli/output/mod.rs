@@ -9,6 +9,7 @@ pub mod json;
 pub mod lane;
 pub mod lock;
 pub mod messages;
+pub mod picture;
 pub mod report;
 pub mod style;
 pub mod table;

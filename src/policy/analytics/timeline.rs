@@ -1,8 +1,7 @@
-//! Holds and waits of lanes over time, from events; and the pictures of these. Pure.
+//! Holds and waits of lanes over time, from events; and the trace of these. Pure.
 
 use super::record::Record;
 use crate::model::Timestamp;
-use crate::model::who::is_unseen;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -25,6 +24,24 @@ pub struct Hold {
     pub run: Option<(Timestamp, Option<Timestamp>)>,
     /// The end of the command, in one word.
     pub end: String,
+    /// The task that lends the lane, where the hold is a loan.
+    pub lender: Option<String>,
+    /// The times in which the task waited for an event and kept the lane.
+    pub waits: Vec<(Timestamp, Option<Timestamp>)>,
+}
+
+impl Hold {
+    /// Its beginning and its end; it lasts until `now` where it has not ended.
+    pub fn span(&self, now: Timestamp) -> (Timestamp, Timestamp) {
+        (self.from, self.to.unwrap_or(now).max(self.from))
+    }
+
+    fn end_run(&mut self, at: Timestamp, word: &str) {
+        if let Some((_, to @ None)) = &mut self.run {
+            *to = Some(at);
+            word.clone_into(&mut self.end);
+        }
+    }
 }
 
 /// Gathers holds from events; events come in their order.
@@ -32,6 +49,8 @@ pub struct Hold {
 pub struct Holds {
     asked: BTreeMap<String, Timestamp>,
     open: BTreeMap<(String, String), usize>,
+    /// The lenders of loans that are about to begin.
+    lenders: BTreeMap<(String, String), String>,
     /// All holds, in the order of their grants.
     pub all: Vec<Hold>,
 }
@@ -51,13 +70,31 @@ impl Holds {
             }
             "dispatched" => self.each_of(&task, |hold| hold.run = Some((record.at, None))),
             "ended" | "recovered" => {
-                let word = record.text("status").filter(|_| record.kind == "ended").unwrap_or("interrupted").to_owned();
-                self.each_of(&task, |hold| {
-                    if let Some((_, to @ None)) = &mut hold.run {
-                        *to = Some(record.at);
-                        hold.end.clone_from(&word);
-                    }
-                });
+                let word = record.text("status").filter(|_| record.kind == "ended").unwrap_or("interrupted");
+                self.each_of(&task, |hold| hold.end_run(record.at, word));
+            }
+            "borrowed" => {
+                if let (Some(lane), Some(lender)) = (record.lane.clone(), record.text("from")) {
+                    self.lenders.insert((lane, task), lender.to_owned());
+                }
+            }
+            "waiting" => self.each_of(&task, |hold| hold.waits.push((record.at, None))),
+            "resumed" => self.each_of(&task, |hold| {
+                if let Some((_, to @ None)) = hold.waits.last_mut() {
+                    *to = Some(record.at);
+                }
+            }),
+            "gave_up" => {
+                for lane in record.listed_lanes() {
+                    self.of(&lane, &task, |hold| hold.end_run(record.at, "waiting"));
+                    self.finish(&lane, &task, record.at);
+                }
+            }
+            "took_again" => {
+                for lane in record.listed_lanes() {
+                    self.begin(lane.clone(), &task, record, record.at);
+                    self.of(&lane, &task, |hold| hold.run = Some((record.at, None)));
+                }
             }
             "released" => record.listed_lanes().iter().for_each(|lane| self.finish(lane, &task, record.at)),
             "finished" => {
@@ -83,10 +120,21 @@ impl Holds {
 
     fn begin(&mut self, lane: String, holder: &str, record: &Record, asked: Timestamp) {
         self.finish(&lane, holder, record.at);
-        self.open.insert((lane.clone(), holder.to_owned()), self.all.len());
+        let key = (lane.clone(), holder.to_owned());
+        let lender = self.lenders.remove(&key);
+        self.open.insert(key, self.all.len());
         let (holder, user) = (holder.to_owned(), record.user.clone());
         let asked = asked.min(record.at);
-        self.all.push(Hold { lane, holder, user, asked, from: record.at, to: None, run: None, end: String::new() });
+        let (from, end) = (record.at, String::new());
+        let (to, run, waits) = (None, None, Vec::new());
+        self.all.push(Hold { lane, holder, user, asked, from, to, run, end, lender, waits });
+    }
+
+    /// Changes the open hold of a task in a lane.
+    fn of(&mut self, lane: &str, task: &str, change: impl FnOnce(&mut Hold)) {
+        if let Some(place) = self.open.get(&(lane.to_owned(), task.to_owned())) {
+            change(&mut self.all[*place]);
+        }
     }
 
     fn finish(&mut self, lane: &str, holder: &str, at: Timestamp) {
@@ -110,19 +158,20 @@ impl Holds {
     }
 }
 
-/// Assigns each hold a row of its lane, from 0. No two holds of one row overlap.
-fn rows(holds: &[&Hold], now: Timestamp) -> Vec<usize> {
+/// Assigns each span a row, from 0. No two spans of one row overlap.
+pub fn rows(spans: impl IntoIterator<Item = (Timestamp, Timestamp)>) -> Vec<usize> {
     let mut ends: Vec<Timestamp> = Vec::new();
-    let place = |hold: &&Hold| {
-        let row = ends.iter().position(|busy| *busy <= hold.from).unwrap_or(ends.len());
-        ends.resize(ends.len().max(row + 1), now);
-        ends[row] = hold.to.unwrap_or(now).max(hold.from);
+    let place = |(from, to): (Timestamp, Timestamp)| {
+        let row = ends.iter().position(|busy| *busy <= from).unwrap_or(ends.len());
+        ends.resize(ends.len().max(row + 1), to);
+        ends[row] = to;
         row
     };
-    holds.iter().map(place).collect()
+    spans.into_iter().map(place).collect()
 }
 
-fn by_lane(holds: &[Hold]) -> BTreeMap<&str, Vec<&Hold>> {
+/// Holds by the name of their lane.
+pub fn by_lane(holds: &[Hold]) -> BTreeMap<&str, Vec<&Hold>> {
     let mut lanes: BTreeMap<&str, Vec<&Hold>> = BTreeMap::new();
     holds.iter().for_each(|hold| lanes.entry(hold.lane.as_str()).or_default().push(hold));
     lanes
@@ -146,13 +195,13 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
         };
         event(json!({ "ph": "M", "name": "process_name" }), 0, FIRST, json!({ "name": lane }));
         let (mut changes, mut slots) = (Vec::new(), std::collections::BTreeSet::new());
-        for (hold, slot) in holds.iter().zip(rows(&holds, now)) {
+        for (hold, slot) in holds.iter().zip(rows(holds.iter().map(|hold| hold.span(now)))) {
             let tid = slot + 1;
             if slots.insert(tid) {
                 let name = json!({ "name": format!("slot {slot}") });
                 event(json!({ "ph": "M", "name": "thread_name" }), tid, FIRST, name);
             }
-            let (from, to) = (hold.from, hold.to.unwrap_or(now).max(hold.from));
+            let (from, to) = hold.span(now);
             let mut slice = |ph: &str, name: &str, at: Timestamp| {
                 event(json!({ "ph": ph, "name": name, "cat": "hold" }), tid, us(at), Value::Null);
             };
@@ -182,61 +231,6 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
     json!({ "displayTimeUnit": "ms", "traceEvents": events })
 }
 
-const WIDTH: i64 = 1000;
-const LEFT: i64 = 180;
-const ROW: i64 = 18;
-const TOP: i64 = 30;
-
-/// A picture: one row for each lane, or more rows if holds overlap. A thin bar is a wait, a thick one a hold.
-pub fn svg(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
-    let begin = holds.iter().map(|hold| hold.from).min().unwrap_or(now).max(since).min(now);
-    let length = now.ms_since(begin).max(1);
-    let x = |at: Timestamp| LEFT + at.clamp(begin, now).ms_since(begin).saturating_mul(WIDTH) / length;
-    let (mut body, mut y) = (String::new(), TOP);
-    for part in 0..=4 {
-        let at = begin.plus_ms(length * part / 4);
-        body += &format!("<text x=\"{}\" y=\"16\" class=\"at\">{}</text>\n", x(at), xml(&at.to_string()));
-    }
-    for (lane, holds) in by_lane(holds) {
-        body += &format!("<text x=\"4\" y=\"{}\">{}</text>\n", y + 13, xml(lane));
-        let rows = rows(&holds, now);
-        for (hold, row) in holds.iter().zip(&rows) {
-            let top = y + i64::try_from(*row).unwrap_or(0) * ROW;
-            let (asked, from, to) = (x(hold.asked), x(hold.from), x(hold.to.unwrap_or(now)));
-            let told = [Some(hold.holder.as_str()), hold.user.as_deref(), Some(hold.end.as_str())];
-            let told = told.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
-            let class = if matches!(hold.end.as_str(), "" | "completed" | "pending") { "hold" } else { "bad" };
-            let bar = |class: &str, top: i64, height: i64, from: i64, to: i64| {
-                let width = (to - from).max(1);
-                format!("<rect class=\"{class}\" x=\"{from}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>")
-            };
-            let (wait, held) = (bar("wait", top + 6, 3, asked, from), bar(class, top + 1, ROW - 4, from, to));
-            body += &format!("<g><title>{}</title>{wait}{held}</g>\n", xml(&told));
-        }
-        y += ROW * i64::try_from(rows.iter().max().map_or(1, |most| most + 1)).unwrap_or(1) + 4;
-    }
-    let style =
-        "text{font:12px sans-serif}.at{font-size:9px;fill:#666}.hold{fill:#4a7ebb}.bad{fill:#c0504d}.wait{fill:#bbb}";
-    let (width, height) = (LEFT + WIDTH + 180, y + 10);
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" \
-         height=\"{height}\">\n<title>luzia timeline</title>\n<style>{style}</style>\n{body}</svg>\n"
-    )
-}
-
-/// Text for XML 1.0, which forbids control characters. A character that is invisible, or that reverses text, is shown as its
-/// number.
-fn xml(text: &str) -> String {
-    let mut seen = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') {
-            true => seen.extend(c.escape_unicode()),
-            false => seen.push(c),
-        }
-    }
-    seen.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,12 +240,13 @@ mod tests {
         let (from, to) = (Timestamp(from), Timestamp(from + length));
         let run = run.then_some((from, Some(to)));
         let (lane, holder) = (lane.to_owned(), format!("task_{}", from.0));
-        Hold { lane, holder, user: None, asked: from.plus_ms(-3), from, to: Some(to), run, end: "<&\"\u{1}".into() }
+        let (user, asked, to, end) = (None, from.plus_ms(-3), Some(to), String::new());
+        Hold { lane, holder, user, asked, from, to, run, end, lender: None, waits: Vec::new() }
     }
 
     proptest! {
         #[test]
-        fn slices_nest_and_the_picture_is_closed(
+        fn slices_nest(
             parts in proptest::collection::vec((0_i64..40, 0_i64..20, any::<bool>(), any::<bool>()), 0..30),
         ) {
             let lane = |first: bool| if first { "user:a" } else { "<b>" };
@@ -273,11 +268,6 @@ mod tests {
                 prop_assert!(stack.len() <= 2);
             }
             prop_assert!(stacks.values().all(Vec::is_empty));
-            let picture = svg(&holds, Timestamp(0), Timestamp(50));
-            prop_assert_eq!(picture.matches("<g>").count(), holds.len());
-            prop_assert_eq!(picture.matches("</g>").count(), holds.len());
-            let is_clean = !picture.contains('\u{1}') && !picture.contains("<b>");
-            prop_assert!(is_clean);
         }
     }
 }

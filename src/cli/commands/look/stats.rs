@@ -7,10 +7,12 @@ use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
+use crate::cli::output::picture::spreads::svg;
 use crate::cli::output::table::{Column, Table};
+use crate::cli::result_file::write_text;
 use crate::model::time::format_duration;
 use crate::model::{Status, Timestamp};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
 
 /// The subjects of `stats`.
@@ -52,6 +54,10 @@ pub struct StatsArgs {
     /// Group the topic `tasks` by state
     #[arg(long, value_name = "GROUP", value_parser = ["status"], conflicts_with = "topic")]
     pub by: Option<String>,
+
+    /// Write a picture of the topic `locks` to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "by")]
+    pub svg: Option<String>,
 }
 
 const STATS_HELP: &str = "\
@@ -68,12 +74,14 @@ Examples:
   luzia stats
   luzia stats locks --since 1h --json
   luzia stats lanes
+  luzia stats --since 1d --svg waits.svg
   luzia stats tasks --since 1d
   luzia stats estimates
 
 Exit codes:
   0    shown
   2    usage
+  73   the file of --svg cannot be made
   others as in luzia-exit-codes(7)";
 
 /// `luzia stats`.
@@ -84,6 +92,18 @@ pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
         (None, topic) => topic.unwrap_or(Topic::Locks),
     };
     let begin = from.unwrap_or(Timestamp::FIRST);
+    if let Some(path) = &args.svg {
+        if topic != Topic::Locks {
+            return Err(AppError::usage(format!("--svg draws no {}", topic.word()))
+                .next("luzia stats --svg waits.svg")
+                .into());
+        }
+        write_text("svg", path, &svg(&lane_stats(app, begin)?))?;
+        if console.is_json() {
+            console.document(&json::document("stats", [("svg", json!(path))]))?;
+        }
+        return Ok(Exit::Done.code());
+    }
     let (table, items, more) = match topic {
         Topic::Locks => of_lines(&lane_stats(app, begin)?, lock_row, lock_json, &LOCKS),
         Topic::Lanes => of_lines(&lane_stats(app, begin)?, lane_row, lane_json, &LANES),

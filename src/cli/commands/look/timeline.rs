@@ -1,13 +1,15 @@
 //! `luzia timeline`: the holders of each lane over time, as text, as a picture, or as a trace.
 
 use crate::app::App;
-use crate::app::query::timeline::{Hold, holds_since, runs_by, svg, trace};
+use crate::app::query::timeline::{Hold, holds_since, runs_by, trace};
 use crate::app::queue::terms::moments::past_moment;
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::picture::timeline::{html, svg};
 use crate::cli::output::{json, timeline};
 use crate::cli::result_file::write_text;
+use crate::model::Timestamp;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
@@ -26,13 +28,18 @@ pub struct TimelineArgs {
     /// Write the picture of `-o svg` to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<String>,
+
+    /// Write a page with this picture, in which one can zoom, to this file; it loads nothing
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "svg")]
+    pub html: Option<String>,
 }
 
 const TIMELINE_HELP: &str = "\
 Forms:
   -o text   a line for each user; a bar is a command, from the number of its
             task to | or, where its supervisor died, to x; > goes on
-  -o svg    a picture: a row for each lane, thin bars are waits
+  -o svg    a picture: for each lane its holders, its loans, and the waits for
+            it in rows of their own; the legend names the colours
   -o trace  Chrome JSON for Perfetto: a process for each lane, a thread for
             each slot, waits as asynchronous slices
   -o jsonl  one hold of a lane a line
@@ -41,13 +48,16 @@ Examples:
   luzia timeline
   luzia timeline --since 10m --by lane
   luzia timeline --since 1d --svg day.svg
+  luzia timeline --since 1h --html hour.html
   luzia timeline -o trace > trace.json
 
 Exit codes:
   0    shown, if only nothing
   2    usage
-  73   the file of --svg cannot be made
+  73   the file of --svg or --html cannot be made
   others as in luzia-exit-codes(7)";
+
+type Drawing = fn(&[Hold], Timestamp, Timestamp) -> String;
 
 /// The width of a text that goes to no terminal.
 const PLAIN_WIDTH: usize = 80;
@@ -57,10 +67,12 @@ pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
     let now = console.now;
     let from = past_moment(app, "since", Some(args.since.as_deref().unwrap_or("1h")))?.unwrap_or(now);
     let holds = holds_since(app, from)?;
-    if let Some(path) = &args.svg {
-        write_text("svg", path, &svg(&holds, from, now))?;
+    let files: [(&str, _, Drawing); 2] = [("svg", &args.svg, svg), ("html", &args.html, html)];
+    for (option, path, draw) in files {
+        let Some(path) = path else { continue };
+        write_text(option, path, &draw(&holds, from, now))?;
         if console.is_json() {
-            console.document(&json::document("timeline", [("svg", json!(path))]))?;
+            console.document(&json::document("timeline", [(option, json!(path))]))?;
         }
         return Ok(Exit::Done.code());
     }
@@ -81,6 +93,8 @@ pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
 }
 
 fn hold_json(hold: &Hold) -> Value {
+    let wait =
+        |(from, to): &(Timestamp, Option<Timestamp>)| json!({ "from": json::time(*from), "to": json::maybe_time(*to) });
     json!({
         "lane": hold.lane,
         "holder": hold.holder,
@@ -91,5 +105,7 @@ fn hold_json(hold: &Hold) -> Value {
         "run_from": json::maybe_time(hold.run.map(|(from, _)| from)),
         "run_to": json::maybe_time(hold.run.and_then(|(_, to)| to)),
         "ended_by": Some(&hold.end).filter(|end| !end.is_empty()),
+        "lent_by": hold.lender,
+        "waits": hold.waits.iter().map(wait).collect::<Vec<_>>(),
     })
 }

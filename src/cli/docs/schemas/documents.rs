@@ -224,17 +224,22 @@ unread int How many records were met that do not read.
 ";
 
 const STATS: &str = "\
+--- The numbers
 topic text lanes, locks or tasks.
 since time~ The beginning of the time that is counted.
 items [object] One for each lane or state. The members that end in s with count, p50_ms, p95_ms and max_ms are spreads.
 requeued? int How often tasks were queued again.
+--- --svg
+svg text The file.
 ";
 
 const TIMELINE: &str = "\
 --- The holds
-items [object] One for each hold: lane, holder, user, asked_at, from, to, run_from, run_to and ended_by.
+items [object] One for each hold: lane, holder, user, asked_at, from, to, run_from, run_to, ended_by, lent_by and waits.
 --- --svg
 svg text The file.
+--- --html
+html text The file.
 ";
 
 const METRICS: &str = "\

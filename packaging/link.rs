@@ -1,9 +1,10 @@
-//! How the binary is linked on Linux with glibc. Where the archive of the C library is installed (on Debian it comes with
+//! How the binary is linked on Linux. For musl it is static as rustc links it. For glibc, where the archive of the C library is installed (on Debian it comes with
 //! the headers, on Fedora as glibc-static), the binary has nothing to load: a dynamic `enqueue` takes 16 to 28 % longer in the
 //! same loop (docs/decisions/070-static-link.md).
-//! A release build puts the functions of short commands side by side (`packaging/hot.ld`), and packs relocations.
-//! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems, for another machine than the one that
-//! compiles, or with `+crt-static` are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
+//! A release build puts the functions of short commands side by side (`packaging/hot.ld`), packs relocations, and gives each
+//! segment the same place in the file as in memory: the kernel maps 2 MiB by one page fault where its cache has them in one piece.
+//! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems or another machine than the one that compiles, and
+//! builds for glibc with `+crt-static`, are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
 //!
 //! A static program must not look accounts up through the C library, which would load modules of the name service switch
 //! that have to be of its own version: `src/os/real/process/passwd.rs` does without.
@@ -27,7 +28,10 @@ fn main() {
         "dynamic" => false,
         other => return println!("cargo::error=LUZIA_LINK is {other:?}; it may be \"dynamic\", or not set"),
     };
-    let is_asked_for = variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
+    // A distribution that links musl dynamically names itself as the vendor of its target.
+    let is_static_musl = variable("CARGO_CFG_TARGET_ENV") == "musl" && variable("CARGO_CFG_TARGET_VENDOR") == "unknown";
+    let is_asked_for =
+        is_static_musl || variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
     let (linked, arguments) = if is_asked_for {
         ("static", Vec::new())
     } else if let Some(arguments) = may_be_static.then(statically).flatten() {
@@ -51,6 +55,13 @@ fn is_for_glibc() -> bool {
 
 fn is_native() -> bool {
     variable("HOST") == variable("TARGET")
+}
+
+/// Whether this machine runs the program: the C library may be another one.
+fn runs_here() -> bool {
+    variable("CARGO_CFG_TARGET_OS") == "linux"
+        && variable("HOST").contains("-linux-")
+        && variable("HOST").split('-').next() == Some(&variable("CARGO_CFG_TARGET_ARCH"))
 }
 
 /// The arguments by which everything is taken out of archives, if a program that is so linked runs. It is still loaded at a
@@ -82,13 +93,14 @@ fn statically() -> Option<Vec<String>> {
 /// it is.
 fn closely(mut arguments: Vec<String>) -> Vec<String> {
     println!("cargo::rerun-if-changed=packaging/hot.ld");
-    if !is_for_glibc() || !is_native() || variable("PROFILE") != "release" {
+    if !runs_here() || variable("PROFILE") != "release" {
         return arguments;
     }
     let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("packaging/hot.ld");
     let dir = PathBuf::from(variable("OUT_DIR"));
-    for argument in [format!("-Wl,-T,{}", script.display()), "-Wl,-z,pack-relative-relocs".to_owned()] {
-        arguments.push(argument);
+    let script = format!("-Wl,-T,{}", script.display());
+    for argument in [script.as_str(), "-Wl,-z,pack-relative-relocs", "-Wl,-z,separate-code"] {
+        arguments.push(argument.to_owned());
         if runs(&dir, &arguments).is_none() {
             arguments.pop();
         }
@@ -127,7 +139,10 @@ fn runs(dir: &Path, arguments: &[String]) -> Option<()> {
     let (source, program) = (dir.join("trial.rs"), dir.join("trial"));
     std::fs::write(&source, TRIAL).ok()?;
     let mut rustc = Command::new(std::env::var_os("RUSTC")?);
-    rustc.args(["--edition=2024", "--crate-type=bin", "-o"]).arg(&program).arg(&source);
+    rustc
+        .args(["--edition=2024", "--crate-type=bin", "--target", &variable("TARGET"), "-o"])
+        .arg(&program)
+        .arg(&source);
     rustc.args(variable("CARGO_ENCODED_RUSTFLAGS").split('\x1f').filter(|flag| !flag.is_empty()));
     rustc.args(["-C".to_owned(), format!("linker={}", linker())]);
     rustc.args(arguments.iter().flat_map(|argument| ["-C".to_owned(), format!("link-arg={argument}")]));

@@ -227,6 +227,10 @@ fn shims_are_added_listed_and_removed() {
     tools.place.ok(&["shim", "add", "go", "make"]);
     tools.place.ok(&["shim", "rm", "go", "make", "go"]);
     assert_eq!(tools.place.ok(&["shim", "list"]).out.lines().count(), 1);
+    tools.place.ok(&["shim", "rm", "mytool"]);
+    let env = tools.place.ok(&["shim", "env"]).out;
+    let folder = env.strip_prefix("export PATH=").and_then(|rest| rest.split(':').next()).unwrap();
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "the last shim takes the file of the lanes with it");
     assert!(!tools.place.state().join("locks/nothing").exists());
 }
 

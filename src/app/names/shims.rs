@@ -138,9 +138,17 @@ impl Folder {
         value.get("lanes").and_then(Value::as_object).cloned().ok_or_else(wrong)
     }
 
+    /// Keeps the lanes; the last shim takes the file with it.
     fn keep(&self, lanes: Map<String, Value>) -> Result<(), AppError> {
-        let text = format!("{:#}\n", json!({ "schema": "luzia.shims/v1", "lanes": lanes }));
-        self.os.write(&self.dir, LANES, &text).map_err(|error| self.failed(LANES, &error))
+        let kept = if lanes.is_empty() {
+            self.os.unlink(&self.dir, LANES).or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(error),
+            })
+        } else {
+            self.os.write(&self.dir, LANES, &format!("{:#}\n", json!({ "schema": "luzia.shims/v1", "lanes": lanes })))
+        };
+        kept.map_err(|error| self.failed(LANES, &error))
     }
 
     fn failed(&self, name: &str, error: &io::Error) -> AppError {

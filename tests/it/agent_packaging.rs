@@ -39,14 +39,48 @@ fn hooks_and_servers() -> (Value, Value) {
     (json!({ "hooks": hooks }), servers)
 }
 
-/// The manifest of the plugin of Claude Code.
-fn manifest() -> Value {
-    json!({
-        "name": "luzia",
-        "version": env!("CARGO_PKG_VERSION"),
-        "description": "Let agents, scripts and people on one host take turns",
-        "license": "MIT OR Apache-2.0",
-    })
+/// The manifests: of the plugin of Claude Code, of a marketplace that offers this plugin alone, of a bundle for clients of
+/// MCP, and the entry in a registry of MCP servers. `packaging/release` writes the addresses of a release into the last one.
+fn manifests() -> [(&'static str, Value); 4] {
+    let about = "Let agents, scripts and people on one host take turns";
+    let (version, license) = (env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_LICENSE"));
+    let author = json!({ "name": "The luzia authors" });
+    let keywords = ["queue", "lock", "agents", "scheduler"];
+    [
+        (
+            ".claude-plugin/plugin.json",
+            json!({
+                "name": "luzia", "version": version, "description": about, "author": author, "license": license,
+                "keywords": keywords,
+            }),
+        ),
+        (
+            ".claude-plugin/marketplace.json",
+            json!({
+                "name": "luzia", "description": about, "owner": author,
+                "plugins": [{ "name": "luzia", "description": about, "source": "./" }],
+            }),
+        ),
+        (
+            "mcp/manifest.json",
+            json!({
+                "manifest_version": "0.3", "name": "luzia", "version": version, "description": about, "author": author,
+                "license": license, "keywords": keywords, "tools_generated": true,
+                "server": {
+                    "type": "binary", "entry_point": "server/luzia",
+                    "mcp_config": { "command": "${__dirname}/server/luzia", "args": ["mcp"] },
+                },
+                "compatibility": { "platforms": ["linux"] },
+            }),
+        ),
+        (
+            "mcp/server.json",
+            json!({
+                "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+                "name": "io.github.OWNER/luzia", "title": "luzia", "description": about, "version": version,
+            }),
+        ),
+    ]
 }
 
 /// The monitor of the plugin: each line it prints is told to the session that uses the skill.
@@ -85,20 +119,42 @@ fn prompt() -> String {
 fn the_files_of_the_plugin_are_made_from_the_source() {
     let (hooks, servers) = hooks_and_servers();
     let json = |value: Value| format!("{value:#}\n");
-    for (name, wanted) in [
-        (".claude-plugin/plugin.json", json(manifest())),
+    let manifests = manifests().map(|(name, manifest)| (name, json(manifest)));
+    for (name, wanted) in manifests.into_iter().chain([
         ("hooks/hooks.json", json(hooks)),
         (".mcp.json", json(servers)),
         ("monitors/monitors.json", json(monitors())),
         ("skills/luzia/SKILL.md", texts::skill()),
         ("AGENTS.md", instructions()),
         ("../../examples/agent-prompt.md", prompt()),
-    ] {
+    ]) {
         if std::env::var_os("UPDATE_GENERATED").is_some() {
             std::fs::write(packaged(name), &wanted).unwrap();
         }
         assert_eq!(text(name), wanted, "{name}: run `UPDATE_GENERATED=1 cargo test agent_packaging`");
     }
+}
+
+/// `schemas.json` names the source and the date of each published schema. It repeats the limits of the members that are
+/// written here, and allows no other member.
+#[test]
+fn manifests_agree_with_the_published_schemas() {
+    let schemas: Value = serde_json::from_str(&text("schemas.json")).unwrap();
+    for (name, schema) in schemas.as_object().unwrap() {
+        let schema = jsonschema::validator_for(schema).unwrap();
+        let packaged: Value = serde_json::from_str(&text(name)).unwrap();
+        let errors: Vec<String> = schema.iter_errors(&packaged).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+        let mut wrong = packaged;
+        match &mut wrong {
+            Value::Array(entries) => entries[0]["stray"] = true.into(),
+            entry => entry["stray"] = true.into(),
+        }
+        assert!(!schema.is_valid(&wrong), "{name}: a stray member is refused");
+    }
+    let missing: Vec<&str> =
+        manifests().map(|(name, _)| name).into_iter().filter(|name| schemas.get(name).is_none()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]

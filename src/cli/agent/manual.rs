@@ -45,7 +45,8 @@ fn files(agent: AgentKind) -> Vec<(String, String)> {
 const NOTES: [&str; 5] = [
     "It blocks only on a refusal in JSON or on exit code 2. Commands read the variables of\n.BR $CLAUDE_ENV_FILE .\n\
      CLAUDE_CONFIG_DIR names another folder than \\fI~/.claude\\fR.\nThe folder \\fIpackaging/agents\\fR is also a plugin, \
-     with the same hooks, server and skill, and a monitor.",
+     with the same hooks, server and skill, and a monitor:\n.B claude plugin marketplace add\nwith the path of this folder, then\n\
+     .BR \"claude plugin install luzia@luzia\" .",
     "It runs new hooks only after they were trusted once with\n.BR /hooks .\n\
      CODEX_HOME names another folder than \\fI~/.codex\\fR.",
     "It reads no note at the call of a tool. GEMINI_CLI_HOME names another home.",

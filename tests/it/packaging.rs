@@ -158,6 +158,45 @@ fn the_binary_is_linked_statically_where_the_archive_of_the_c_library_is() {
     assert!(!is_static("/bin/sh"));
 }
 
+/// The files of a package as Cargo.toml lists them: the pattern of the sources, and the place on a host.
+fn assets(manifest: &toml_edit::DocumentMut, package: &str) -> Vec<(String, String)> {
+    let assets = manifest["package"]["metadata"][package]["assets"].as_array().unwrap();
+    let of = |asset: &toml_edit::Value, at: usize, name: &str| {
+        let list = asset.as_array().map(|list| list.get(at).unwrap());
+        let word = list.or_else(|| asset.as_inline_table().and_then(|table| table.get(name))).unwrap();
+        word.as_str().unwrap().trim_start_matches('/').to_owned()
+    };
+    assets.iter().map(|asset| (of(asset, 0, "source"), of(asset, 1, "dest"))).collect()
+}
+
+/// `tests/packages` builds and uses both packages.
+#[test]
+fn both_packages_have_the_same_files_and_each_exists() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let manifest: toml_edit::DocumentMut = std::fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
+    let mut deb = assets(&manifest, "deb");
+    let mut rpm = assets(&manifest, "generate-rpm");
+    // Each system has its own folder for zsh, and the .deb has the licence as its field "copyright".
+    deb.iter_mut().for_each(|(_, place)| *place = place.replace("vendor-completions", "site-functions"));
+    rpm.retain(|(source, _)| source != "LICENSE-*");
+    assert_eq!(deb, rpm);
+    for (source, _) in rpm.iter().filter(|(source, _)| !source.starts_with("target/")) {
+        let (folder, name) = source.rsplit_once('/').unwrap_or(("", source));
+        let folder = root.join(folder.trim_end_matches("/**"));
+        let is_there = if let Some(end) = name.strip_prefix('*') {
+            std::fs::read_dir(&folder).unwrap().any(|file| file.unwrap().file_name().to_str().unwrap().ends_with(end))
+        } else {
+            folder.join(name).is_file()
+        };
+        assert!(is_there, "{source}");
+    }
+    // `packaging/release` takes the address of a release, and the project has none.
+    assert!(["repository", "homepage"].iter().all(|member| manifest["package"].get(member).is_none()));
+    for script in ["packaging/release", "tests/packages", "tests/packages-inside"] {
+        assert!(Command::new("bash").arg("-n").arg(root.join(script)).status().unwrap().success(), "{script}");
+    }
+}
+
 #[test]
 fn the_daemon_writes_its_own_unit_and_leaves_one_of_somebody_else() {
     let place = crate::support::Place::new();

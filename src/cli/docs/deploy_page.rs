@@ -27,6 +27,18 @@ luzia is one program and one state directory. This page is for the person who lo
 names the state directory in use and the rule that chose it.
 .B luzia doctor
 looks for problems and names the command that helps.
+.SH INSTALL
+.B cargo install \-\-locked \-\-path .
+builds the program in a checkout, and
+.BR luzia\-install\-docs (1)
+writes manual pages and completions. For hosts without a compiler
+.I packaging/release
+builds a .deb, a .rpm, and a tar.gz with the same static program. A package has the pages, the completions and both units of
+systemd(1). It depends on no other package, starts nothing and creates no account; its removal leaves the queues. The folder
+.I packaging
+of this page is
+.I /usr/share/luzia/packaging
+there.
 .SH TWO DEPLOYMENTS
 A task starts when a pass looks at the queue. Every task that ends makes a pass, and so do
 .BR "luzia run" ", " "luzia dispatch"
@@ -63,7 +75,8 @@ sudo systemctl enable \-\-now luzia
 sudo \-u luzia luzia enqueue \-u alice \-\- true
 .EE
 .PP
-The program has to be at a path that the account luzia can read, e.g.
+The second command is for a checkout: a package has put the unit into its place. The program has to be at a path that the
+account luzia can read, e.g.
 .IR /usr/local/bin .
 A queue belongs to one account: other accounts queue through
 .BR sudo (8),

@@ -53,7 +53,7 @@ fn a_description_is_a_record_without_what_a_start_needs_and_is_never_written() {
     }
 }
 
-/// Terms of which each has a value.
+/// Terms of which each has a value, but for the grants: the record of a granted task is of another version.
 fn unusual() -> Terms {
     Terms {
         after_any: vec![TaskId(1)],
@@ -87,6 +87,7 @@ fn unusual() -> Terms {
         slot_count: Some(3),
         message: Some("how are you?".into()),
         channel: Some("telegram".into()),
+        granted: None,
     }
 }
 

@@ -9,7 +9,7 @@ use luzia::app::pass::supervise::supervise;
 use luzia::app::{App, Settings};
 use luzia::model::task::{FIRST_GRANTED, Granted, GrantedSlot, Word};
 use luzia::model::{Config, Fence, LaneName, Task, TaskId};
-use luzia::store::Place;
+use luzia::store::{Place, Taken};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -60,7 +60,8 @@ fn agent(env: &Env, known: &Shared, number: u64) {
     if !lease(&app, LONG_MS) {
         return;
     }
-    if accept_granted(&app, &task(id).with_grants(granted(&app))).is_ok() {
+    let answer = accept_granted(&app, &task(id).with_grants(granted(&app)));
+    if matches!(answer, Ok(Taken::New | Taken::Known(_))) {
         know(known).accepted.insert(id);
     }
     for _ in 0..3 {
@@ -91,7 +92,8 @@ fn drain(env: &Env, known: &Shared) {
         let ids = know(known).accepted.clone();
         ids.into_iter().filter(|id| app.store.place_of(*id).expect("it reads") != Some(Place::Done)).collect()
     };
-    for _ in 0..40 {
+    // A lock without a sidecar counts for an hour.
+    for _ in 0..60 {
         for id in open() {
             let _ = renew_grants(&app, id, Word(1), granted(&app));
         }

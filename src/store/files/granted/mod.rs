@@ -30,16 +30,22 @@ impl Spool {
         let token = |task: &Task| task.terms.granted.as_ref().map(|granted| granted.token);
         let Some(lock) = self.run_dir.take_supervisor_lock(task.id)? else {
             let known = self.find(task.id)?.filter(|(_, known)| token(known) == token(task));
-            return Ok(known.map_or(Taken::Busy, |(place, _)| Taken::Known(place)));
+            return known.map_or(Ok(Taken::Busy), |(place, _)| self.accepted_before(place));
         };
         let answer = match self.find(task.id) {
-            Ok(Some((place, known))) if token(&known) == token(task) => Ok(Taken::Known(place)),
+            Ok(Some((place, known))) if token(&known) == token(task) => self.accepted_before(place),
             Ok(Some(_)) => Ok(Taken::Other),
             Ok(None) => self.accept(std::slice::from_ref(task), Some(told)).map(|()| Taken::New),
             Err(error) => Err(error),
         };
         self.let_go(task.id, lock)?;
         answer
+    }
+
+    /// The answer for a task that was accepted before. The process that accepted it may have died before the sync of its folder.
+    fn accepted_before(&self, place: Place) -> Result<Taken> {
+        self.vfs.sync_everything().map_err(StoreError::io("sync", layout::SPOOL))?;
+        Ok(Taken::Known(place))
     }
 
     /// The lanes of a task whose grants are used up: this host has given a fence as great as theirs since. A look without the

@@ -109,6 +109,7 @@ fn streams(globals: &Globals) -> Streams {
         is_out_terminal: out,
         is_err_terminal: err,
         width: if out { term::width(term::Stream::Out) } else { None },
+        live_width: if err && text("TERM").as_deref() != Some("dumb") { term::width(term::Stream::Err) } else { None },
     }
 }
 
@@ -143,6 +144,7 @@ fn unwritten(error: &std::io::Error) -> Report {
 
 /// Turns the end of a verb into an exit code, and reports its error.
 fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
+    console.end_live();
     match answer {
         Ok(code) => code,
         Err(error) => match report_of_end(&error, console) {

@@ -45,6 +45,7 @@ mod jobs;
 mod lane_rules;
 mod lanes;
 mod line;
+mod live;
 mod loans;
 mod locked_files;
 mod logs;

@@ -5,26 +5,30 @@ use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 /// A person at a terminal.
-struct Person {
+pub struct Person {
     keys: File,
     seen: Arc<Mutex<String>>,
-    running: Running,
+    pub running: Running,
 }
 
 impl Person {
     /// Starts luzia at a terminal of 31 rows and 97 columns.
     fn starts(place: &Place, args: &[&str]) -> Self {
+        Self::at(place, place.command(args))
+    }
+
+    /// Starts a command at such a terminal.
+    pub fn at(place: &Place, mut command: Command) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         tcsetwinsize(&master, Winsize { ws_row: 31, ws_col: 97, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let slave = File::from(ioctl_tiocgptpeer(&master, flags).unwrap());
-        let mut command = place.command(args);
         let stream = || Stdio::from(slave.try_clone().unwrap());
         command.stdin(stream());
         let running = place.spawn_into(&mut command, Some(stream()));
@@ -49,7 +53,8 @@ impl Person {
         until("the text is on the screen", || self.screen().contains(text).then_some(()));
     }
 
-    fn screen(&self) -> String {
+    /// All that was written to the terminal.
+    pub fn screen(&self) -> String {
         self.seen.lock().unwrap().clone()
     }
 

@@ -29,6 +29,10 @@ pub trait Log {
     fn failed(&mut self, error: &AppError);
     /// So many tasks run, and so many wait; reported by a dispatcher that waits for them.
     fn waits(&mut self, running: usize, waiting: u64);
+    /// The interval of these reports.
+    fn interval(&self) -> Duration {
+        Duration::from_secs(60)
+    }
     /// A task has ended.
     fn ended(&mut self, task: &Task);
     /// An event of a task, reported by a daemon.

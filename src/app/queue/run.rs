@@ -25,6 +25,9 @@ use crate::store::{CancelRequest, Changes, Duty, Lending, Presence};
 use standby::stand_by;
 use std::time::Duration;
 
+/// The shortest rest of a `run` on standby between two reports.
+const SHORTEST_REST: Duration = Duration::from_millis(100);
+
 /// The wish of the user of `run`; asked between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wish {
@@ -54,6 +57,12 @@ pub trait Audience {
     fn failed(&mut self, error: &AppError);
     /// The wish of the user.
     fn wish(&mut self) -> Wish;
+    /// The time after which a task that waits is reported again, although nothing has changed.
+    fn again(&mut self) -> Option<Duration> {
+        None
+    }
+    /// So many tasks of several are over.
+    fn over(&mut self, _over: usize, _all: usize) {}
     /// Whether this process waits on, by a later call, for a task that it leaves alone now.
     fn waits_on(&self) -> bool {
         false
@@ -184,6 +193,8 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
         if told.replace(word) != Some(word) {
             let place = place_of(app, &task, obstacle.as_ref(), is_first)?;
             audience.progress(&task, obstacle.as_ref(), place.as_ref());
+        } else {
+            report_again(app, &task, audience);
         }
         let may_print = (!group_output || task.status().is_final()) && wished != Wish::Unread;
         let mut is_told = true;
@@ -223,6 +234,17 @@ pub fn place_of(
     Ok(Some(InQueue { position, estimate }))
 }
 
+/// Reports a task that waits again, if its audience wants that by now. An error is left to the next look at the task.
+fn report_again(app: &App, task: &Task, audience: &mut dyn Audience) {
+    if task.status() != Status::Pending || audience.again() != Some(Duration::ZERO) {
+        return;
+    }
+    let Ok(obstacle) = first_obstacle(app, task) else { return };
+    if let Ok(place) = place_of(app, task, obstacle.as_ref(), true) {
+        audience.progress(task, obstacle.as_ref(), place.as_ref());
+    }
+}
+
 /// One round for a task that waits: a pass, or a wait while another `run` has the duty. False if nothing was tried and the caller
 /// is to look again. `wished` is the wish of the user while the wait may go on.
 fn dispatch_or_stand_by(
@@ -241,7 +263,12 @@ fn dispatch_or_stand_by(
     }
     if let (None, Some(wished)) = (&seat.duty, wished) {
         seat.changes = None;
-        if stand_by(app, task, &mut seat.duty, &mut || audience.wish() == wished)? {
+        let mut stays = || {
+            report_again(app, task, audience);
+            // A report that failed is tried again, but not at once.
+            (audience.wish() == wished).then(|| audience.again().map_or(Duration::MAX, |left| left.max(SHORTEST_REST)))
+        };
+        if stand_by(app, task, &mut seat.duty, &mut stays)? {
             return Ok(false);
         }
     }

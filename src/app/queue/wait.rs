@@ -14,14 +14,14 @@ const REMIND_MS: u64 = 5000;
 /// Longest sleep of a waiter between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Waits until all of the tasks are over and returns them, or with `any` returns the one that was over first. `on_change` gets
-/// every change of state.
+/// Waits until all of the tasks are over and returns them, or with `any` returns the one that was over first. `on_look` gets
+/// each unfinished task at each look, and whether its state is another one than before.
 pub fn wait(
     app: &App,
     ids: &[TaskId],
     any: bool,
     timeout_ms: Option<u64>,
-    on_change: &mut dyn FnMut(&Task),
+    on_look: &mut dyn FnMut(&Task, bool),
 ) -> Result<Vec<Task>, AppError> {
     for id in ids {
         app.existing(*id)?;
@@ -46,9 +46,8 @@ pub fn wait(
                 continue;
             }
             let task = app.existing(*id)?;
-            if last.replace(task.status()) != Some(task.status()) {
-                on_change(&task);
-            }
+            let is_new = last.replace(task.status()) != Some(task.status());
+            on_look(&task, is_new);
             if task.status().is_final() {
                 over.push(task);
             }

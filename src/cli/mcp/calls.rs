@@ -290,7 +290,7 @@ impl<'a> Call<'a> {
                     None => {
                         self.message = format!("{} is {}", first.id, first.status());
                         let slice = SLICE_MS.min(self.left_ms(wait_ms)).max(1);
-                        match wait::wait(app, &[first.id], false, Some(slice), &mut |_| {}) {
+                        match wait::wait(app, &[first.id], false, Some(slice), &mut |_, _| {}) {
                             Err(error) if error.code() != Code::WaitTimedOut => return Err(error),
                             _ => {}
                         }

@@ -4,6 +4,7 @@
 use super::escape::{escape_controls, escape_lines};
 use super::json;
 use super::lane::Lanes;
+use super::live::Live;
 use super::report::Report;
 use super::style::{Style, Tone};
 use super::table::{Layout, Table};
@@ -59,6 +60,8 @@ pub struct Streams {
     pub is_err_terminal: bool,
     /// The width of the terminal on stdout.
     pub width: Option<u16>,
+    /// The width of the terminal on stderr, where a line of it can be written in place.
+    pub live_width: Option<u16>,
 }
 
 impl Streams {
@@ -69,6 +72,7 @@ impl Streams {
         is_out_terminal: false,
         is_err_terminal: false,
         width: None,
+        live_width: None,
     };
 }
 
@@ -89,6 +93,7 @@ pub struct Console<'a> {
     pub lanes: Lanes,
     /// The last reported failure, if it still lasts.
     trouble: Option<String>,
+    live: Live,
 }
 
 impl<'a> Console<'a> {
@@ -100,12 +105,43 @@ impl<'a> Console<'a> {
         write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
     ) -> Self {
         let (quiet, verbose) = (globals.quiet, globals.verbose > 0);
-        Self { write, streams, format: globals.format(), quiet, verbose, now, lanes: Lanes::default(), trouble: None }
+        let (lanes, live) = (Lanes::default(), Live::default());
+        Self { write, streams, format: globals.format(), quiet, verbose, now, lanes, trouble: None, live }
     }
 
     /// Whether answers are JSON.
     pub fn is_json(&self) -> bool {
         self.format.is_json()
+    }
+
+    /// Whether [`Self::live`] shows anything: on a terminal, without `-q`, `-v` and JSON.
+    pub fn is_live(&self) -> bool {
+        self.streams.live_width.is_some() && !self.quiet && !self.verbose && !self.is_json()
+    }
+
+    /// Shows a text in one line in place, until something else is written.
+    pub fn live(&mut self, text: &str) {
+        if let Some(width) = self.streams.live_width.filter(|_| self.is_live()) {
+            let drawn = self.live.draw(&escape_controls(&self.lanes.shown(text)), width);
+            let _ = (self.write)(Channel::Err, &drawn);
+        }
+    }
+
+    /// Removes the line in place.
+    pub fn end_live(&mut self) {
+        let erased = self.live.erase();
+        if !erased.is_empty() {
+            let _ = (self.write)(Channel::Err, erased);
+        }
+    }
+
+    /// Writes bytes behind the line in place, if they go to a terminal.
+    fn put(&mut self, channel: Channel, bytes: &[u8]) -> Wrote {
+        if [self.streams.is_out_terminal, self.streams.is_err_terminal][usize::from(channel == Channel::Err)] {
+            self.end_live();
+            self.live.passed(bytes);
+        }
+        (self.write)(channel, bytes)
     }
 
     /// Writes data.
@@ -120,7 +156,7 @@ impl<'a> Console<'a> {
 
     /// Writes data unchanged.
     pub fn out_bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        match (self.write)(Channel::Out, bytes) {
+        match self.put(Channel::Out, bytes) {
             Wrote::Done => Ok(()),
             Wrote::Closed => Err(Stop::Closed),
             Wrote::Failed(error) => Err(Stop::Unwritten(error)),
@@ -129,7 +165,7 @@ impl<'a> Console<'a> {
 
     /// Passes on the stderr of a command. Its reader may have gone, as that of stdout may.
     pub fn pass_err_on(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        match (self.write)(Channel::Err, bytes) {
+        match self.put(Channel::Err, bytes) {
             Wrote::Closed => Err(Stop::Closed),
             Wrote::Done | Wrote::Failed(_) => Ok(()),
         }
@@ -137,7 +173,7 @@ impl<'a> Console<'a> {
 
     /// Writes to stderr unchanged; a closed stderr is not an error.
     pub fn err_bytes(&mut self, bytes: &[u8]) {
-        let _ = (self.write)(Channel::Err, bytes);
+        let _ = self.put(Channel::Err, bytes);
     }
 
     /// Writes a document: one line for `jsonl`, indented otherwise.

@@ -7,6 +7,7 @@ pub mod diff;
 pub mod escape;
 pub mod json;
 pub mod lane;
+pub mod live;
 pub mod lock;
 pub mod messages;
 pub mod picture;

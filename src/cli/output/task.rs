@@ -119,6 +119,13 @@ pub fn progress(task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue
     }
 }
 
+/// The state of a task that has started, and the time since.
+pub fn state_text(app: &App, task: &Task) -> String {
+    let since = task.last_start.as_ref().map_or(task.created_at, |start| start.at);
+    let age = format_duration(app.host.now().saturating_ms_since(since));
+    format!("luzia: waiting for {} of user \"{}\", {} for {age}", task.id, task.user, task.status())
+}
+
 /// Reports the state of a task that a command waits for: the reason why it has not started, or the time it has been running.
 pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), AppError> {
     if console.is_json() || console.quiet {
@@ -130,16 +137,7 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
             let place = place_of(app, task, obstacle.as_ref(), true)?;
             progress(task, obstacle.as_ref(), place.as_ref(), console);
         }
-        Status::Running | Status::Waiting => {
-            let since = task.last_start.as_ref().map_or(task.created_at, |start| start.at);
-            let age = format_duration(app.host.now().saturating_ms_since(since));
-            console.say(&format!(
-                "luzia: waiting for {} of user \"{}\", {} for {age}",
-                task.id,
-                task.user,
-                task.status()
-            ));
-        }
+        Status::Running | Status::Waiting => console.say(&state_text(app, task)),
         Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {}
     }
     Ok(())

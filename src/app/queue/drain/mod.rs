@@ -20,8 +20,6 @@ use std::time::Duration;
 
 /// Longest sleep of a draining dispatcher between two looks.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);
-/// Interval at which a draining dispatcher reports for what it waits, in milliseconds.
-const TELL_MS: u64 = 60_000;
 
 /// Dispatches until nothing is left that a drain waits for (`policy::drain`).
 pub fn drain(app: &App, log: &mut dyn Log) -> Result<(), AppError> {
@@ -42,7 +40,8 @@ pub fn drain(app: &App, log: &mut dyn Log) -> Result<(), AppError> {
         }
         ends.look(app, &mut |task| log.ended(task))?;
         if app.host.boot_ms() >= tell_ms {
-            tell_ms = app.host.boot_ms().saturating_add(TELL_MS);
+            let interval_ms = u64::try_from(log.interval().as_millis()).unwrap_or(u64::MAX);
+            tell_ms = app.host.boot_ms().saturating_add(interval_ms);
             let counts = app.store.counts()?;
             log.waits(app.store.in_flight()?.len(), counts.pending.iter().sum::<u64>() + counts.parked);
         }

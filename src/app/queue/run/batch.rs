@@ -75,6 +75,7 @@ pub fn see_all_through(app: &App, accepted: &[Accepted], audience: &mut dyn Audi
             printed += usize::from(is_told);
         }
         let is_over = |member: &Member| member.task.status().is_final() || member.is_left;
+        audience.over(members.iter().filter(|member| is_over(member)).count(), members.len());
         let may_leave = is_told || wished == Wish::Kill;
         if may_leave && members.iter().all(is_over) {
             let is_whole = members.iter().all(|member| member.task.status().is_final());

@@ -13,12 +13,13 @@ const LONGEST_TRUST: Duration = Duration::from_secs(60);
 const HANDS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
 /// Waits while another `run` has the duty and the record of the task stays in its place. False if that took so long that the
-/// holder of the duty may be stopped: then this `run` makes one pass without it.
+/// holder of the duty may be stopped: then this `run` makes one pass without it. `stays` returns the longest time until it is to
+/// be asked again, and `None` to end the wait.
 pub(super) fn stand_by(
     app: &App,
     task: &Task,
     duty: &mut Option<Duty>,
-    stays: &mut dyn FnMut() -> bool,
+    stays: &mut dyn FnMut() -> Option<Duration>,
 ) -> Result<bool, AppError> {
     let context = own_context(app).0;
     let Some(mut standby) = app.store.join_standby(context.id(), task.id) else {
@@ -40,7 +41,7 @@ fn stand_with(
     sandbox: &SandboxId,
     standby: &mut Standby,
     duty: &mut Option<Duty>,
-    stays: &mut dyn FnMut() -> bool,
+    stays: &mut dyn FnMut() -> Option<Duration>,
 ) -> Result<bool, AppError> {
     // A process that moves the record from here on wakes this one.
     if !app.store.is_pending(task)? {
@@ -48,7 +49,8 @@ fn stand_with(
     }
     let begin = app.host.boot_ms();
     let mut pause = HANDS[0];
-    while app.store.is_pending(task)? && stays() {
+    while app.store.is_pending(task)? {
+        let Some(longest) = stays() else { break };
         *duty = app.store.try_duty(sandbox)?;
         if duty.is_some() {
             break;
@@ -62,7 +64,7 @@ fn stand_with(
         let trust = LONGEST_TRUST.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));
         let passed = Duration::from_millis(app.host.boot_ms().saturating_sub(begin));
         let left = trust.saturating_sub(passed);
-        if left.is_zero() || !app.store.wait_on_standby(standby, left) {
+        if left.is_zero() || !app.store.wait_on_standby(standby, left.min(longest)) && left <= longest {
             return Ok(false);
         }
     }
@@ -74,7 +76,7 @@ fn stand_by_looks(
     app: &App,
     task: &Task,
     duty: &mut Option<Duty>,
-    stays: &mut dyn FnMut() -> bool,
+    stays: &mut dyn FnMut() -> Option<Duration>,
 ) -> Result<bool, AppError> {
     let begin = app.host.boot_ms();
     let mut record = app.store.watch_record(task)?;
@@ -82,7 +84,7 @@ fn stand_by_looks(
         return Ok(false);
     }
     // The record may have moved, and the duty may have become free, before the watch began.
-    while app.store.is_pending(task)? && stays() {
+    while app.store.is_pending(task)? && stays().is_some() {
         *duty = app.store.try_duty(own_context(app).0.id())?;
         if duty.is_some() {
             break;

@@ -7,9 +7,11 @@ use crate::app::{AppError, Code};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::live::bar;
 use crate::cli::output::report::Report;
 use crate::cli::output::{json, messages};
 use crate::model::{Status, Task, TaskId};
+use std::time::Duration;
 
 /// The terminal as the log of a dispatcher.
 pub struct Talk<'a, 'b> {
@@ -60,10 +62,19 @@ impl Log for Talk<'_, '_> {
 
     fn waits(&mut self, running: usize, waiting: u64) {
         // A wait that is over within a moment is not worth a line.
+        if self.console.is_live() {
+            let over = self.ends.len() as u64;
+            let bar = bar(over, over + running as u64 + waiting);
+            return self.console.live(&format!("luzia: {bar} over; {running} running, {waiting} waiting"));
+        }
         let is_first = std::mem::take(&mut self.is_first);
         if !self.console.is_json() && (!is_first || running as u64 + waiting > self.total.started.len() as u64) {
             self.console.say(&format!("luzia: waiting for {running} running and {waiting} waiting tasks"));
         }
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_secs(if self.console.is_live() { 1 } else { 60 })
     }
 
     fn ended(&mut self, task: &Task) {

@@ -10,6 +10,7 @@ use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::live::bar;
 use crate::cli::output::{brief, json, messages};
 use crate::model::{Status, Task, TaskId};
 use crate::request::Selection;
@@ -113,7 +114,10 @@ pub fn each(
     mut act: impl FnMut(TaskId) -> Result<Task, AppError>,
 ) -> Answer {
     let (mut items, mut refused, mut unread) = (Vec::new(), None, None);
-    for id in ids {
+    for (done, id) in ids.iter().enumerate() {
+        if ids.len() > 1 {
+            console.live(&format!("luzia: {} tasks; {schema} {id}", bar(done as u64, ids.len() as u64)));
+        }
         match act(*id) {
             Ok(task) if console.is_json() => items.push(json::task(&task)),
             Ok(task) if console.format == OutputFormat::Name => {

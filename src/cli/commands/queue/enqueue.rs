@@ -20,7 +20,8 @@ use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::{Exit, wait_code};
 use crate::cli::input::Consent;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::task::{has_key, running_json, tell_wait};
+use crate::cli::output::live::waiting::WaitLine;
+use crate::cli::output::task::{has_key, running_json};
 use crate::cli::output::{json, messages};
 use crate::cli::task_lines;
 use crate::model::{Status, Task};
@@ -251,11 +252,8 @@ fn wait_for_accepted(task: &Task, app: &App, console: &mut Console) -> Result<u8
             console.say(line);
         }
     })?;
-    let over = wait::wait(app, &[id], false, None, &mut |task| {
-        if let Err(error) = tell_wait(app, task, console) {
-            console.trouble(&messages::report_of(&error));
-        }
-    })?;
+    let mut line = WaitLine::new(app, 1, console);
+    let over = wait::wait(app, &[id], false, None, &mut |task, is_new| line.saw(app, task, is_new, console))?;
     if !is_told {
         take_result(app, task)?;
     }
@@ -351,7 +349,9 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
         console.say("there was no line, so nothing was queued");
         return Ok(Exit::Done.code());
     }
+    console.live(&format!("luzia: accepting {} tasks, all or none", batch.len()));
     let accepted = enqueue_batch(app, &batch, caller).map_err(refused_at_the_door)?;
+    console.end_live();
     tell_batch_notes(app, &batch, &accepted, console);
     print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
     tell_only_here(app, &accepted, console);

@@ -6,6 +6,8 @@ use crate::app::{AppError, Obstacle};
 use crate::cli::commands::look::logs::dropped_text;
 use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::escape::Pieces;
+use crate::cli::output::live::bar;
+use crate::cli::output::live::waiting::{Pulse, live_text};
 use crate::cli::output::messages;
 use crate::cli::output::task::progress;
 use crate::cli::signals::Interrupts;
@@ -57,6 +59,7 @@ pub struct Room<'a, 'b, 'c> {
     /// Whether the task was reported at all; the first report follows the first pass.
     is_told: bool,
     begin_ms: u64,
+    pulse: Pulse,
     /// Standard output and standard error as an onlooker sees them, where they are terminals.
     shown: Option<[Pieces; 2]>,
 }
@@ -100,6 +103,7 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
             told_ms: None,
             is_told: false,
             begin_ms,
+            pulse: Pulse::default(),
             shown: None,
         }
     }
@@ -201,8 +205,19 @@ impl Audience for Room<'_, '_, '_> {
 
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>) {
         self.saw(task);
-        // The first reason at once, later ones at most once a minute.
         let now = (self.terminal.now_ms)();
+        self.console.end_live();
+        if let (true, true, Some(obstacle)) = (self.console.is_live(), self.is_pending, obstacle) {
+            // Of several tasks the line has their number alone.
+            if let Some(place) = place {
+                let waited_ms = now.saturating_sub(self.begin_ms);
+                let at = self.console.now.plus_ms(i64::try_from(waited_ms).unwrap_or(i64::MAX));
+                self.console.live(&live_text(task, obstacle, place, waited_ms, at));
+                self.pulse.shown((self.terminal.now_ms)());
+            }
+            return;
+        }
+        // The first reason at once, later ones at most once a minute.
         if !self.console.verbose
             && obstacle.is_some()
             && self.told_ms.is_some_and(|told| now.saturating_sub(told) < TELL_MS)
@@ -215,6 +230,15 @@ impl Audience for Room<'_, '_, '_> {
 
     fn failed(&mut self, error: &AppError) {
         self.console.trouble(&messages::report_of(error));
+    }
+
+    fn again(&mut self) -> Option<Duration> {
+        let is_wanted = self.console.is_live() && self.is_pending && self.is_told;
+        is_wanted.then(|| self.pulse.left((self.terminal.now_ms)()))
+    }
+
+    fn over(&mut self, over: usize, all: usize) {
+        self.console.live(&format!("luzia: {} tasks are over", bar(over as u64, all as u64)));
     }
 
     fn wish(&mut self) -> Wish {

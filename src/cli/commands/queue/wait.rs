@@ -14,8 +14,8 @@ use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
 use crate::cli::exit::{Exit, wait_code};
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::task::tell_wait;
-use crate::cli::output::{json, messages};
+use crate::cli::output::json;
+use crate::cli::output::live::waiting::WaitLine;
 use crate::model::{Status, Task, TaskId};
 use crate::request::Selection;
 use clap::Args;
@@ -92,11 +92,10 @@ pub fn run(args: &WaitArgs, app: &App, account: Account, console: &mut Console) 
             break;
         }
     }
-    let over = wait(app, &ids, args.any, timeout_ms, &mut |task| {
-        if let Err(error) = tell_wait(app, task, console) {
-            console.trouble(&messages::report_of(&error));
-        }
-        if !args.any {
+    let mut line = WaitLine::new(app, ids.len(), console);
+    let over = wait(app, &ids, args.any, timeout_ms, &mut |task, is_new| {
+        line.saw(app, task, is_new, console);
+        if is_new && !args.any {
             tell_end(task, console);
         }
     })?;

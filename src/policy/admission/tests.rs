@@ -2,7 +2,11 @@
 
 use super::*;
 use crate::model::evidence::Reason;
-use crate::store::tests_support::task;
+
+fn task(id: u64) -> Task {
+    let alice = crate::model::Name::new("alice").expect("a name");
+    Task::plain(TaskId(id), alice, vec!["true".into()], Timestamp(0))
+}
 
 fn holder(verdict: Verdict) -> Holder {
     Holder::unknown(None, verdict)

@@ -38,9 +38,10 @@ fn a_running_task_names_its_lock_files_and_a_waiting_one_its_reason() {
     let first = place.enqueue(&["-u", "alice", "-l", "deploy", "--", "sleep", "30"]);
     let second = place.enqueue(&["-u", "alice", "--prompt", "line one\nline two", "--", "cat"]);
     place.ok(&["dispatch"]);
-    until("it runs", || (place.status(&first) == "running").then_some(()));
-    let page = place.ok(&["show", &first]).out;
-    assert!(field(&page, "Status").unwrap().starts_with("running for "), "{page}");
+    let page = until("it runs", || {
+        let page = place.ok(&["show", &first]).out;
+        field(&page, "Status")?.starts_with("running for ").then_some(page)
+    });
     let files = place.show(&first)["lock_files"].clone();
     let lanes: Vec<&str> = files.as_array().unwrap().iter().map(|file| file["lane"].as_str().unwrap()).collect();
     assert_eq!(lanes, ["user:alice", "deploy", "global"]);

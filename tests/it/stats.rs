@@ -95,9 +95,13 @@ fn busy() -> Place {
     place.drain();
     place.ok(&["retry", "3"]);
     place.drain();
-    let mut first = place.start(&["lock", "-u", "dave", "--", "sleep", "0.3"]);
+    let script = "until [ -e $PLACE/waited ]; do sleep 0.01; done; sleep 0.3";
+    let mut first = place.start(&["lock", "-u", "dave", "--", "sh", "-c", script]);
     until("the lane is held", || place.lock("user_dave.lock").exists().then_some(()));
-    place.ok(&["lock", "-u", "dave", "--", "true"]);
+    let second = place.start(&["lock", "-u", "dave", "--", "true"]);
+    until("another one waits", || std::fs::read_dir(place.lock(".user_dave.line")).ok()?.next().map(drop));
+    std::fs::write(place.path("waited"), "").unwrap();
+    second.end().coded(0);
     until("the first has ended", || first.is_over().then_some(()));
     place
 }

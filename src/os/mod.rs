@@ -379,6 +379,9 @@ pub struct InPlace<'a> {
     pub output: Option<File>,
 }
 
+/// Time that a called program has to end after SIGTERM, and again after SIGKILL.
+pub const CALL_GRACE: Duration = Duration::from_secs(2);
+
 /// A short program that is run for its effect, with no variable of a task in its environment.
 pub struct Called<'a> {
     /// Program and arguments.

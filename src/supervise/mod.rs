@@ -19,6 +19,7 @@ mod run;
 
 pub use beside::{run_beside, told_end};
 pub use course::away::Wants;
+pub use course::deadline::Deadline;
 pub use cpus::{CpuPlan, CpuShare};
 pub use finish::{Finished, finish};
 pub use keep::Keeper;

@@ -9,10 +9,11 @@ use crate::app::config_reload::follow_control;
 use crate::app::wait_warnings::{WAIT_WARNING, wait_command};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
 use crate::model::{Task, TaskId};
-use crate::os::{Called, Exit};
+use crate::os::{CALL_GRACE, Called, Exit};
 use crate::policy::analytics::record::Record;
 use crate::policy::hooks::{fires, payload};
 use crate::store::{Event, Hold, ReadEvent};
+use crate::supervise::Deadline;
 use serde_json::json;
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -103,13 +104,17 @@ fn last_command(app: &App, record: &Record) -> Option<Hook> {
         return None;
     }
     let (_, task) = app.store.find(record.task?).ok().flatten()?;
+    let site = app.site();
+    // The command of a granted task is over before the lease is that holds when it begins, also where it ignores SIGTERM.
+    let grace_ms = u64::try_from(CALL_GRACE.as_millis()).unwrap_or_default();
+    let timeout_ms = Deadline::of(&site, &task).grace_ms(&site, HOOK_TIMEOUT_MS + grace_ms).saturating_sub(grace_ms);
     Some(Hook {
         name: last_command_name(task.id),
         event: "task.finished".to_owned(),
         action: Action::Command(vec!["/bin/sh".to_owned(), "-c".to_owned(), task.terms.on_finish?]),
         user: None,
         lane: None,
-        timeout_ms: HOOK_TIMEOUT_MS,
+        timeout_ms,
         cwd: task.cwd,
         added_at: task.created_at,
         by: None,

@@ -87,6 +87,22 @@ fn hooks_that_run_past_the_lease_are_dead_at_its_end() {
 }
 
 #[test]
+fn the_command_after_a_task_is_over_before_the_lease_that_holds_when_it_begins() {
+    let agent = Agent::new();
+    agent.lease(LONG_MS);
+    let mut task = agent.task(1, "alice", "until [ -e \"$PLACE/go\" ]; do sleep 0.02; done");
+    let script = "trap '' TERM; echo $$ >\"$PLACE/pid.t\"; mv \"$PLACE/pid.t\" \"$PLACE/pid\"; sleep 600 & sleep 600";
+    task.terms.on_finish = Some(script.to_owned());
+    agent.accept(&task);
+    agent.place.ok(&["dispatch", "--once"]);
+    let end = agent.lease(8000);
+    std::fs::write(agent.place.path("go"), "").unwrap();
+    let pid: u32 = agent.place.until_file("pid").trim().parse().unwrap();
+    until("the command is dead", || (!lives(pid)).then_some(()));
+    assert!(RealClock.boot_ms() <= end);
+}
+
+#[test]
 fn a_host_that_was_suspended_past_the_lease_kills_at_its_first_instant() {
     let agent = Agent::new();
     agent.lease(LONG_MS);

@@ -1,7 +1,7 @@
 //! Short programs that run to their end within a limited time.
 
 use crate::os::real::process::launch::{fork_and_exec, leave_the_task};
-use crate::os::{Called, Exit, Output};
+use crate::os::{CALL_GRACE, Called, Exit, Output};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
@@ -16,8 +16,6 @@ const LONGEST: u64 = 1 << 20;
 const LAST: Duration = Duration::from_secs(1);
 /// The most bytes that are read of the standard error of a called program.
 const LONGEST_SAID: u64 = 4096;
-/// The time that a called program has to end after SIGTERM, and again after SIGKILL.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a program and returns its output. A program that is not over at `until` is killed with its group, and the error is
 /// [`io::ErrorKind::TimedOut`]. The output goes to a file: a process that the program leaves behind may keep the file open,
@@ -54,7 +52,7 @@ pub(crate) fn call(called: &Called) -> io::Result<(Exit, Vec<u8>)> {
     command.stdin(given).stdout(Stdio::null()).stderr(said.try_clone()?);
     let mut child = command.spawn()?;
     let until = Instant::now() + called.time;
-    let status = await_end(&mut child, until, &[Signal::TERM, Signal::KILL], GRACE, "it did not end in time")?;
+    let status = await_end(&mut child, until, &[Signal::TERM, Signal::KILL], CALL_GRACE, "it did not end in time")?;
     let mut answer = Vec::new();
     said.rewind()?;
     said.take(LONGEST_SAID).read_to_end(&mut answer)?;

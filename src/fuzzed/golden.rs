@@ -105,7 +105,10 @@ fn event(bytes: &[u8]) -> Again {
 /// The `meta.json` of the task with this record.
 fn meta(bytes: &[u8]) -> Again {
     let task = words(crate::store::decode_task("x", bytes, None))?;
-    words(serde_json::to_vec_pretty(&crate::store::conductor::meta_of(&task, task.last_start.is_some())))
+    words(serde_json::to_vec_pretty(&crate::store::conductor::Meta {
+        task: &task,
+        lock_released: task.last_start.is_some(),
+    }))
 }
 
 /// Bytes in the form of the corpus: a text, or `{"hex": …}` if they are not UTF-8.

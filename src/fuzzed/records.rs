@@ -46,7 +46,7 @@ pub fn task(bytes: &[u8]) {
         Ok(written) => {
             assert_eq!(written.iter().filter(|byte| **byte == b'\n').count(), 1, "one line");
             assert_eq!(decode_task("x", &written, None).ok().as_ref(), Some(&task), "{}", text(&written));
-            assert!(serde_json::to_string(&conductor::meta_of(&task, false)).is_ok());
+            assert!(serde_json::to_string(&conductor::Meta { task: &task, lock_released: false }).is_ok());
         }
         // Escapes may make the written record longer than the input.
         Err(_) => assert!(bytes.len() > 100_000, "what reads can be written"),

@@ -3,15 +3,14 @@
 //! after the checks of `supervision.md`.
 
 use super::error::{Result, StoreError};
-use crate::model::record::Version;
-use crate::model::task::{EndState, Outcome};
-use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::model::task::EndState;
+use crate::model::{Task, TaskId};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
 use crate::store::files::disk::task_record::encode_pretty;
-use crate::store::{RunDir, layout};
-use serde::Serialize;
+use crate::store::{FORMAT_VERSION, RunDir, layout};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest `meta.json` read, in bytes.
@@ -253,7 +252,7 @@ impl Conductor {
 
     /// Writes `meta.json` with a task's last start; members that other programs wrote into the `old` one stay.
     fn write_meta(&self, place: &str, task: &Task, old: Option<Members>, released: bool) -> Result<()> {
-        let (folder, known) = (dir(place, task.id), meta_of(task, released));
+        let (folder, known) = (dir(place, task.id), Meta { task, lock_released: released });
         let Some(mut members) = old.filter(|old| !old.is_empty()) else {
             *self.last.lock().unwrap_or_else(PoisonError::into_inner) = self.replace_meta(&folder, &known)?;
             return Ok(());
@@ -381,89 +380,51 @@ pub(crate) fn claim_of(dir: String, place: &'static str, members: Members, uid: 
 }
 
 /// The `meta.json` of a task: the members of S3.20, and those of S1.35–S1.38 once the task is over.
-#[derive(Serialize)]
-struct Meta<'a> {
-    v: Version,
-    id: TaskId,
-    status: Status,
-    user: &'a str,
-    project: Option<&'a str>,
-    lanes: Vec<LaneName>,
-    priority: Priority,
-    command: &'a [String],
-    label: Option<&'a str>,
-    lock_id: Option<&'a str>,
-    fence: Option<u64>,
-    lock_released: bool,
-    attempt: u32,
-    starts: u32,
-    created_at: Timestamp,
-    started_at: Option<Timestamp>,
-    #[serde(flatten)]
-    end: Option<End<'a>>,
+pub(crate) struct Meta<'a> {
+    pub task: &'a Task,
+    pub lock_released: bool,
 }
 
-/// The members of a task that is over. An outer `None` means that its end has no such member.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct End<'a> {
-    completed_at: Timestamp,
-    result_type: &'static str,
-    result_summary: &'a str,
-    #[serde(rename = "exit_code")]
-    exit_code: Option<i32>,
-    signal: Option<i32>,
-    #[serde(rename = "ran_ms")]
-    ran_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_message: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failed_action_id: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cancelled_by: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cancel_reason: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variables: Option<BTreeMap<&'a str, &'a str>>,
-}
-
-/// The `meta.json` of a task.
-pub(crate) fn meta_of(task: &Task, lock_released: bool) -> impl Serialize {
-    let start = task.last_start.as_ref();
-    Meta {
-        v: Version,
-        id: task.id,
-        status: task.status(),
-        user: task.user.as_str(),
-        project: task.project.as_ref().map(Name::as_str),
-        lanes: task.all_lanes(),
-        priority: task.priority,
-        command: &task.command,
-        label: task.label.as_deref(),
-        lock_id: start.map(|start| start.lock_id.as_str()),
-        fence: start.map(|start| start.fence),
-        lock_released,
-        attempt: task.attempt(),
-        starts: task.starts,
-        created_at: task.created_at,
-        started_at: start.map(|start| start.at),
-        end: task.outcome().map(|outcome| end_of(task, outcome)),
-    }
-}
-
-fn end_of<'a>(task: &Task, outcome: &'a Outcome) -> End<'a> {
-    let is = |end: EndState| (outcome.end == end).then_some(());
-    End {
-        completed_at: outcome.completed_at,
-        result_type: outcome.result_type(),
-        result_summary: &outcome.summary,
-        exit_code: outcome.exit_code,
-        signal: outcome.signal,
-        ran_ms: outcome.ran_ms,
-        error_message: is(EndState::Failed).map(|()| outcome.error.as_deref()),
-        failed_action_id: is(EndState::Failed).map(|()| task.failed_action()),
-        cancelled_by: is(EndState::Cancelled).map(|()| outcome.cancelled_by.as_deref()),
-        cancel_reason: is(EndState::Cancelled).map(|()| outcome.cancel_reason.as_deref()),
-        variables: is(EndState::Completed).map(|()| BTreeMap::new()),
+impl Serialize for Meta<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        let Self { task, lock_released } = self;
+        let start = task.last_start.as_ref();
+        let mut meta = to.serialize_map(None)?;
+        meta.serialize_entry("v", &FORMAT_VERSION)?;
+        meta.serialize_entry("id", &task.id)?;
+        meta.serialize_entry("status", &task.status())?;
+        meta.serialize_entry("user", &task.user)?;
+        meta.serialize_entry("project", &task.project)?;
+        meta.serialize_entry("lanes", &task.all_lanes())?;
+        meta.serialize_entry("priority", &task.priority)?;
+        meta.serialize_entry("command", &task.command)?;
+        meta.serialize_entry("label", &task.label)?;
+        meta.serialize_entry("lock_id", &start.map(|start| &start.lock_id))?;
+        meta.serialize_entry("fence", &start.map(|start| start.fence))?;
+        meta.serialize_entry("lock_released", lock_released)?;
+        meta.serialize_entry("attempt", &task.attempt())?;
+        meta.serialize_entry("starts", &task.starts)?;
+        meta.serialize_entry("created_at", &task.created_at)?;
+        meta.serialize_entry("started_at", &start.map(|start| start.at))?;
+        let Some(outcome) = task.outcome() else { return meta.end() };
+        meta.serialize_entry("completedAt", &outcome.completed_at)?;
+        meta.serialize_entry("resultType", outcome.result_type())?;
+        meta.serialize_entry("resultSummary", &outcome.summary)?;
+        meta.serialize_entry("exit_code", &outcome.exit_code)?;
+        meta.serialize_entry("signal", &outcome.signal)?;
+        meta.serialize_entry("ran_ms", &outcome.ran_ms)?;
+        match outcome.end {
+            EndState::Completed => meta.serialize_entry("variables", &Members::new())?,
+            EndState::Failed => {
+                meta.serialize_entry("errorMessage", &outcome.error)?;
+                meta.serialize_entry("failedActionId", &task.failed_action())?;
+            }
+            EndState::Cancelled => {
+                meta.serialize_entry("cancelledBy", &outcome.cancelled_by)?;
+                meta.serialize_entry("cancelReason", &outcome.cancel_reason)?;
+            }
+            EndState::Timeout => {}
+        }
+        meta.end()
     }
 }

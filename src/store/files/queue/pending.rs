@@ -329,13 +329,10 @@ impl Spool {
         Ok(lanes)
     }
 
-    /// Whether a lane has a folder. A folder has two names and one more for each folder in it, or always one if the file system
-    /// does not count.
+    /// Whether a lane has a folder.
     pub fn has_lanes(&self) -> Result<bool> {
         for priority in self.used_priorities()? {
-            let tier = layout::pending_tier(priority);
-            let links = self.meta(&tier)?.map_or(0, |meta| meta.links);
-            if links > 2 || links == 1 && !self.folders(&tier)?.is_empty() {
+            if self.has_folders(&layout::pending_tier(priority))? {
                 return Ok(true);
             }
         }
@@ -343,7 +340,7 @@ impl Spool {
     }
 
     /// The priorities that have a folder, in order. Most have none, and one listing shows which have.
-    pub(crate) fn used_priorities(&self) -> Result<Vec<Priority>> {
+    fn used_priorities(&self) -> Result<Vec<Priority>> {
         let used = self.numbered_folders(layout::PENDING)?;
         Ok(used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)).collect())
     }

@@ -258,12 +258,7 @@ impl Spool {
 
     /// Whether no task is pending and none is parked; the cheap question before counting.
     pub fn is_queue_empty(&self) -> Result<bool> {
-        for priority in self.used_priorities()? {
-            if self.has_folders(&layout::pending_tier(priority))? {
-                return Ok(false);
-            }
-        }
-        Ok(!self.has_folders(layout::PARKED)?)
+        Ok(!self.has_lanes()? && !self.has_folders(layout::PARKED)?)
     }
 
     /// Whether the state directory has been used and has not been removed. It may have been moved.

@@ -202,6 +202,11 @@ pub(crate) fn result(id: TaskId) -> String {
     format!("{RUNNING}/{}.result.json", id.0)
 }
 
+/// The folders above a path, the lowest first.
+pub(crate) fn folders_above(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/').map(|(at, _)| &path[..at])
+}
+
 /// The mark of a finished granted task whose end its scheduler knows.
 pub(crate) fn posted(id: TaskId) -> String {
     format!("{POSTED}/{}", id.0)

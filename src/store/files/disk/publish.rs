@@ -175,14 +175,19 @@ impl Disk {
         self.vfs.sync_dir(path).map_err(StoreError::io("sync", path))
     }
 
-    /// Makes the removal of a name durable: syncs the lowest folder above it that is left. A process that finds a folder empty
-    /// removes it.
+    /// Syncs a folder that a process that finds it empty removes. False if that has happened.
+    pub(crate) fn sync_if_there(&self, path: &str) -> Result<bool> {
+        match self.vfs.sync_dir(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            other => other.map(|()| true).map_err(StoreError::io("sync", path)),
+        }
+    }
+
+    /// Makes the removal of a name durable: syncs the lowest folder above it that is left.
     pub(crate) fn sync_removal(&self, path: &str) -> Result<()> {
-        for (end, _) in path.rmatch_indices('/') {
-            let folder = &path[..end];
-            match self.vfs.sync_dir(folder) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                other => return other.map_err(StoreError::io("sync", folder)),
+        for folder in layout::folders_above(path) {
+            if self.sync_if_there(folder)? {
+                break;
             }
         }
         Ok(())

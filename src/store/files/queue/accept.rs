@@ -149,12 +149,8 @@ impl Spool {
         let Spot { path, folders } = spot;
         let depth = 1 + first_made.map_or(0, |first| folders.len() - first);
         for folder in folders.iter().rev().map(String::as_str).chain([root]).take(depth) {
-            match self.vfs.sync_dir(folder) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    return self.vfs.sync_everything().map_err(StoreError::io("sync", folder));
-                }
-                Err(error) => return Err(StoreError::io("sync", folder)(error)),
+            if !self.sync_if_there(folder)? {
+                return self.vfs.sync_everything().map_err(StoreError::io("sync", folder));
             }
         }
         if self.meta(path)?.is_none() {

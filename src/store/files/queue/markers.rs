@@ -153,10 +153,8 @@ impl Spool {
 
     /// Makes a mark durable. Another process may have acted on it already, and have removed it and its folder.
     fn sync_mark(&self, folder: &str, above: &str) -> Result<()> {
-        match self.vfs.sync_dir(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("sync", folder)(error)),
-            _ => self.sync_dir(above),
-        }
+        self.sync_if_there(folder)?;
+        self.sync_dir(above)
     }
 
     /// Removes the mark that `id` waits for the end of `dependency`.

@@ -80,11 +80,6 @@ impl Spot {
     }
 }
 
-/// The folders above a pending record, the lowest first and its tier last.
-fn folders_of(path: &str) -> impl Iterator<Item = &str> {
-    path.rmatch_indices('/').map(|(at, _)| &path[..at]).take_while(|folder| *folder != layout::PENDING)
-}
-
 /// Content of the folder of a lane.
 pub(crate) struct Standing {
     /// The records in it, in no order.
@@ -188,7 +183,7 @@ impl Spool {
     /// Removes the folders above a pending record as far as they are empty, the lowest first; never a tier.
     fn sweep(&self, path: &str) -> Result<()> {
         let is_tier = |folder: &str| folder.rsplit_once('/').is_none_or(|(above, _)| above == layout::PENDING);
-        for folder in folders_of(path).take_while(|folder| !is_tier(folder)) {
+        for folder in layout::folders_above(path).take_while(|folder| !is_tier(folder)) {
             if !self.remove_dir(folder)? {
                 break;
             }

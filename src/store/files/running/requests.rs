@@ -56,12 +56,8 @@ impl Spool {
             self.unlink(&tmp)?;
             return Ok(false);
         }
-        match self.vfs.sync_dir(&layout::run_dir(id)) {
-            // The folder's own name was never synced: a start does not need it.
-            Ok(()) => self.sync_dir(layout::RUN).map(|()| true),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(StoreError::io("sync", &path)(error)),
-        }
+        // The folder's own name was never synced: a start does not need it.
+        Ok(self.sync_if_there(&layout::run_dir(id))? && self.sync_dir(layout::RUN).map(|()| true)?)
     }
 
     /// The request to cancel a task, if there is one. An invalid file is still a request.

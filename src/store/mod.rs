@@ -42,7 +42,7 @@ pub use files::locks::session::{KeeperAnswer, SessionLock};
 pub use files::queue::accept::Place;
 pub(crate) use files::queue::accept::Told;
 pub use files::queue::claim::{Claim, Claimed, Judges};
-pub use files::queue::heads::{FirstHead, FirstHeads, Heads, HeadsSizes, HeadsView};
+pub use files::queue::heads::{Heads, HeadsSizes, HeadsView};
 pub use files::queue::lifecycle::{Ending, Found, Removed};
 pub use files::queue::markers::{KeySlot, Timers};
 pub use files::queue::pending::{Head, QueueIndex};

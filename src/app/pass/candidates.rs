@@ -3,7 +3,8 @@
 use crate::app::admission::reach::is_near;
 use crate::app::config_reload::control;
 use crate::app::{App, AppError, config_reload};
-use crate::model::{Priority, QueueName, Tier};
+use crate::model::queue::heads::Lanes;
+use crate::model::{LaneName, Priority, QueueName, Tier};
 use crate::policy::fair::Ledger;
 use crate::policy::hold::holds_user;
 use crate::policy::schedule::{FEW_QUEUES, LaneHead};
@@ -11,12 +12,22 @@ use crate::store::LockIndex;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The lanes of each tier, each with its best priority.
-pub(super) type Lanes = BTreeMap<Tier, BTreeMap<String, Priority>>;
-
 /// Number of lanes.
 pub(super) fn number_of(lanes: &Lanes) -> usize {
     lanes.values().map(BTreeMap::len).sum()
+}
+
+/// The head of a queue at which no look was taken.
+pub(super) fn unseen_head(lane: &LaneName, queue: &str, tier: Tier, priority: Priority) -> LaneHead {
+    LaneHead {
+        user: lane.key().clone(),
+        queue: queue.into(),
+        takes_user_lane: QueueName::parse(queue).is_none_or(|name| name.takes_user_lane()),
+        tier,
+        priority,
+        sequence: None,
+        turn: u64::MAX,
+    }
 }
 
 /// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
@@ -48,22 +59,19 @@ pub(super) fn heads_among(
             if holds_user(&control(app).holds, &lane, now) {
                 continue;
             }
-            let takes_user_lane = QueueName::parse(stem).is_none_or(|name| name.takes_user_lane());
+            let unseen = unseen_head(&lane, stem, *tier, *priority);
             let holders = locks.holders(&lane);
-            let is_locked = takes_user_lane && holders >= config_reload::config(app).limit(&lane);
+            let is_locked = unseen.takes_user_lane && holders >= config_reload::config(app).limit(&lane);
             let has_siblings = has_siblings(lanes, stem);
             let is_looked_up = !is_locked && (has_siblings || are_few && !ledger.knows(lane.key()));
             let head = if is_looked_up { app.store.head_from(*priority, stem)? } else { None };
             // A group takes its turn at the place of its first task.
             let place = head.as_ref().map(|head| QueueName::place_in(stem, head.id).0.0);
             let entry = LaneHead {
-                user: lane.key().clone(),
-                queue: stem.as_str().into(),
-                takes_user_lane,
-                tier: *tier,
                 priority: head.as_ref().map_or(*priority, |head| head.priority),
                 sequence: place.filter(|_| !has_siblings || are_few),
                 turn: place.unwrap_or(u64::MAX),
+                ..unseen
             };
             match (is_locked, is_looked_up && head.is_none()) {
                 (_, true) => {}

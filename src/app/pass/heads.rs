@@ -1,16 +1,17 @@
 //! The hint of heads: while very many lanes have work, a pass tries the first ones that a listing found, and the lanes that were
 //! announced since. It lists all lanes if these leave a slot (`docs/decisions/449-a-hint-of-heads.md`).
 
-use super::candidates::{Lanes, heads_among, number_of};
+use super::candidates::{heads_among, number_of, unseen_head};
 use super::claim::Starts;
 use super::{Tally, ready, start_round};
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
-use crate::model::{LaneName, Priority, QueueName};
-use crate::policy::fair::{Ledger, Usage};
+use crate::model::queue::heads::{FirstHead, Lanes};
+use crate::model::{LaneName, Priority};
+use crate::policy::fair::Ledger;
 use crate::policy::schedule::window::{Noted, Offered};
 use crate::policy::schedule::{LaneHead, Round};
-use crate::store::{FirstHead, Heads, LockIndex};
+use crate::store::{Heads, LockIndex};
 
 /// The age from which a process writes a new hint, in milliseconds, while it has no task to start. One that has just listed all
 /// lanes writes it sooner.
@@ -41,10 +42,9 @@ pub(super) fn start_from(
 
 fn offered_up_to(app: &App, heads: &Heads, last: Option<Option<FirstHead>>) -> Result<Offered, AppError> {
     let Some(last) = last else { return Ok(Offered::All) };
-    let Some(FirstHead { priority, used, queue }) = last else { return Ok(Offered::UpTo(None)) };
-    let lane = app.store.pending_lane_name(&queue)?;
-    let used = Usage { used_us: used.0, last_grant: used.1 };
-    let noted = |lane: LaneName| Noted { user: lane.key().clone(), priority, used, decayed_to: heads.decayed_to() };
+    let Some(head) = last else { return Ok(Offered::UpTo(None)) };
+    let lane = app.store.pending_lane_name(&head.queue)?;
+    let noted = |lane: LaneName| Noted { user: lane.key().clone(), head, decayed_to: heads.decayed_to() };
     Ok(Offered::UpTo(lane.map(noted)))
 }
 
@@ -88,14 +88,7 @@ pub(super) fn renew(app: &App) -> Result<(), AppError> {
     }
     let mut ledger = app.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
     let round = Round::new(&mut ledger, config(app).tier_shares, all_heads(app, &lanes)?, made);
-    let first = round.into_first(sizes.kept).map(|(heads, has_more)| {
-        let heads = heads.into_iter().map(|(queue, priority, used)| FirstHead {
-            priority,
-            used: (used.used_us, used.last_grant),
-            queue: queue.to_string(),
-        });
-        (heads.collect(), has_more)
-    });
+    let first = round.into_first(sizes.kept);
     Ok(app.store.finish_heads(writer, (made, ledger.decayed_to), &first)?)
 }
 
@@ -105,15 +98,7 @@ fn all_heads(app: &App, lanes: &Lanes) -> Result<Vec<LaneHead>, AppError> {
     for (tier, lanes) in lanes {
         for (queue, priority) in lanes {
             let Some(lane) = app.store.pending_lane_name(queue)? else { continue };
-            heads.push(LaneHead {
-                user: lane.key().clone(),
-                queue: queue.as_str().into(),
-                takes_user_lane: QueueName::parse(queue).is_none_or(|name| name.takes_user_lane()),
-                tier: *tier,
-                priority: *priority,
-                sequence: None,
-                turn: u64::MAX,
-            });
+            heads.push(unseen_head(&lane, queue, *tier, *priority));
         }
     }
     Ok(heads)

@@ -8,6 +8,8 @@
 //! marks tasks that only a process of a compatible sandbox may start (contract P9). Records of luzia 0.1.0 are in queues
 //! without any of these.
 
+pub mod heads;
+
 use super::context::SandboxId;
 use super::lane::LaneName;
 use super::name::{Name, hex, is_hex};

@@ -9,6 +9,7 @@
 
 mod shares;
 
+pub use crate::model::queue::heads::Usage;
 pub use shares::{Payer, Weights};
 pub(crate) use shares::{has_own_share, share_names};
 
@@ -30,15 +31,6 @@ pub const MAX_USERS: usize = 32_768;
 /// 2^(-1/600) in units of 2^-63: the factor by which use decays in one second.
 const SECOND_FACTOR: u64 = 9_212_722_931_998_962_731;
 const HEADER: &str = "luzia-fair 1";
-
-/// Ledger data of one user.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Usage {
-    /// Decayed slot time over weight, in microseconds.
-    pub used_us: u64,
-    /// The number of its latest grant, from 1, among all grants.
-    pub last_grant: u64,
-}
 
 /// State that the scheduler keeps from pass to pass.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

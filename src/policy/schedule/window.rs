@@ -5,10 +5,10 @@
 //! come after the noted place of the last one that is, and a head that comes before that place comes before all of them.
 
 use super::{Entry, Round, distance};
+use crate::model::queue::heads::{FirstHead, FirstHeads};
 use crate::model::{Name, Priority, Tier, Timestamp};
 use crate::policy::fair::{CAP_US, Ledger, Usage};
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 /// The heads of a tier that are offered.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,16 +25,11 @@ pub enum Offered {
 pub struct Noted {
     /// Its user.
     pub user: Name,
-    /// Its priority.
-    pub priority: Priority,
-    /// The use of the user then.
-    pub used: Usage,
-    /// The time up to which that was decayed.
+    /// The head.
+    pub head: FirstHead,
+    /// The time up to which the use of the user was decayed.
     pub decayed_to: Timestamp,
 }
-
-/// A head of a listing: its queue, its priority, and what its user had used.
-pub type Listed = (Arc<str>, Priority, Usage);
 
 /// The place of a head in the order of a tier, apart from the order within its user.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,9 +42,10 @@ pub(super) struct Cut(Option<Mark>);
 impl Noted {
     /// The place by the ledger as it is now. What the user has used since does not count.
     fn mark(&self, ledger: &Ledger, tier: Tier) -> Mark {
-        let noted_us = ledger.decayed_since(self.decayed_to, self.used.used_us);
+        let FirstHead { priority, used, .. } = self.head;
+        let noted_us = ledger.decayed_since(self.decayed_to, used.used_us);
         let used_us = ledger.usage(&self.user).used_us.min(noted_us);
-        Mark(Usage { used_us, ..self.used }, self.priority, distance(ledger, tier, &self.user))
+        Mark(Usage { used_us, ..used }, priority, distance(ledger, tier, &self.user))
     }
 
     /// Whether a head of a user comes before all heads that follow this one in the listing.
@@ -88,7 +84,7 @@ impl Round<'_> {
 
     /// The first heads of each tier in their order, at most so many, and whether others come after them. The heads of a user
     /// are not divided.
-    pub fn into_first(self, most: usize) -> [(Vec<Listed>, bool); 3] {
+    pub fn into_first(self, most: usize) -> FirstHeads {
         self.queues.map(|queue| {
             let mut entries: Vec<Entry> = queue.into_iter().map(|Reverse(entry)| entry).collect();
             let has_more = entries.len() > most;
@@ -99,7 +95,8 @@ impl Round<'_> {
                 entries.retain(|entry| entry.user != user);
             }
             entries.sort_unstable();
-            (entries.into_iter().map(|entry| (entry.queue, entry.priority, entry.used)).collect(), has_more)
+            let head = |Entry { priority, used, queue, .. }| FirstHead { priority, used, queue: queue.to_string() };
+            (entries.into_iter().map(head).collect(), has_more)
         })
     }
 }
@@ -181,7 +178,8 @@ mod tests {
 
         /// The noted place of a listed head.
         fn noted(&self, hint: &Hint, (user, used): (usize, Usage)) -> Noted {
-            Noted { user: user_name(user), priority: self.priority(user), used, decayed_to: hint.decayed_to }
+            let head = FirstHead { priority: self.priority(user), used, queue: String::new() };
+            Noted { user: user_name(user), head, decayed_to: hint.decayed_to }
         }
 
         /// Lists all users with work, also those that run.
@@ -192,7 +190,7 @@ mod tests {
             let first = Round::new(&mut ledger, SHARES, all, Timestamp(self.now)).into_first(KEPT);
             let number = |queue: &str| queue[1..].parse().expect("a number");
             let tiers = first.map(|(heads, has_more)| {
-                (heads.iter().map(|(queue, _, used)| (number(queue), *used)).collect(), has_more)
+                (heads.iter().map(|head| (number(&head.queue), head.used)).collect(), has_more)
             });
             let (struck, announced) = Default::default();
             self.hint = Some(Hint { made: self.now, decayed_to: ledger.decayed_to, tiers, struck, announced });

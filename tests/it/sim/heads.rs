@@ -4,8 +4,8 @@
 use super::locks::{prepared, store};
 use super::spool::task;
 use super::{Env, Limits, know, seeds};
+use luzia::model::queue::heads::{FirstHead, Usage};
 use luzia::model::{Name, Task, TaskId, Tier};
-use luzia::store::FirstHead;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -32,7 +32,7 @@ fn list(env: &Env) {
     let Ok(mut lanes) = store.lanes_with_work() else { return };
     let first = Tier::ALL.map(|tier| {
         let heads = lanes.remove(&tier).into_iter().flatten();
-        (heads.map(|(queue, priority)| FirstHead { priority, used: (0, 0), queue }).collect(), false)
+        (heads.map(|(queue, priority)| FirstHead { priority, used: Usage::default(), queue }).collect(), false)
     });
     let _ = store.finish_heads(writer, (made, made), &first);
 }

@@ -2,6 +2,7 @@
 //! folder holds its records while they are few, and segments hold the further ones. So a queue of very many users has no more
 //! folders than users, and no listing of a very deep lane is long.
 
+use crate::model::queue::heads::Lanes;
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn};
 use crate::os::{Entry, Meta};
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
@@ -313,8 +314,8 @@ impl Spool {
     }
 
     /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.
-    pub fn lanes_with_work(&self) -> Result<BTreeMap<Tier, BTreeMap<String, Priority>>> {
-        let mut lanes: BTreeMap<Tier, BTreeMap<String, Priority>> = BTreeMap::new();
+    pub fn lanes_with_work(&self) -> Result<Lanes> {
+        let mut lanes = Lanes::new();
         for priority in self.used_priorities()? {
             let tier = lanes.entry(priority.tier()).or_default();
             for stem in self.folders(&layout::pending_tier(priority))? {

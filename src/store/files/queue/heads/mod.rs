@@ -8,10 +8,10 @@
 
 mod text;
 
+use crate::model::queue::heads::{FirstHead, FirstHeads, Lanes};
 use crate::model::{Priority, Tier, Timestamp};
 use crate::os::{Handle, Open};
 use crate::store::{Result, Spool, StoreError, layout};
-use std::collections::BTreeMap;
 use text::Lines;
 
 /// The largest file that is read, in bytes.
@@ -40,25 +40,11 @@ impl Default for HeadsSizes {
     }
 }
 
-/// A head of a listing.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FirstHead {
-    /// Its priority.
-    pub priority: Priority,
-    /// The use of its user then, and the latest grant of that user.
-    pub used: (u64, u64),
-    /// The name of its queue.
-    pub queue: String,
-}
-
-/// The first heads of each tier in the order of a pass, and whether others come after them.
-pub type FirstHeads = [(Vec<FirstHead>, bool); 3];
-
 /// The lanes that a pass looks at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HeadsView {
-    /// The lanes of each tier, each with its best priority.
-    pub lanes: BTreeMap<Tier, BTreeMap<String, Priority>>,
+    /// The lanes.
+    pub lanes: Lanes,
     /// For each tier that has further heads: the head after which they come; `None` if they may come before all others.
     pub last: [Option<Option<FirstHead>>; 3],
 }

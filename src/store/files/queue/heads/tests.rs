@@ -2,6 +2,7 @@
 
 use super::text::{Lines, announcement, announcements, of};
 use super::*;
+use crate::model::queue::heads::Usage;
 use proptest::prelude::*;
 
 fn priority(number: u8) -> Priority {
@@ -9,7 +10,8 @@ fn priority(number: u8) -> Priority {
 }
 
 fn first_head(number: u8, queue: &str) -> FirstHead {
-    FirstHead { priority: priority(number), used: (u64::from(number), 7), queue: queue.to_owned() }
+    let used = Usage { used_us: number.into(), last_grant: 7 };
+    FirstHead { priority: priority(number), used, queue: queue.to_owned() }
 }
 
 /// A hint of five heads, of which one is struck, and an announced lane.

@@ -3,7 +3,8 @@
 //! <queue>`, and what was appended: `+<priority> <queue>` announces a lane, and `-<number>` strikes a line. Heads and
 //! announcements have numbers from 0, in their order.
 
-use super::{FirstHead, FirstHeads, HeadsView};
+use super::HeadsView;
+use crate::model::queue::heads::{FirstHead, FirstHeads, Usage};
 use crate::model::{Priority, Tier, Timestamp};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -23,7 +24,7 @@ pub(super) struct Lines {
 
 struct Line {
     priority: Priority,
-    used: (u64, u64),
+    used: Usage,
     queue: Range<usize>,
     is_live: bool,
 }
@@ -34,7 +35,7 @@ pub(super) fn of(made: Timestamp, decayed_to: Timestamp, first: &FirstHeads) -> 
     let [high, normal, low] = [0, 1, 2].map(|at: usize| u8::from(first[at].1));
     let mut text = format!("{HEADER}{} {} {count} {high} {normal} {low}\n", made.0, decayed_to.0);
     for FirstHead { priority, used, queue } in first.iter().flat_map(|(heads, _)| heads) {
-        let _ = writeln!(text, "{} {} {} {queue}", priority.number(), used.0, used.1);
+        let _ = writeln!(text, "{} {} {} {queue}", priority.number(), used.used_us, used.last_grant);
     }
     text
 }
@@ -72,7 +73,7 @@ impl Lines {
                 let (announced, is_listed) = (line.strip_prefix('+'), lines.len() < listed);
                 let (priority, rest) =
                     announced.unwrap_or(line).split_once(' ').filter(|_| announced.is_none() == is_listed)?;
-                let (used, queue) = if is_listed { used_in(rest)? } else { ((0, 0), rest) };
+                let (used, queue) = if is_listed { used_in(rest)? } else { (Usage::default(), rest) };
                 let priority = Priority::new(priority.parse().ok()?)?;
                 lines.push(Line { priority, used, queue: end - queue.len()..end, is_live: true });
             }
@@ -142,10 +143,10 @@ impl Lines {
 }
 
 /// Reads `<used> <grant> <queue>`.
-fn used_in(text: &str) -> Option<((u64, u64), &str)> {
+fn used_in(text: &str) -> Option<(Usage, &str)> {
     let (used_us, rest) = text.split_once(' ')?;
     let (last_grant, queue) = rest.split_once(' ')?;
-    Some(((used_us.parse().ok()?, last_grant.parse().ok()?), queue))
+    Some((Usage { used_us: used_us.parse().ok()?, last_grant: last_grant.parse().ok()? }, queue))
 }
 
 fn user_stem(queue: &str) -> &str {

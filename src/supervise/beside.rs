@@ -7,7 +7,6 @@ use super::keep::Keeper;
 use super::kill::{Root, end_tree};
 use crate::model::Task;
 use crate::os::{Command, Exit, Signal, Streams, Woken};
-use crate::policy::lease::Due;
 use crate::store::{Event, STDERR_LOG, STDOUT_LOG, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
@@ -61,7 +60,7 @@ fn run(
     text: &str,
     begin: Begin<'_>,
 ) -> Result<String, StoreError> {
-    if keeper.due() != Due::No {
+    if keeper.is_cut_off() {
         return Ok(CUT_OFF.to_owned());
     }
     let absent = || StoreError::Absent { thing: task.conductor_dir.as_str().into() };
@@ -96,12 +95,9 @@ fn run(
     let begun_ms = site.host.boot_ms();
     loop {
         keeper.keep_beside(child.as_mut());
-        match keeper.due() {
-            Due::No => {}
-            due => {
-                let _ = child.signal(if due == Due::Over { Signal::Kill } else { Signal::Term });
-                return Ok(CUT_OFF.to_owned());
-            }
+        if keeper.is_cut_off() {
+            let _ = child.signal(keeper.end_signal());
+            return Ok(CUT_OFF.to_owned());
         }
         let left = LONGEST_MS.saturating_sub(site.host.boot_ms().saturating_sub(begun_ms));
         if left == 0 {

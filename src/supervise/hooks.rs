@@ -10,7 +10,6 @@ use crate::model::control::hooks::{HOOK_VARIABLE, Hook};
 use crate::model::time::format_duration;
 use crate::os::{Child, Command, Exit, Signal, StartError, Streams, Woken};
 use crate::policy::hooks::{AFTER, BEFORE, runs_in, task_payload};
-use crate::policy::lease::Due;
 use crate::policy::outcome::Happened;
 use crate::store::{Event, Hold, Site, StoreError};
 use serde_json::{Value, json};
@@ -115,7 +114,7 @@ pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper
         ("LUZIA_EXIT_CODE", code.map(|code| code.to_string()).unwrap_or_default()),
     ];
     for hook in &place.after {
-        if keeper.due() != Due::No {
+        if keeper.is_cut_off() {
             note(site, task, hook, &End::Happened(Happened::CutOff));
             continue;
         }
@@ -179,8 +178,7 @@ fn run_one(
     };
     let end = watch(site, task, hook, child.as_mut(), keeper, look)?;
     if !matches!(end, End::Well) {
-        let signal = if keeper.due() == Due::Over { Signal::Kill } else { Signal::Term };
-        let _ = child.signal(signal);
+        let _ = child.signal(keeper.end_signal());
     }
     Ok(end)
 }
@@ -196,7 +194,7 @@ fn watch(
     let begin = site.host.boot_ms();
     loop {
         keeper.keep_beside(child);
-        if keeper.due() != Due::No {
+        if keeper.is_cut_off() {
             return Ok(End::Happened(Happened::CutOff));
         }
         let left = hook.timeout_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));

@@ -5,7 +5,7 @@ use super::HEARTBEAT;
 use super::course::deadline::Deadline;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockKind, Task};
-use crate::os::Child;
+use crate::os::{Child, Signal};
 use crate::policy::lease::Due;
 use crate::store::{Event, Hold, Kept, Site};
 use std::time::Duration;
@@ -74,9 +74,14 @@ impl<'a> Keeper<'a> {
         time.min(self.deadline.time_left(self.site))
     }
 
-    /// The effect of the deadline of the task now.
-    pub(super) fn due(&self) -> Due {
-        self.deadline.due(self.site)
+    /// Whether the deadline of the task asks for its end.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.deadline.due(self.site) != Due::No
+    }
+
+    /// The signal that ends a process of the task now: SIGKILL where the deadline has passed.
+    pub(super) fn end_signal(&self) -> Signal {
+        if self.deadline.due(self.site) == Due::Over { Signal::Kill } else { Signal::Term }
     }
 
     /// Does the work that is due, and lets the deadline end the waits for a child.

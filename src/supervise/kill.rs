@@ -4,7 +4,6 @@
 use super::keep::Keeper;
 use crate::model::{Group, GroupSight, Identity, TaskId};
 use crate::os::{Signal, TreeMark};
-use crate::policy::lease::Due;
 use crate::store::{Site, StoreError};
 use std::time::Duration;
 
@@ -77,7 +76,7 @@ pub fn end_tree(
             return Ok(asked.unwrap_or(0));
         }
         let grace_ms = shorter_grace(site, id, grace_ms)?;
-        let is_over = keeper.due() == Due::Over || site.host.boot_ms().saturating_sub(start) >= grace_ms;
+        let is_over = keeper.end_signal() == Signal::Kill || site.host.boot_ms().saturating_sub(start) >= grace_ms;
         let signal = if is_over { Some(Signal::Kill) } else { None };
         for process in &tree {
             // A process that cannot be signalled (EPERM) is still alive: it is waited for.

@@ -13,7 +13,6 @@ use crate::model::lock::grant::values_of;
 use crate::model::task::Start;
 use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
-use crate::policy::lease::Due;
 use crate::policy::outcome::Happened;
 use crate::store::{Event, Hold, LogNote, STDERR_LOG, STDOUT_LOG, Short, Site, Started, StoreError, Vars};
 use serde_json::json;
@@ -114,7 +113,7 @@ pub(super) fn launch<'a>(
         if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
         }
-        if keeper.due() != Due::No {
+        if keeper.is_cut_off() {
             return Ok(Err(Happened::CutOff));
         }
         let (error, patience) = match make_ready(around, task, grants, &cpus)? {
@@ -324,7 +323,7 @@ fn begin<'a>(
     site.store.note(&Event::of("dispatched", task).in_lane_of(task).saying(said));
     let mut patience = Patience::default();
     let begun = loop {
-        if keeper.due() != Due::No {
+        if keeper.is_cut_off() {
             // Hooks may have left processes.
             drop(tree);
             hooks::end_rest(site, task, keeper)?;

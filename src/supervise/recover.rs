@@ -7,7 +7,6 @@ use super::kill::{Root, end_tree, mark_of, tree_of};
 use crate::model::namespace::is_other_boot;
 use crate::model::{Task, TaskId};
 use crate::os::Signal;
-use crate::policy::lease::Due;
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Seen, Standing, action};
 use crate::policy::steps::course::verdict;
@@ -119,9 +118,9 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
         (Action::FinishEnd, Some(ending), _) => ending,
         (Action::Interrupt, _, Some(task)) => {
             let finish = site.store.finish_said(id, task.starts)?;
-            let interrupted = || match keeper.due() {
-                Due::No => verdict(&task, Happened::Interrupted(why_dead(is_copied, seen).to_owned()), finish),
-                Due::Ends | Due::Over => Happened::CutOff,
+            let interrupted = || match keeper.is_cut_off() {
+                false => verdict(&task, Happened::Interrupted(why_dead(is_copied, seen).to_owned()), finish),
+                true => Happened::CutOff,
             };
             let happened = match cancelled {
                 Some(cancelled) => cancelled,

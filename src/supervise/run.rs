@@ -18,7 +18,6 @@ use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, delayed};
 use crate::model::lock::Grant;
 use crate::model::{Group, LaneName, LockKind, Status, Task, TaskId};
 use crate::os::{Child, Exit, Signal, Woken};
-use crate::policy::lease::Due;
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
 use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Hold, Short, Site, StoreError};
@@ -239,7 +238,7 @@ fn watch(
     let mut beat_ms = begin;
     loop {
         care.keep(child);
-        if care.keeper.due() != Due::No {
+        if care.keeper.is_cut_off() {
             return Ok(Stop::CutOff);
         }
         if let Some(request) = site.store.cancel_request(task.id)? {
@@ -329,7 +328,7 @@ fn stop_tree(
         Stop::CutOff => (Happened::CutOff, task.grace_ms),
     };
     let (happened, mut grace_ms) = happened;
-    let _ = child.signal(if keeper.due() == Due::Over { Signal::Kill } else { Signal::Term });
+    let _ = child.signal(keeper.end_signal());
     // Stopped processes take the signal when they go on.
     pausing.wake(site);
     let begin = site.host.boot_ms();

@@ -1,6 +1,7 @@
 //! Verbs for a scheduler of several hosts, which grants tasks to this one. Its agent calls them in process; no command line
 //! leads to them. Each is one transaction of the store, and a repetition changes nothing.
 
+use crate::app::lifecycle::accepted::enqueued;
 use crate::app::lifecycle::change::{change_waiting, not_waiting};
 use crate::app::lifecycle::end::{request_end, wake_dependents};
 use crate::app::pass::{self, Pass, recover_one};
@@ -9,9 +10,8 @@ use crate::app::{App, AppError, Code};
 use crate::model::task::{FIRST_GRANTED, Granted, Word};
 use crate::model::{HostLease, Status, Task, TaskId};
 use crate::policy::lease::{Due, cut};
-use crate::store::{CancelRequest, Event, Removed, Taken};
+use crate::store::{CancelRequest, Removed, Taken};
 use crate::supervise::{kill_leftovers, recover};
-use serde_json::json;
 use std::time::Duration;
 
 /// Longest time between two looks of the watcher at the lease.
@@ -46,13 +46,7 @@ pub fn accept_granted(app: &App, task: &Task) -> Result<Taken, AppError> {
     if task.id < FIRST_GRANTED || task.terms.granted.is_none() {
         return Err(AppError::usage(format!("{} is not a task of another scheduler", task.id)));
     }
-    let told = |task: &Task| Event::of("enqueued", task).in_lane_of(task).with(enqueued(task));
-    Ok(app.store.accept_granted(task, &told)?)
-}
-
-fn enqueued(task: &Task) -> serde_json::Value {
-    let token = task.terms.granted.as_ref().map(|granted| granted.token.to_string());
-    json!({ "priority": task.priority.number(), "work": task.work(), "token": token })
+    Ok(app.store.accept_granted(task, &enqueued)?)
 }
 
 /// Asks for the end of a granted task without waiting for it. False if the caller must ask again.
@@ -64,7 +58,7 @@ pub fn cancel_granted(app: &App, id: TaskId, token: Word, request: &CancelReques
 /// Gives a granted task that has not started, or that waits without a process, new grants. False if another process acts for
 /// the task right now, so that the caller must ask again.
 pub fn renew_grants(app: &App, id: TaskId, token: Word, granted: Granted) -> Result<bool, AppError> {
-    let (task, _) = of_token(app, id, token)?;
+    let task = of_token(app, id, token)?;
     if task.status() == Status::Pending {
         return match change_waiting(app, id, "edited", |task| Ok(task.clone().with_grants(granted))) {
             Err(error) if error.code() == Code::TaskBusy => Ok(false),
@@ -181,14 +175,12 @@ pub(crate) fn of_parent(app: &App, task: Task) -> Result<Task, AppError> {
 }
 
 /// The granted task of an assignment. The word of an earlier assignment is refused.
-fn of_token(app: &App, id: TaskId, token: Word) -> Result<(Task, Granted), AppError> {
+fn of_token(app: &App, id: TaskId, token: Word) -> Result<Task, AppError> {
     let task = app.existing(id)?;
-    let granted = task.terms.granted.clone().filter(|granted| granted.token == token);
-    let refused = || {
-        AppError::new(Code::TaskNotFound, format!("{id} does not belong to the assignment {token}"))
-            .hint("nothing was changed; the scheduler assigned the task anew")
-            .next(format!("luzia show {id}"))
-    };
-    let granted = granted.ok_or_else(refused)?;
-    Ok((task, granted))
+    if task.terms.granted.as_ref().is_some_and(|granted| granted.token == token) {
+        return Ok(task);
+    }
+    Err(AppError::new(Code::TaskNotFound, format!("{id} does not belong to the assignment {token}"))
+        .hint("nothing was changed; the scheduler assigned the task anew")
+        .next(format!("luzia show {id}")))
 }

@@ -95,20 +95,15 @@ impl Host {
         self.clock.timer(boot_ms).ok().flatten().map(Arc::new)
     }
 
-    /// The number of this boot: its identity without dashes.
+    /// The number that the identity of this boot spells; 0 for a text that is no such identity.
     pub fn boot(&self) -> u128 {
-        boot_number(&self.clock.boot_id())
+        u128::from_str_radix(&self.clock.boot_id().replace('-', ""), 16).unwrap_or(0)
     }
 
     /// The name of this host.
     pub fn name(&self) -> String {
         self.procs.host()
     }
-}
-
-/// The number that the identity of a boot spells; 0 for a text that is no such identity.
-fn boot_number(boot_id: &str) -> u128 {
-    u128::from_str_radix(&boot_id.replace('-', ""), 16).unwrap_or(0)
 }
 
 /// Accounts.

@@ -9,6 +9,7 @@ use crate::app::admission::reach::own_context;
 use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
 use crate::app::granted::of_parent;
+use crate::app::lifecycle::accepted::enqueued;
 use crate::app::locks::consent;
 use crate::app::names::named_lanes;
 use crate::app::queue::doors;
@@ -23,8 +24,6 @@ use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::ParentDeath;
-use crate::store::Event;
-use serde_json::json;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
 pub const LONGEST_ARGUMENT: usize = 100_000;
@@ -129,17 +128,7 @@ fn accept_run(app: &App, mut run: Vec<Task>) -> Result<Vec<Task>, AppError> {
 }
 
 pub(crate) fn accept(app: &App, tasks: &[Task]) -> Result<(), AppError> {
-    let event = |task: &Task| {
-        let mut data = json!({ "priority": task.priority.number(), "work": task.work() });
-        if task.due_at.is_some() || !task.after.is_empty() || task.hold.is_some() {
-            data["delayed"] = true.into();
-        }
-        if let Some(parent) = task.parent {
-            data["parent"] = parent.to_string().into();
-        }
-        Event::of("enqueued", task).in_lane_of(task).with(data)
-    };
-    app.store.accept(tasks, Some(&event)).map_err(|error| half_accepted(app, tasks, error.into()))?;
+    app.store.accept(tasks, Some(&enqueued)).map_err(|error| half_accepted(app, tasks, error.into()))?;
     note_children(app, tasks);
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::policy::hooks::{fires, payload};
 use crate::store::{Event, Hold, ReadEvent};
 use crate::supervise::Deadline;
 use serde_json::json;
-use std::cell::OnceCell;
+use std::cell::LazyCell;
 use std::time::Duration;
 
 pub use crate::policy::hooks::EVENTS;
@@ -42,10 +42,9 @@ pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
 /// The events of this process since the last call for which a hook may be due. Without hooks, those with a command of their
 /// own.
 fn told(app: &App) -> Vec<ReadEvent> {
-    let has_hooks = OnceCell::new();
-    let has_hooks = || *has_hooks.get_or_init(|| app.store.hooks().map_or(true, |hooks| !hooks.is_empty()));
+    let has_hooks = LazyCell::new(|| app.store.hooks().map_or(true, |hooks| !hooks.is_empty()));
     let has_own_command = |event: &Event| event.name == WAIT_WARNING || event.data.get("on_finish").is_some();
-    app.store.take_told(&|event| !app.is_for_hook && (has_own_command(event) || has_hooks()))
+    app.store.take_told(&|event| !app.is_for_hook && (has_own_command(event) || *has_hooks))
 }
 
 /// The hooks that are due for the events of this process since the last call.

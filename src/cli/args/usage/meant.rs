@@ -6,13 +6,19 @@ use crate::cli::args::{Cli, Command, Deferred};
 use crate::cli::verbs::{Does, Verb};
 use crate::model::LaneName;
 
-/// A command, an option that it does not take, and the command or option that does the work of that option. A word without a
-/// hyphen in the place of the option means any further argument.
+/// A command, an option or a word that it does not take, and the command or option that does the work of that. An empty word
+/// means any further argument.
 const MEANT: &[(&str, &str, &str)] = &[
     ("await", "--thread", "--match thread=ID waits for an event of that thread"),
     ("await", "--from", "--match from=NAME waits for an event of that sender"),
     ("await", "--user", "--match user=NAME waits for an event for that user"),
     ("await", "--data", "--match NAME=VALUE says what the event must hold"),
+    ("config", "get", "`luzia config show` prints the value of every key"),
+    (
+        "config",
+        "set",
+        "`luzia config path` names the file to edit. `luzia lanes set global --max 8` sets the number of slots at once",
+    ),
     (
         "daemon",
         "",
@@ -33,29 +39,14 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("timeline", "", "`luzia events TASK` tells of one task"),
 ];
 
-/// A command with verbs of its own, another word in the place of its verb, and the hint for that word.
-const VERBS_MEANT: &[(&str, &str, &str)] = &[
-    ("config", "get", "`luzia config show` prints the value of every key"),
-    (
-        "config",
-        "set",
-        "`luzia config path` names the file to edit. `luzia lanes set global --max 8` sets the number of slots at once",
-    ),
-];
-
 /// The longest name of a lane that a hint repeats.
 const LONGEST_LANE: usize = 80;
 
 /// The hint for an argument of a command.
 pub(super) fn hint(verb: Option<&str>, argument: &str) -> Option<String> {
-    let word = if argument.starts_with('-') { argument } else { "" };
-    let found = MEANT.iter().find(|(of, taken, _)| Some(*of) == verb && *taken == word);
+    let is_it = |taken: &str| taken == argument || taken.is_empty() && !argument.starts_with('-');
+    let found = MEANT.iter().find(|(of, taken, _)| Some(*of) == verb && is_it(taken));
     found.map(|(.., hint)| (*hint).to_owned())
-}
-
-/// The hint for a word in the place of a verb of `verb`.
-pub(super) fn hint_for_verb(verb: &str, word: &str) -> Option<String> {
-    VERBS_MEANT.iter().find(|(of, meant, _)| *of == verb && *meant == word).map(|(.., hint)| (*hint).to_owned())
 }
 
 /// The hint for the name of a lane in the place of a verb of `lanes`.

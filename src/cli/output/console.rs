@@ -137,7 +137,11 @@ impl<'a> Console<'a> {
 
     /// Writes bytes behind the line in place, if they go to a terminal.
     fn put(&mut self, channel: Channel, bytes: &[u8]) -> Wrote {
-        if [self.streams.is_out_terminal, self.streams.is_err_terminal][usize::from(channel == Channel::Err)] {
+        let is_terminal = match channel {
+            Channel::Out => self.streams.is_out_terminal,
+            Channel::Err => self.streams.is_err_terminal,
+        };
+        if is_terminal {
             self.end_live();
             self.live.passed(bytes);
         }

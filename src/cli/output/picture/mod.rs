@@ -61,43 +61,11 @@ const PAGE: [[&str; 4]; 2] =
 
 const SECOND: i64 = 1000;
 const DAY: i64 = 86_400 * SECOND;
-/// The distances of two moments at the axis, in milliseconds.
-const STEPS: [i64; 35] = [
-    1,
-    2,
-    5,
-    10,
-    20,
-    50,
-    100,
-    200,
-    500,
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    15_000,
-    30_000,
-    60_000,
-    120_000,
-    300_000,
-    600_000,
-    900_000,
-    1_800_000,
-    3_600_000,
-    7_200_000,
-    10_800_000,
-    21_600_000,
-    43_200_000,
-    DAY,
-    2 * DAY,
-    5 * DAY,
-    10 * DAY,
-    15 * DAY,
-    30 * DAY,
-    100 * DAY,
-    300 * DAY,
-    1000 * DAY,
+/// The distances of two moments at the axis: in milliseconds, then in seconds.
+const SHORT_STEPS: [i64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+const STEPS: [i64; 26] = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000,
+    864_000, 1_296_000, 2_592_000, 8_640_000, 25_920_000, 86_400_000,
 ];
 
 /// A bar in a picture.
@@ -265,9 +233,14 @@ fn short_label(label: &str, width: i64) -> String {
     }
 }
 
+/// The distances of two moments at the axis, in milliseconds.
+fn steps() -> impl Iterator<Item = i64> {
+    SHORT_STEPS.into_iter().chain(STEPS.map(|seconds| seconds * SECOND))
+}
+
 /// The moments at an axis of so many pixels: multiples of the shortest round step whose words have room.
 fn moments(begin: Timestamp, length: i64, pixels: i64) -> Vec<(Timestamp, String)> {
-    let step = STEPS.into_iter().find(|step| step.saturating_mul(pixels) / length >= 100).unwrap_or(length.max(1));
+    let step = steps().find(|step| step.saturating_mul(pixels) / length >= 100).unwrap_or(length.max(1));
     let first = begin.0.div_euclid(step).saturating_add(i64::from(begin.0.rem_euclid(step) > 0)).saturating_mul(step);
     let moments = (0..=length / step).map(|number| Timestamp(first.saturating_add(number * step)));
     moments.filter(|at| at.ms_since(begin) <= length).map(|at| (at, moment(at, step))).collect()

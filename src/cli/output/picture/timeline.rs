@@ -1,6 +1,6 @@
 //! The holds of lanes as a picture, and as a page with that picture. Decides nothing about them.
 
-use super::{BAR, Bar, Kind, LEFT, ROW, STEPS, Sheet, TOP, moments};
+use super::{BAR, Bar, Kind, LEFT, ROW, Sheet, TOP, moments, steps};
 use crate::app::query::timeline::{Hold, by_lane, rows};
 use crate::model::time::format_duration;
 use crate::model::{TaskId, Timestamp};
@@ -64,12 +64,13 @@ pub fn svg(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
 
 /// A page with the picture, in which a reader can zoom. It loads nothing.
 pub fn html(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
+    let steps: Vec<i64> = steps().collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
          content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>luzia \
          timeline</title>\n<style>body{{margin:0;color-scheme:light dark}}#tip{{position:fixed;margin:0;padding:4px \
          8px;font:12px monospace;white-space:pre;background:Canvas;color:CanvasText;border:1px solid;pointer-events:none}}\
-         </style>\n</head>\n<body>\n{}<p id=\"tip\" hidden></p>\n<script>\nconst STEPS = {STEPS:?}, LEFT = {LEFT}, PLOT = \
+         </style>\n</head>\n<body>\n{}<p id=\"tip\" hidden></p>\n<script>\nconst STEPS = {steps:?}, LEFT = {LEFT}, PLOT = \
          {PLOT}, TOP = {TOP}\n{SCRIPT}</script>\n</body>\n</html>\n",
         picture(holds, since, now)
     )
@@ -127,8 +128,8 @@ fn spans(holds: &[&Hold], scale: &Scale) -> Vec<Span> {
     spans
 }
 
-/// The waits for a lane that are long enough to be seen, and the number of those that had no row. A task that takes other lanes, too, waits
-/// beside those, and not beside the lane of all tasks.
+/// The waits for a lane that are long enough to be seen, and the number of those that had no row. A task that takes other lanes,
+/// too, waits beside those, and not beside the lane of all tasks.
 fn waits(holds: &[&Hold], scale: &Scale) -> (Vec<Span>, usize) {
     let is_seen = |hold: &&&Hold| scale.x(hold.from) - scale.x(hold.asked) > SHORTEST && hold.lane != "global";
     let mut waits: Vec<&Hold> = holds.iter().filter(is_seen).copied().collect();

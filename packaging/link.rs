@@ -1,6 +1,6 @@
-//! How the binary is linked on Linux. For musl it is static as rustc links it. For glibc, where the archive of the C library is installed (on Debian it comes with
-//! the headers, on Fedora as glibc-static), the binary has nothing to load: a dynamic `enqueue` takes 16 to 28 % longer in the
-//! same loop (docs/decisions/070-static-link.md).
+//! How the binary is linked on Linux. For musl it is static as rustc links it. For glibc, where the archive of the C library is
+//! installed (on Debian it comes with the headers, on Fedora as glibc-static), the binary has nothing to load: a dynamic
+//! `enqueue` takes 16 to 28 % longer in the same loop (docs/decisions/070-static-link.md).
 //! A release build puts the functions of short commands side by side (`packaging/hot.ld`), packs relocations, and gives each
 //! segment the same place in the file as in memory: the kernel maps 2 MiB by one page fault where its cache has them in one piece.
 //! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems or another machine than the one that compiles, and

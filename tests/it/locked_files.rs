@@ -10,6 +10,15 @@ fn held(place: &Place, name: &str) -> File {
     file
 }
 
+fn held_guards(place: &Place) -> Vec<File> {
+    let entries = std::fs::read_dir(place.lock(".guard")).unwrap();
+    let held: Vec<File> = entries
+        .map(|entry| held(place, &format!("locks/.guard/{}", entry.unwrap().file_name().to_str().unwrap())))
+        .collect();
+    assert!(!held.is_empty());
+    held
+}
+
 #[test]
 fn enqueue_names_the_file_and_the_process_that_keeps_the_sequence_locked() {
     let place = Place::new();
@@ -31,11 +40,7 @@ fn enqueue_names_the_file_and_the_process_that_keeps_the_sequence_locked() {
 fn lock_without_a_limit_outlasts_a_guard_that_stays_locked() {
     let place = Place::new();
     place.ok(&["lock", "-u", "alice", "--", "true"]);
-    let guards: Vec<File> = std::fs::read_dir(place.lock(".guard"))
-        .unwrap()
-        .map(|entry| held(&place, &format!("locks/.guard/{}", entry.unwrap().file_name().to_str().unwrap())))
-        .collect();
-    assert!(!guards.is_empty());
+    let guards = held_guards(&place);
     let lock = place.start(&["lock", "-u", "alice", "--", "true"]);
     std::thread::sleep(Duration::from_secs(7));
     drop(guards);
@@ -47,10 +52,7 @@ fn lock_without_a_limit_outlasts_a_guard_that_stays_locked() {
 fn an_accepted_run_outlasts_a_guard_that_stays_locked() {
     let place = Place::new();
     place.ok(&["run", "-u", "alice", "--", "true"]);
-    let guards: Vec<File> = std::fs::read_dir(place.lock(".guard"))
-        .unwrap()
-        .map(|entry| held(&place, &format!("locks/.guard/{}", entry.unwrap().file_name().to_str().unwrap())))
-        .collect();
+    let guards = held_guards(&place);
     let run = place.start(&["run", "-u", "alice", "--", "true"]);
     std::thread::sleep(Duration::from_secs(12));
     drop(guards);

@@ -207,8 +207,8 @@ impl Spool {
         Ok(self.pending_path(task.priority, &task.queue(), task.id)?.is_some())
     }
 
-    /// Reads a part of the record of a pending task. Returns the last path of the look, and with the task whether the record names its
-    /// user.
+    /// Reads a part of the record of a pending task. Returns the last path of the look, and with the task whether the record
+    /// names its user.
     pub(crate) fn read_pending(
         &self,
         part: Part,

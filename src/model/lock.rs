@@ -1,13 +1,11 @@
 //! A lock: one occupied slot of a lane, as its sidecar describes it.
 
 pub mod grant;
-pub mod lease;
 pub mod line;
 pub mod loan;
 pub mod standing;
 
 pub use grant::Grant;
-pub use lease::HostLease;
 
 use super::lane::LaneName;
 use super::namespace::Origin;

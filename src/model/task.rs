@@ -23,7 +23,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use environment::{Environment, OF_ONE_REPOSITORY};
-pub use granted::{FIRST_GRANTED, Granted, GrantedSlot, TaskVersion, Word};
+pub use granted::{FIRST_GRANTED, Granted, GrantedSlot, HostLease, TaskVersion, Word};
 pub use priority::{Priority, Tier};
 pub use state::{EndState, Outcome, Status, TaskState};
 pub use stepwise::{Finish, LastRun, Stepwise};

@@ -3,7 +3,7 @@
 use crate::app::admission::reach::is_near;
 use crate::app::config_reload::control;
 use crate::app::{App, AppError, config_reload};
-use crate::model::queue::heads::Lanes;
+use crate::model::queue::Lanes;
 use crate::model::{LaneName, Priority, QueueName, Tier};
 use crate::policy::fair::Ledger;
 use crate::policy::hold::holds_user;

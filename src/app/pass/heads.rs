@@ -6,7 +6,7 @@ use super::claim::Starts;
 use super::{Tally, ready, start_round};
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
-use crate::model::queue::heads::{FirstHead, Lanes};
+use crate::model::queue::{FirstHead, Lanes};
 use crate::model::{LaneName, Priority};
 use crate::policy::fair::Ledger;
 use crate::policy::schedule::window::{Noted, Offered};

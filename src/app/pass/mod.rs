@@ -27,7 +27,7 @@ use crate::app::pass::trying::{Tried, try_lane};
 use crate::app::pass::unseen::blindness;
 use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};
-use crate::model::queue::heads::Lanes;
+use crate::model::queue::Lanes;
 use crate::model::{LaneName, TaskId, Tier, Timestamp};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};

@@ -9,7 +9,7 @@ use crate::app::admission::reach::own_context;
 use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
 use crate::app::granted::of_parent;
-use crate::app::lifecycle::accepted::enqueued;
+use crate::app::lifecycle::enqueued;
 use crate::app::locks::consent;
 use crate::app::names::named_lanes;
 use crate::app::queue::doors;

@@ -8,13 +8,12 @@
 //! marks tasks that only a process of a compatible sandbox may start (contract P9). Records of luzia 0.1.0 are in queues
 //! without any of these.
 
-pub mod heads;
-
 use super::context::SandboxId;
 use super::lane::LaneName;
 use super::name::{Name, hex, is_hex};
-use super::task::{Priority, Task, TaskId};
+use super::task::{Priority, Task, TaskId, Tier};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Number of words of a command that identify the work.
@@ -142,6 +141,32 @@ impl Task {
         name
     }
 }
+
+/// The queues of each tier that have work, each with its best priority.
+pub type Lanes = BTreeMap<Tier, BTreeMap<String, Priority>>;
+
+/// The use of the host by one user.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Usage {
+    /// Decayed slot time over weight, in microseconds.
+    pub used_us: u64,
+    /// The number of its latest grant, from 1, among all grants.
+    pub last_grant: u64,
+}
+
+/// The head of a queue in a listing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FirstHead {
+    /// Its priority.
+    pub priority: Priority,
+    /// The use of its user then.
+    pub used: Usage,
+    /// The name of its queue.
+    pub queue: String,
+}
+
+/// The first heads of each tier in the order of a pass, and whether others come after them.
+pub type FirstHeads = [(Vec<FirstHead>, bool); 3];
 
 #[cfg(test)]
 mod tests;

@@ -34,6 +34,20 @@ impl fmt::Display for Word {
 
 as_text!(Word, |text| Word::parse(text).ok_or_else(|| format!("\"{text}\" is not a word of 32 digits")));
 
+/// The lease of the host: the time until which the other scheduler counts on the tasks that it has granted to this host. A lease
+/// of another boot or of another session holds nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostLease {
+    /// The number of the boot.
+    pub boot: u128,
+    /// The session of the host with the scheduler.
+    pub session: Word,
+    /// Its end by the boot clock, in milliseconds since boot; 0 for a lease that the scheduler has refused to renew.
+    pub end_ms: u64,
+    /// Its whole length, in milliseconds.
+    pub length_ms: u64,
+}
+
 /// One slot of a lane that the scheduler has given to a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GrantedSlot {

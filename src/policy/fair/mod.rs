@@ -9,7 +9,7 @@
 
 mod shares;
 
-pub use crate::model::queue::heads::Usage;
+pub use crate::model::queue::Usage;
 pub use shares::{Payer, Weights};
 pub(crate) use shares::{has_own_share, share_names};
 

@@ -5,7 +5,7 @@
 //! come after the noted place of the last one that is, and a head that comes before that place comes before all of them.
 
 use super::{Entry, Round, distance};
-use crate::model::queue::heads::{FirstHead, FirstHeads};
+use crate::model::queue::{FirstHead, FirstHeads};
 use crate::model::{Name, Priority, Tier, Timestamp};
 use crate::policy::fair::{CAP_US, Ledger, Usage};
 use std::cmp::Reverse;

@@ -4,7 +4,7 @@
 use super::locks::{prepared, store};
 use super::spool::task;
 use super::{Env, Limits, know, seeds};
-use luzia::model::queue::heads::{FirstHead, Usage};
+use luzia::model::queue::{FirstHead, Usage};
 use luzia::model::{Name, Task, TaskId, Tier};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

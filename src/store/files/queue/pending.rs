@@ -2,7 +2,7 @@
 //! folder holds its records while they are few, and segments hold the further ones. So a queue of very many users has no more
 //! folders than users, and no listing of a very deep lane is long.
 
-use crate::model::queue::heads::Lanes;
+use crate::model::queue::Lanes;
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn};
 use crate::os::{Entry, Meta};
 use crate::store::files::disk::publish::{Publication, numbered, records_in};

@@ -8,7 +8,7 @@
 
 mod text;
 
-use crate::model::queue::heads::{FirstHead, FirstHeads, Lanes};
+use crate::model::queue::{FirstHead, FirstHeads, Lanes};
 use crate::model::{Priority, Tier, Timestamp};
 use crate::os::{Handle, Open};
 use crate::store::{Result, Spool, StoreError, layout};

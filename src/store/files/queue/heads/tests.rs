@@ -2,7 +2,7 @@
 
 use super::text::{Lines, announcement, announcements, of};
 use super::*;
-use crate::model::queue::heads::Usage;
+use crate::model::queue::Usage;
 use proptest::prelude::*;
 
 fn priority(number: u8) -> Priority {

@@ -4,7 +4,7 @@
 //! announcements have numbers from 0, in their order.
 
 use super::HeadsView;
-use crate::model::queue::heads::{FirstHead, FirstHeads, Usage};
+use crate::model::queue::{FirstHead, FirstHeads, Usage};
 use crate::model::{Priority, Tier, Timestamp};
 use std::fmt::Write as _;
 use std::ops::Range;

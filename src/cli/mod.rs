@@ -3,6 +3,7 @@
 //! `args` reads the command line, `commands` has one file for each command, `output` writes answers. The files of this
 //! folder connect them to the real operating system and the store; `args`, `commands` and `output` touch neither.
 
+mod account_files;
 pub mod agent;
 pub mod args;
 pub mod commands;

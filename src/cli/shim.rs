@@ -1,5 +1,6 @@
 //! luzia called by the name of a tool: starts the real program, and lets heavy calls take turns.
 
+use super::account_files::no_home;
 use super::args::Globals;
 use super::context::{HOME, of_state_dir, opened, variable};
 use super::exit::{Exit, end_code};
@@ -8,7 +9,7 @@ use super::verbs::Does;
 use crate::app::locks::lock::lock_telling;
 use crate::app::names::lane_option;
 use crate::app::names::shims::{self, Folder, is_under};
-use crate::app::{AppError, Code, Kind, Line, Under};
+use crate::app::{AppError, Kind, Line, Under};
 use crate::os::StartError;
 use crate::os::real::{self, RealShims, term};
 use crate::os::shims::Shims;
@@ -18,24 +19,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// The end of the path of a folder of shims.
-const FOLDER: &str = "luzia/shims";
+pub(super) const FOLDER: &str = "luzia/shims";
 
 /// The folder of the shims of this account.
 pub(super) fn folder() -> Result<Folder, AppError> {
     let dir = home_shims(HOME).map_err(of_state_dir)?;
     Ok(Folder::new(Box::new(RealShims), dir.ok_or_else(|| no_home("shims", ""))?))
-}
-
-/// The folder of data of this account, below which documents are installed.
-pub(super) fn share() -> Result<String, AppError> {
-    let dir = home_shims(HOME).map_err(of_state_dir)?;
-    let share = dir.as_deref().and_then(|dir| dir.strip_suffix(FOLDER)).map(|dir| dir.trim_end_matches('/').to_owned());
-    share.ok_or_else(|| no_home("documents", ", or --prefix"))
-}
-
-pub(super) fn no_home(things: &str, way: &str) -> AppError {
-    let message = format!("this account has no home, so there is no place for {things}");
-    AppError::new(Code::NoHome, message).hint(format!("HOME or XDG_DATA_HOME in the environment says where{way}"))
 }
 
 /// Runs the shim and gives its exit code. Returns `None` when this process was not called by the name of a shim.

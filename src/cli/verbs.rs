@@ -11,7 +11,7 @@ use super::entry::{self, alone, in_state, with_terminal};
 use super::input::{confirm, read_data, read_input};
 use super::output::console::{Answer, Console};
 use super::signals::{daemon_ended, ended};
-use super::{agent::setup, mcp_server, shim};
+use super::{account_files, agent::setup, mcp_server, shim};
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 /// A group of `luzia --help`.
@@ -343,7 +343,7 @@ shown {
     /// Start tasks whenever their turn comes, until stopped
     Daemon(operate::daemon::DaemonArgs) "daemon" Operate [MakesState OwnRules NoTimers]
         in_state |args, at, console| {
-            operate::daemon::run(args, at.app, at.rule, &setup::unit, &mut daemon_ended(), console)
+            operate::daemon::run(args, at.app, at.rule, &account_files::unit, &mut daemon_ended(), console)
         };
 
     /// Remove locks whose holders are proven dead, and recover dead tasks
@@ -400,9 +400,9 @@ shown {
     InstallDocs(operate::install_docs::InstallDocsArgs) "install-docs" Operate []
         alone |args, _cli, console| {
             let documents = operate::install_docs::Documents {
-                share: &shim::share,
-                write: &setup::write_document,
-                remove: &setup::remove_document,
+                share: &account_files::share,
+                write: &account_files::write_document,
+                remove: &account_files::remove_document,
             };
             operate::install_docs::run(args, &documents, console)
         };

@@ -6,23 +6,13 @@ use crate::app::agents::setup::{Change, carry_out, changes};
 use crate::app::{AppError, Kind};
 use crate::cli::args::Globals;
 use crate::cli::commands::operate::agent::{AgentVerb, Setup, no_home, run};
-use crate::cli::commands::operate::daemon::Unit;
 use crate::cli::configuration::{config_of, followed};
-use crate::cli::context::{HOME, app_of, of_state_dir, state_dir, surroundings, variable};
+use crate::cli::context::{app_of, state_dir, surroundings, variable};
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::shim;
 use crate::cli::verbs::Does;
 use crate::model::{AgentKind, ThingKind};
 use crate::os::real::{self, RealShims, RealUserFiles, term};
 use crate::os::shims::Shims;
-use crate::os::user_files::UserFiles;
-use crate::store::state_dir::home_config;
-
-/// The end of the path of the configuration, and the unit below the same folder.
-const CONFIG: &str = "luzia/config.json";
-const UNIT: &str = "systemd/user/luzia.service";
-/// The largest document that is replaced, in bytes.
-const LARGEST_DOCUMENT: u64 = 4 << 20;
 
 /// Runs `luzia agent`. `hook::called` answers hooks before clap reads the command line. A hook gets here only if that function
 /// did not find the verb among the options; it must not fail.
@@ -54,7 +44,7 @@ fn make_state(globals: &Globals) -> Result<(), AppError> {
 }
 
 /// The program as agents start it: by its place on PATH, where an update finds it, else as it runs now.
-fn program() -> String {
+pub(in crate::cli) fn program() -> String {
     let first = RealShims.on_path("luzia").into_iter().next();
     first.filter(|one| one.is_own && one.path.starts_with('/')).map_or_else(term::own_program, |one| one.path)
 }
@@ -93,43 +83,6 @@ fn folders(agent: AgentKind, is_project: bool, globals: &Globals) -> Result<Fold
     let own = own.filter(|path| path.starts_with('/'));
     let locks = format!("{}/locks", state_dir(globals)?.path);
     Ok(Folders { root: home()?, own, is_project, locks: Some(locks), program: program() })
-}
-
-/// The unit of systemd for this account.
-pub(in crate::cli) fn unit() -> Result<Unit, AppError> {
-    let config = home_config(HOME).map_err(of_state_dir)?;
-    let folder = config.as_deref().and_then(|path| path.strip_suffix(CONFIG));
-    let folder = folder.ok_or_else(|| shim::no_home("a unit of systemd", ""))?;
-    Ok(Unit { path: format!("{folder}{UNIT}"), program: program(), read: read_document, write: write_document })
-}
-
-/// Writes a manual page or a completion script, if it does not exist yet.
-pub(in crate::cli) fn write_document(path: &str, text: &str) -> std::io::Result<()> {
-    let was = read_document(path)?;
-    if was.as_deref() == Some(text.as_bytes()) {
-        return Ok(());
-    }
-    RealUserFiles.replace(path, was.as_deref(), text.as_bytes())
-}
-
-fn read_document(path: &str) -> std::io::Result<Option<Vec<u8>>> {
-    RealUserFiles.read(path, LARGEST_DOCUMENT)
-}
-
-/// Removes a manual page or a completion script, and returns whether it existed. Folders below `share` that are empty then go
-/// as well.
-pub(in crate::cli) fn remove_document(share: &str, path: &str) -> std::io::Result<bool> {
-    let Some(was) = read_document(path)? else { return Ok(false) };
-    RealUserFiles.remove(path, &was)?;
-    let mut folder = path;
-    while let Some((above, _)) = folder.rsplit_once('/').filter(|(above, _)| above.len() > share.len()) {
-        // A folder that cannot be removed, e.g. one that is not empty, stays.
-        if RealUserFiles.remove_empty_folder(above).is_err() {
-            break;
-        }
-        folder = above;
-    }
-    Ok(true)
 }
 
 /// The home of the account, as an absolute path.

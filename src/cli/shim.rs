@@ -24,7 +24,7 @@ pub(super) const FOLDER: &str = "luzia/shims";
 /// The folder of the shims of this account.
 pub(super) fn folder() -> Result<Folder, AppError> {
     let dir = home_shims(HOME).map_err(of_state_dir)?;
-    Ok(Folder::new(Box::new(RealShims), dir.ok_or_else(|| no_home("shims", ""))?))
+    Ok(Folder::new(Box::new(RealShims), dir.ok_or_else(|| no_home("shims", "XDG_DATA_HOME", ""))?))
 }
 
 /// Runs the shim and gives its exit code. Returns `None` when this process was not called by the name of a shim.

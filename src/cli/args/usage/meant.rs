@@ -44,9 +44,17 @@ const LONGEST_LANE: usize = 80;
 
 /// The hint for an argument of a command.
 pub(super) fn hint(verb: Option<&str>, argument: &str) -> Option<String> {
-    let is_it = |taken: &str| taken == argument || taken.is_empty() && !argument.starts_with('-');
-    let found = MEANT.iter().find(|(of, taken, _)| Some(*of) == verb && is_it(taken));
-    found.map(|(.., hint)| (*hint).to_owned())
+    let word = if argument.starts_with('-') { argument } else { "" };
+    verb.and_then(|verb| find(verb, word))
+}
+
+/// The hint for a word in the place of a verb of `verb`.
+pub(super) fn hint_for_verb(verb: &str, word: &str) -> Option<String> {
+    find(verb, word)
+}
+
+fn find(verb: &str, word: &str) -> Option<String> {
+    MEANT.iter().find(|(of, taken, _)| (*of, *taken) == (verb, word)).map(|(.., hint)| (*hint).to_owned())
 }
 
 /// The hint for the name of a lane in the place of a verb of `lanes`.

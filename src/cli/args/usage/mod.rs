@@ -202,7 +202,7 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> Words {
     parent.build();
     let verb = parent.get_name();
     let message = format!("luzia {verb} has no verb {}", quoted(word));
-    let proposed = meant::hint(Some(verb), word)
+    let proposed = meant::hint_for_verb(verb, word)
         .or_else(|| cut_or_mistyped(word, parent.get_subcommands()).0)
         .or_else(|| meant::hint_for_lane(verb, word));
     let next = proposed.as_deref().and_then(meant::command_in);

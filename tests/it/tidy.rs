@@ -40,7 +40,8 @@ const APP_UPWARD: [(&str, &str); 3] = [
 ];
 
 /// The files that connect the commands to the real operating system and the store.
-const WIRES: [&str; 10] = [
+const WIRES: [&str; 11] = [
+    "src/cli/account_files.rs",
     "src/cli/agent/setup.rs",
     "src/cli/context.rs",
     "src/cli/configuration.rs",

@@ -120,45 +120,45 @@ fn daily(name: &str) -> ScheduleRequest {
 /// S2.14.
 #[test]
 fn a_daily_schedule_makes_one_task_at_nine() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     let row = timed.add(ScheduleRequest { overlap: Some(Overlap::Queue), ..daily("standup") }).unwrap();
-    assert_eq!(row.zone.text(row.schedule.next.unwrap()), "2026-11-24 09:00 +01:00 (Europe/Berlin)");
-    timed.look("2026-11-24T07:59:59.999Z");
+    assert_eq!(row.zone.text(row.schedule.next.unwrap()), "2082-11-24 09:00 +01:00 (Europe/Berlin)");
+    timed.look("2082-11-24T07:59:59.999Z");
     assert_eq!(timed.slots(), Vec::<String>::new());
     for _ in 0..3 {
-        timed.look("2026-11-24T08:00:00Z");
-        assert_eq!(timed.slots(), ["2026-11-24T08:00:00.000Z"]);
+        timed.look("2082-11-24T08:00:00Z");
+        assert_eq!(timed.slots(), ["2082-11-24T08:00:00.000Z"]);
     }
     let task = timed.tasks().remove(0);
     assert_eq!((task.status(), task.user.as_str(), &*task.command), (Status::Pending, "a", &["true".to_owned()][..]));
-    assert_eq!((task.schedule.unwrap().schedule.as_str(), task.created_at), ("standup", at("2026-11-24T08:00:00Z")));
-    timed.look("2026-11-25T08:00:01Z");
+    assert_eq!((task.schedule.unwrap().schedule.as_str(), task.created_at), ("standup", at("2082-11-24T08:00:00Z")));
+    timed.look("2082-11-25T08:00:01Z");
     assert_eq!(timed.slots().len(), 2);
-    assert_eq!(timed.row("standup").schedule.next, Some(at("2026-11-26T08:00:00Z")));
+    assert_eq!(timed.row("standup").schedule.next, Some(at("2082-11-26T08:00:00Z")));
 }
 
 #[test]
 fn a_slot_in_a_gap_makes_one_task_after_it_and_one_in_a_fold_makes_one() {
-    let timed = Timed::new("2026-03-28T12:00:00Z");
+    let timed = Timed::new("2082-03-28T12:00:00Z");
     let line = ScheduleRequest { expression: "30 2 * * *".into(), overlap: Some(Overlap::Queue), ..daily("night") };
     timed.add(line).unwrap();
-    timed.look("2026-03-29T00:59:59Z");
+    timed.look("2082-03-29T00:59:59Z");
     assert_eq!(timed.slots(), Vec::<String>::new());
-    timed.look("2026-03-29T01:00:00Z");
-    timed.look("2026-03-29T12:00:00Z");
-    assert_eq!(timed.slots(), ["2026-03-29T01:00:00.000Z"]);
-    timed.look("2026-10-24T12:00:00Z");
+    timed.look("2082-03-29T01:00:00Z");
+    timed.look("2082-03-29T12:00:00Z");
+    assert_eq!(timed.slots(), ["2082-03-29T01:00:00.000Z"]);
+    timed.look("2082-10-24T12:00:00Z");
     let before = timed.slots().len();
     for minute in ["00:30", "00:59", "01:30", "01:31", "02:30"] {
-        timed.look(&format!("2026-10-25T{minute}:00Z"));
+        timed.look(&format!("2082-10-25T{minute}:00Z"));
     }
-    assert_eq!(timed.slots()[before..], ["2026-10-25T00:30:00.000Z"]);
+    assert_eq!(timed.slots()[before..], ["2082-10-25T00:30:00.000Z"]);
 }
 
 /// The clock shows 02:30 twice that night. The schedule is added after the first. An hourly line counts real hours.
 #[test]
 fn a_line_that_is_added_within_a_fold_has_had_its_slot_and_hours_go_on() {
-    let timed = Timed::new("2026-10-25T00:45:00Z");
+    let timed = Timed::new("2082-10-25T00:45:00Z");
     timed
         .add(ScheduleRequest { expression: "30 2 * * *".into(), overlap: Some(Overlap::Queue), ..daily("night") })
         .unwrap();
@@ -166,18 +166,18 @@ fn a_line_that_is_added_within_a_fold_has_had_its_slot_and_hours_go_on() {
         .add(ScheduleRequest { expression: "30 * * * *".into(), overlap: Some(Overlap::Queue), ..daily("hours") })
         .unwrap();
     for minute in ["01:29", "01:30", "01:45", "02:30"] {
-        timed.look(&format!("2026-10-25T{minute}:00Z"));
+        timed.look(&format!("2082-10-25T{minute}:00Z"));
     }
-    assert_eq!(timed.slots(), ["2026-10-25T01:30:00.000Z", "2026-10-25T02:30:00.000Z"]);
-    assert_eq!(timed.row("night").schedule.next, Some(at("2026-10-26T01:30:00Z")));
+    assert_eq!(timed.slots(), ["2082-10-25T01:30:00.000Z", "2082-10-25T02:30:00.000Z"]);
+    assert_eq!(timed.row("night").schedule.next, Some(at("2082-10-26T01:30:00Z")));
 }
 
 #[test]
 fn queued_slots_make_a_task_each_although_the_former_is_not_over() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     timed.add(ScheduleRequest { overlap: Some(Overlap::Queue), ..daily("queues") }).unwrap();
     for day in [24, 25, 26] {
-        timed.look(&format!("2026-11-{day}T08:00:00Z"));
+        timed.look(&format!("2082-11-{day}T08:00:00Z"));
     }
     assert_eq!(timed.slots().len(), 3);
     assert_eq!(timed.row("queues").schedule.skipped, None);
@@ -185,13 +185,13 @@ fn queued_slots_make_a_task_each_although_the_former_is_not_over() {
 
 #[test]
 fn of_missed_slots_the_last_is_made_and_with_a_time_to_fill_all_within_it() {
-    let timed = Timed::new("2026-11-20T12:00:00Z");
+    let timed = Timed::new("2082-11-20T12:00:00Z");
     timed.add(daily("one")).unwrap();
     let fill = ScheduleRequest { fill: Some("2d".into()), ..daily("all") };
     timed.add(fill).unwrap();
     let monthly = ScheduleRequest { expression: "0 9 21 * *".into(), ..daily("month") };
     timed.add(monthly).unwrap();
-    timed.look("2026-11-24T12:00:00Z");
+    timed.look("2082-11-24T12:00:00Z");
     let made: Vec<(String, String)> = timed
         .tasks()
         .iter()
@@ -199,35 +199,35 @@ fn of_missed_slots_the_last_is_made_and_with_a_time_to_fill_all_within_it() {
         .map(|of| (of.schedule.to_string(), of.slot.to_string()[..10].to_owned()))
         .collect();
     let own = |name: &str| made.iter().filter(|(of, _)| of == name).map(|(_, day)| day.as_str()).collect::<Vec<_>>();
-    assert_eq!(own("one"), ["2026-11-24"]);
-    assert_eq!(own("all"), ["2026-11-23", "2026-11-24"]);
-    assert_eq!(own("month"), ["2026-11-21"]);
-    assert_eq!(timed.row("month").schedule.next, Some(at("2026-12-21T08:00:00Z")));
+    assert_eq!(own("one"), ["2082-11-24"]);
+    assert_eq!(own("all"), ["2082-11-23", "2082-11-24"]);
+    assert_eq!(own("month"), ["2082-11-21"]);
+    assert_eq!(timed.row("month").schedule.next, Some(at("2082-12-21T08:00:00Z")));
 }
 
 #[test]
 fn a_slot_is_passed_over_while_the_former_task_is_not_over_unless_slots_are_queued() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     timed.add(daily("skips")).unwrap();
-    timed.look("2026-11-24T08:00:00Z");
-    timed.look("2026-11-25T08:00:00Z");
-    assert_eq!(timed.slots(), ["2026-11-24T08:00:00.000Z"]);
-    assert_eq!(timed.row("skips").schedule.skipped, Some(at("2026-11-25T08:00:00Z")));
+    timed.look("2082-11-24T08:00:00Z");
+    timed.look("2082-11-25T08:00:00Z");
+    assert_eq!(timed.slots(), ["2082-11-24T08:00:00.000Z"]);
+    assert_eq!(timed.row("skips").schedule.skipped, Some(at("2082-11-25T08:00:00Z")));
     let id = timed.tasks()[0].id.to_string();
     timed.place.ok(&["cancel", &id]);
-    timed.look("2026-11-26T08:00:00Z");
-    assert_eq!(timed.slots(), ["2026-11-26T08:00:00.000Z"]);
+    timed.look("2082-11-26T08:00:00Z");
+    assert_eq!(timed.slots(), ["2082-11-26T08:00:00.000Z"]);
 }
 
 #[test]
 fn many_that_look_at_once_make_one_task_a_slot() {
-    let timed = Arc::new(Timed::new("2026-11-24T07:59:00Z"));
+    let timed = Arc::new(Timed::new("2082-11-24T07:59:00Z"));
     for number in 0..5 {
         let every = ScheduleRequest { expression: "* * * * *".into(), overlap: Some(Overlap::Queue), ..daily("") };
         timed.add(ScheduleRequest { name: format!("s{number}"), ..every }).unwrap();
     }
     for minute in 0..4 {
-        timed.set(&format!("2026-11-24T08:0{minute}:00Z"));
+        timed.set(&format!("2082-11-24T08:0{minute}:00Z"));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let timed = Arc::clone(&timed);
@@ -250,7 +250,7 @@ fn many_that_look_at_once_make_one_task_a_slot() {
 
 #[test]
 fn a_bad_schedule_is_set_aside_and_stops_no_other() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     for name in ["bad", "good", "newer"] {
         timed.add(daily(name)).unwrap();
     }
@@ -258,7 +258,7 @@ fn a_bad_schedule_is_set_aside_and_stops_no_other() {
     std::fs::write(file("bad"), "{\"v\":1,").unwrap();
     let newer = std::fs::read_to_string(file("newer")).unwrap().replace("\"v\":1", "\"v\":2");
     std::fs::write(file("newer"), &newer).unwrap();
-    timed.set("2026-11-24T08:00:00Z");
+    timed.set("2082-11-24T08:00:00Z");
     let wrong = luzia::app::pass::wake::fire_timers(&timed.app());
     assert!(wrong.len() == 1 && wrong[0].contains("bad.json"), "{wrong:?}");
     assert_eq!(timed.tasks().len(), 1);
@@ -270,28 +270,28 @@ fn a_bad_schedule_is_set_aside_and_stops_no_other() {
 
 #[test]
 fn a_schedule_is_replaced_and_the_old_one_makes_no_more_tasks() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     timed.add(daily("x")).unwrap();
     let error = timed.add(daily("x")).unwrap_err();
     assert_eq!(error.code().word(), "NAME_TAKEN");
     let later = ScheduleRequest { expression: "0 10 * * *".into(), replace: true, ..daily("x") };
     timed.add(later).unwrap();
-    timed.look("2026-11-24T08:30:00Z");
+    timed.look("2082-11-24T08:30:00Z");
     assert_eq!(timed.slots(), Vec::<String>::new());
-    timed.look("2026-11-24T09:30:00Z");
-    assert_eq!(timed.slots(), ["2026-11-24T09:00:00.000Z"]);
+    timed.look("2082-11-24T09:30:00Z");
+    assert_eq!(timed.slots(), ["2082-11-24T09:00:00.000Z"]);
     luzia::app::cron::cron_rm(&timed.app(), "x").unwrap();
-    timed.look("2026-11-25T09:30:00Z");
+    timed.look("2082-11-25T09:30:00Z");
     assert_eq!(timed.slots().len(), 1);
 }
 
 /// A `cron add` that was killed before its schedule stood leaves a timer; one of a schedule that was removed by hand, too.
 #[test]
 fn a_timer_without_a_schedule_goes_away() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     timed.add(daily("x")).unwrap();
     std::fs::remove_file(timed.place.state().join("spool/schedules/x.json")).unwrap();
-    timed.look("2026-11-24T08:00:00Z");
+    timed.look("2082-11-24T08:00:00Z");
     assert_eq!(
         crate::harness::files_below(&timed.place.state().join("spool/timers")),
         Vec::<std::path::PathBuf>::new()
@@ -300,7 +300,7 @@ fn a_timer_without_a_schedule_goes_away() {
 
 #[test]
 fn a_schedule_goes_on_while_its_tasks_wait_for_more_slots_than_there_are() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     let set = |max: &str| timed.place.ok(&["lanes", "set", "build", "--max", max]);
     let slots = |name: &str, overlap| {
         let task = TaskRequest { lanes: vec!["build".into()], slots: Some(3), ..TaskRequest::default() };
@@ -312,8 +312,8 @@ fn a_schedule_goes_on_while_its_tasks_wait_for_more_slots_than_there_are() {
     timed.add(slots("all", Overlap::Queue)).unwrap();
     timed.add(slots("one", Overlap::Skip)).unwrap();
     set("2");
-    timed.look("2026-11-24T08:00:00Z");
-    timed.look("2026-11-25T08:00:00Z");
+    timed.look("2082-11-24T08:00:00Z");
+    timed.look("2082-11-25T08:00:00Z");
     let tasks = timed.tasks();
     assert_eq!(tasks.len(), 3, "two of the one schedule, one of the other");
     for task in &tasks {
@@ -324,8 +324,8 @@ fn a_schedule_goes_on_while_its_tasks_wait_for_more_slots_than_there_are() {
             "{why}"
         );
     }
-    assert_eq!(timed.row("all").schedule.next, Some(at("2026-11-26T08:00:00Z")));
-    assert_eq!(timed.row("one").schedule.next, Some(at("2026-11-26T08:00:00Z")));
+    assert_eq!(timed.row("all").schedule.next, Some(at("2082-11-26T08:00:00Z")));
+    assert_eq!(timed.row("one").schedule.next, Some(at("2082-11-26T08:00:00Z")));
     set("3");
     timed.place.drain();
     assert!(tasks.iter().all(|task| timed.place.status(&task.id.to_string()) == "completed"));

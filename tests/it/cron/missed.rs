@@ -19,46 +19,46 @@ fn missed(timed: &Timed, schedule: &str) -> Vec<Value> {
 
 #[test]
 fn a_line_that_is_rarer_than_daily_is_made_up_once_however_long_ago_its_slot_was() {
-    let timed = Timed::new("2026-06-10T12:00:00Z");
+    let timed = Timed::new("2082-06-10T12:00:00Z");
     for (name, expression) in [("weekly", "0 3 * * sun"), ("monthly", "0 3 1 * *"), ("yearly", "@yearly")] {
         timed.add(line(name, expression)).unwrap();
     }
     timed.add(ScheduleRequest { fill: Some("1d".into()), ..line("narrow", "0 3 * * sun") }).unwrap();
     for _ in 0..2 {
-        timed.look("2027-01-27T12:00:00Z");
+        timed.look("2083-01-27T12:00:00Z");
         let mut slots = timed.slots();
         slots.sort();
-        assert_eq!(slots, ["2026-12-31T23:00:00.000Z", "2027-01-01T02:00:00.000Z", "2027-01-24T02:00:00.000Z"]);
+        assert_eq!(slots, ["2082-12-31T23:00:00.000Z", "2083-01-01T02:00:00.000Z", "2083-01-24T02:00:00.000Z"]);
     }
-    assert_eq!(missed(&timed, "yearly"), [json!("2026-12-31T23:00:00.000Z")]);
+    assert_eq!(missed(&timed, "yearly"), [json!("2082-12-31T23:00:00.000Z")]);
     // Of many one event is enough.
-    assert_eq!(missed(&timed, "weekly"), [json!("2027-01-24T02:00:00.000Z")]);
+    assert_eq!(missed(&timed, "weekly"), [json!("2083-01-24T02:00:00.000Z")]);
     let row = timed.row("weekly").schedule;
-    assert_eq!((row.missed, row.missed_count), (Some(at("2027-01-24T02:00:00Z")), 33));
+    assert_eq!((row.missed, row.missed_count), (Some(at("2083-01-24T02:00:00Z")), 33));
     assert_eq!(missed(&timed, "monthly").len(), 7);
     assert_eq!(timed.row("narrow").schedule.missed_count, 33);
 }
 
 #[test]
 fn each_missed_slot_of_a_daily_line_is_an_event_and_counts_in_its_row() {
-    let timed = Timed::new("2026-11-20T12:00:00Z");
+    let timed = Timed::new("2082-11-20T12:00:00Z");
     timed.add(line("day", "0 9 * * *")).unwrap();
-    timed.look("2026-11-25T12:00:00Z");
-    assert_eq!(timed.slots(), ["2026-11-25T08:00:00.000Z"]);
-    let days = ["21", "22", "23", "24"].map(|day| json!(format!("2026-11-{day}T08:00:00.000Z")));
+    timed.look("2082-11-25T12:00:00Z");
+    assert_eq!(timed.slots(), ["2082-11-25T08:00:00.000Z"]);
+    let days = ["21", "22", "23", "24"].map(|day| json!(format!("2082-11-{day}T08:00:00.000Z")));
     assert_eq!(missed(&timed, "day"), days);
     let listed = timed.place.json(&["cron", "list"])["items"][0].clone();
-    assert_eq!((&listed["missed"], &listed["last_missed"]), (&json!(4), &json!("2026-11-24T08:00:00.000Z")));
+    assert_eq!((&listed["missed"], &listed["last_missed"]), (&json!(4), &json!("2082-11-24T08:00:00.000Z")));
     let shown = timed.place.ok(&["cron", "list"]).out;
-    assert!(shown.contains("MISSED") && shown.contains("4, last 2026-11-24 09:00 +01:00"), "{shown}");
+    assert!(shown.contains("MISSED") && shown.contains("4, last 2082-11-24 09:00 +01:00"), "{shown}");
     // On time, nothing is missed.
-    timed.look("2026-11-26T08:00:00Z");
+    timed.look("2082-11-26T08:00:00Z");
     assert_eq!((timed.slots().len(), missed(&timed, "day").len()), (2, 4));
 }
 
 #[test]
 fn a_paused_schedule_makes_no_tasks_and_is_not_made_up_for() {
-    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let timed = Timed::new("2082-11-24T07:00:00Z");
     timed.add(line("minutes", "* * * * *")).unwrap();
     timed.add(line("other", "* * * * *")).unwrap();
     let act = |now: &str, until: Option<&str>| {
@@ -73,20 +73,20 @@ fn a_paused_schedule_makes_no_tasks_and_is_not_made_up_for() {
             tasks.iter().filter_map(|task| task.schedule.as_ref()).filter(|of| of.schedule.as_str() == "minutes");
         slots.map(|of| of.slot.to_string()[11..16].to_owned()).collect::<Vec<_>>()
     };
-    act("2026-11-24T07:01:30Z", None);
-    timed.look("2026-11-24T07:01:40Z");
+    act("2082-11-24T07:01:30Z", None);
+    timed.look("2082-11-24T07:01:40Z");
     assert_eq!(own(), ["07:01"], "the slot came before the pause");
-    timed.look("2026-11-24T07:03:00Z");
+    timed.look("2082-11-24T07:03:00Z");
     let row = timed.row("minutes");
     assert!(row.pause.is_some() && timed.row("other").pause.is_none());
-    timed.set("2026-11-24T07:05:30Z");
+    timed.set("2082-11-24T07:05:30Z");
     resume(&timed.app(), &pausable(&timed.app(), "cron:minutes").unwrap()).unwrap();
-    timed.look("2026-11-24T07:05:40Z");
+    timed.look("2082-11-24T07:05:40Z");
     assert_eq!(own(), ["07:01"]);
-    timed.look("2026-11-24T07:06:00Z");
+    timed.look("2082-11-24T07:06:00Z");
     // Until a moment, and nobody looks before it has passed.
-    act("2026-11-24T07:06:30Z", Some("2026-11-24T07:09:00Z"));
-    timed.look("2026-11-24T07:09:10Z");
+    act("2082-11-24T07:06:30Z", Some("2082-11-24T07:09:00Z"));
+    timed.look("2082-11-24T07:09:10Z");
     assert_eq!(own(), ["07:01", "07:06", "07:09"]);
     assert_eq!(missed(&timed, "minutes"), Vec::<Value>::new());
     assert!(!missed(&timed, "other").is_empty());

@@ -25,7 +25,7 @@ pub trait Shims {
     fn is_own(&self, dir: &str, name: &str) -> bool;
     /// Makes the folder and a link to luzia in it. A link to luzia of that name is replaced in one step.
     fn link(&self, dir: &str, name: &str) -> io::Result<()>;
-    /// Removes a link.
+    /// Removes a link or the file of a folder, and then the folder and the one above it as far as they are empty.
     fn unlink(&self, dir: &str, name: &str) -> io::Result<()>;
     /// The text of a file of a folder; `None` if it does not exist.
     fn read(&self, dir: &str, name: &str) -> io::Result<Option<String>>;

@@ -230,7 +230,7 @@ fn shims_are_added_listed_and_removed() {
     tools.place.ok(&["shim", "rm", "mytool"]);
     let env = tools.place.ok(&["shim", "env"]).out;
     let folder = env.strip_prefix("export PATH=").and_then(|rest| rest.split(':').next()).unwrap();
-    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "the last shim takes the file of the lanes with it");
+    assert!(!std::path::Path::new(folder).exists(), "the last shim takes the file of the lanes and the folder with it");
     assert!(!tools.place.state().join("locks/nothing").exists());
 }
 

@@ -66,7 +66,11 @@ impl Shims for RealShims {
     }
 
     fn unlink(&self, dir: &str, name: &str) -> io::Result<()> {
-        std::fs::remove_file(Path::new(dir).join(name))
+        let dir = Path::new(dir);
+        std::fs::remove_file(dir.join(name))?;
+        // A folder that is not empty stays.
+        let _ = dir.ancestors().take(2).try_for_each(std::fs::remove_dir);
+        Ok(())
     }
 
     fn read(&self, dir: &str, name: &str) -> io::Result<Option<String>> {

@@ -47,7 +47,7 @@ pub fn entry(args: Vec<OsString>) -> ExitCode {
         term::Written::Closed => Wrote::Closed,
         term::Written::Failed(error) => Wrote::Failed(error),
     };
-    let code = match args::parse(args) {
+    let code = match args::parse(at_terminal(args)) {
         Ok(cli) => {
             // A file size limit becomes an error instead of a death. If /proc cannot be read, only that is lost.
             let _ = real::prepare_process();
@@ -58,6 +58,14 @@ pub fn entry(args: Vec<OsString>) -> ExitCode {
         Err(stop) => refuse(stop, &mut write),
     };
     ExitCode::from(code)
+}
+
+/// Without a word a person gets the first page. A script that lacks its verb gets an error.
+fn at_terminal(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.len() == 1 && term::is_terminal(term::Stream::Out) {
+        args.push("--help".into());
+    }
+    args
 }
 
 /// Carries out a command line for a server, with the answer as a document. A server has no person to ask.

@@ -134,6 +134,24 @@ fn a_command_on_a_terminal_takes_no_keys_once_its_run_was_killed() {
     assert!(place.ok(&["logs", "task_1"]).out.ends_with("over\r\n"));
 }
 
+/// What a terminal shows at the end of a command.
+fn screen(place: &Place, args: &[&str]) -> String {
+    let mut person = Person::starts(place, args);
+    until("it ends", || person.running.is_over().then_some(()));
+    until("the screen is whole", || person.screen().ends_with("\r\n").then_some(()));
+    person.screen()
+}
+
+#[test]
+fn a_terminal_shows_the_first_page_to_a_person_who_types_the_name_alone() {
+    let place = Place::new();
+    let page = screen(&place, &[]);
+    assert!(page.contains("Start here:") && page.contains("luzia explain last"), "{page}");
+    assert_eq!(page, screen(&place, &["--help"]));
+    let piped = place.luzia(&[]).coded(2);
+    assert!(piped.err.contains("no verb given"), "{}", piped.err);
+}
+
 #[test]
 fn a_terminal_shows_the_path_of_a_repository_and_not_the_lane_of_all_tasks() {
     let place = Place::new();
@@ -148,12 +166,7 @@ fn a_terminal_shows_the_path_of_a_repository_and_not_the_lane_of_all_tasks() {
     place.ok(&["dispatch"]);
     place.until_status(&first, "running");
     let id = place.enqueue(&["-l", &shown, "--", "true"]);
-    let screen = |args: &[&str]| {
-        let mut person = Person::starts(&place, args);
-        until("it ends", || person.running.is_over().then_some(()));
-        until("the screen is whole", || person.screen().ends_with("\r\n").then_some(()));
-        person.screen()
-    };
+    let screen = |args: &[&str]| screen(&place, args);
     for args in [&["locks"][..], &["status"], &["explain"], &["list", "--columns", "id,lanes,reason"]] {
         let seen = screen(args).replace("\r\n", "");
         assert!(seen.contains(&shown) && !seen.contains(&lane), "{args:?}: {seen}");

@@ -1,6 +1,6 @@
 //! `luzia stats`: equal to what is computed here, by another way, from `luzia events -o jsonl`.
 
-use crate::support::{Place, until};
+use crate::support::{Place, processes_in, until};
 use luzia::model::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -148,9 +148,9 @@ fn lanes_tell_of_their_depth_and_holders_now_and_at_most() {
     for _ in 0..3 {
         place.enqueue(&["-u", "alice", "-l", "build", "--", "true"]);
     }
-    // A release is told after it: only the supervisor that tells of it makes the next pass.
     place.ok(&["dispatch", "--once"]);
     place.until_status("3", "completed");
+    until("the supervisors have made their last pass", || processes_in(&place.state()).is_empty().then_some(()));
     place.enqueue(&["-u", "alice", "--", "true"]);
     place.ok(&["acquire", "lane:build", "--task", "me", "--ttl", "1h"]);
     let items = place.json(&["stats", "lanes"])["items"].clone();

@@ -106,7 +106,7 @@ mod wait_warnings;
 mod ways_in;
 mod who;
 
-/// Tests that need the machine for themselves: after the others, one at a time (`support/alone.rs`). The name has to be the last
+/// Tests that disturb others: after them, most of them one at a time (`support/alone.rs`). The name has to be the last
 /// one of all modules.
 #[path = "."]
 mod z_alone {

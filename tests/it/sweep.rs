@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// How many points the sample has.
 const SAMPLE: usize = 120;
+/// How many points are struck at once: most of the time of a point is waiting.
+const PARTS: usize = 4;
 /// How long a disturbed run may go on before the disturbance is taken away. A supervisor that cannot write its result
 /// goes on for ever, as it should.
 const DISTURBED: Duration = Duration::from_millis(1500);
@@ -282,11 +284,10 @@ fn every_verb_survives_a_kill_and_an_error_at_every_system_call() {
         SCENES.iter().filter(|scene| only.as_deref().is_none_or(|only| scene.name.contains(only))).collect();
     let tally = Mutex::new(Tally::default());
     std::thread::scope(|scope| {
-        let halves: [Vec<&'static Scene>; 2] =
-            [0, 1].map(|half| chosen.iter().copied().skip(half).step_by(2).collect());
-        for half in halves {
+        for part in 0..PARTS {
+            let scenes: Vec<&'static Scene> = chosen.iter().copied().skip(part).step_by(PARTS).collect();
             let tally = &tally;
-            scope.spawn(move || sweep(&half, seed, most.div_ceil(2), tally));
+            scope.spawn(move || sweep(&scenes, seed, most.div_ceil(PARTS), tally));
         }
     });
     let tally = tally.into_inner().unwrap();

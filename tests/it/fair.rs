@@ -5,7 +5,8 @@ use serde_json::json;
 
 /// Enqueues a task of an agent session in lane `build` that writes a word to the file `order`.
 fn enqueue_of(place: &Place, session: &str, options: &[&str], word: &str) {
-    let args = [&["enqueue"], options, &["--", "sh", "-c", "echo $0 >> $PLACE/order", word]].concat();
+    let script = "while [ -e $PLACE/stay ]; do sleep 0.01; done; echo $0 >> $PLACE/order";
+    let args = [&["enqueue"], options, &["--", "sh", "-c", script, word]].concat();
     let mut command = place.command(&args);
     command.env("LUZIA_AGENT", "codex").env("LUZIA_SESSION", session);
     place.spawn(&mut command).end().coded(0);
@@ -92,6 +93,10 @@ fn position_explain_and_move_tell_the_order_in_which_sessions_take_turns() {
     let moved = place.ok(&["move", "4", "--first"]);
     assert!(moved.err.contains("another one may still start first"), "{}", moved.err);
     assert_eq!([ahead("task_1"), ahead("task_5")], [json!(2), json!(1)]);
+    // A pass writes down whose turn it was when it is over: the task stays until then.
+    std::fs::write(place.path("stay"), "").unwrap();
+    place.ok(&["dispatch", "--once"]);
+    std::fs::remove_file(place.path("stay")).unwrap();
     place.drain();
     assert_eq!(lines(&place.path("order")).join(" "), "a4 a1 a2 a3");
     let started: Vec<String> =

@@ -76,7 +76,8 @@ impl Stage {
     }
 
     /// Brings the state directory to rest and says what is wrong.
-    fn judge(&self, answer: &Answer, fault: Option<Fault>) -> Vec<String> {
+    fn judge(&self, answer: &Answer, point: Option<&Point>) -> Vec<String> {
+        let fault = point.map(|point| point.fault);
         let mut problems = Vec::new();
         let signal = std::os::unix::process::ExitStatusExt::signal(&answer.status);
         // 9 also stands for a run that had to be ended.
@@ -99,7 +100,9 @@ impl Stage {
             }
         }
         // Where standard error cannot be written, nothing can be told.
-        let may_tell = fault.is_some_and(|fault| fault != Fault::Kill) && !may_die && !answer.err.is_empty();
+        let is_mute = point.is_some_and(|point| point.call == "write" && matches!(point.fault, Fault::FromThenOn(_)));
+        let may_tell =
+            fault.is_some_and(|fault| fault != Fault::Kill) && !may_die && !is_mute && !answer.err.is_empty();
         if may_tell && answer.code() != Some(0) {
             problems.extend(self.untold(answer));
             problems.extend(super::sweep_words::untold(self.scene.name, self.scene.queued, &self.world, answer));
@@ -171,7 +174,7 @@ impl Stage {
         if let Some(second) = &second {
             self.recover_disturbed(second);
         }
-        let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.judge(&answer, Some(point.fault))));
+        let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.judge(&answer, Some(point))));
         self.world.forget();
         let mut problems = judged.unwrap_or_else(|panic| {
             of_world(&self.world).iter().for_each(|process| process.signal(KILL));

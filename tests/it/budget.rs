@@ -303,17 +303,39 @@ fn a_pass_costs_the_same_with_one_schedule_and_with_many() {
     assert_eq!(costs[0], costs[1]);
 }
 
+/// A place in which many users wait for one lane, which is held.
+fn full(users: usize) -> Place {
+    let place = Place::new();
+    place.ok(&["acquire", "lane:cron", "--task", "me", "--ttl", "1h"]);
+    let line = |user| format!("{{\"user\":\"u{user}\",\"lanes\":[\"cron\"],\"command\":[\"true\"]}}\n");
+    std::fs::write(place.path("many.jsonl"), (0..users).map(line).collect::<String>()).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    place
+}
+
+#[test]
+fn a_look_at_a_full_lane_reads_each_record_once_at_most() {
+    if !has_strace("a_look_at_a_full_lane_reads_each_record_once_at_most") {
+        return;
+    }
+    let looks: [&[&str]; 3] = [&["status"], &["list", "-n", "5"], &["explain", "task_1"]];
+    let costs = [100, 200].map(|users| {
+        let place = full(users);
+        looks.map(|args| cost(&place, args).all)
+    });
+    // A list of folders costs four calls for each user, and a name that is looked for in all folders two. The next pass is
+    // followed until it comes to the task, and costs nine for each user that comes before.
+    let most = [4 + 9, 4, 2 + 4 + 9].map(|calls| 100 * calls + 20);
+    assert!((0..looks.len()).all(|at| costs[1][at] - costs[0][at] <= most[at]), "{costs:?}");
+}
+
 #[test]
 fn users_who_wait_for_one_full_lane_are_only_looked_at() {
     if !has_strace("users_who_wait_for_one_full_lane_are_only_looked_at") {
         return;
     }
     let costs = [100, 200].map(|users| {
-        let place = Place::new();
-        place.ok(&["acquire", "lane:cron", "--task", "me", "--ttl", "1h"]);
-        let line = |user| format!("{{\"user\":\"u{user}\",\"lanes\":[\"cron\"],\"command\":[\"true\"]}}\n");
-        std::fs::write(place.path("many.jsonl"), (0..users).map(line).collect::<String>()).unwrap();
-        place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+        let place = full(users);
         place.ok(&["dispatch", "--once"]);
         cost(&place, &["dispatch", "--once"])
     });

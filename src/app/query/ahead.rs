@@ -92,29 +92,29 @@ impl Reasons<'_> {
         if let Some(known) = self.tried_waits.get(&head.id) {
             return Ok(*known);
         }
-        let wait = self.own_wait_of(head)?;
-        let task = if wait == Wait::Shared { self.app.store.peek(head) } else { None };
-        let is_booked = task.map_or(Ok(None), |task| self.booked_before(&task))?.is_some();
-        let wait = if is_booked { Wait::Capacity } else { wait };
+        // A damaged record does not fail the answer for other tasks.
+        let Some(task) = self.app.store.peek(head) else { return Ok(Wait::Shared) };
+        let wait = match self.own_wait(&task)? {
+            Wait::Shared if self.booked_before(&task)?.is_some() => Wait::Capacity,
+            wait => wait,
+        };
         self.tried_waits.insert(head.id, wait);
         Ok(wait)
     }
 
     /// Like `wait_of`, whatever other starts its start would prevent.
-    pub(super) fn own_wait_of(&mut self, head: &Head) -> Result<Wait, AppError> {
-        if let Some(known) = self.waits.get(&head.id) {
+    pub(super) fn own_wait(&mut self, task: &Task) -> Result<Wait, AppError> {
+        if let Some(known) = self.waits.get(&task.id) {
             return Ok(*known);
         }
-        // A damaged record does not fail the answer for other tasks.
-        let Some(task) = self.app.store.peek(head) else { return Ok(Wait::Shared) };
-        let situation = self.situation_after(&task, 0)?;
-        let wait = match obstacles(&task, &situation).next() {
+        let situation = self.situation_after(task, 0)?;
+        let wait = match obstacles(task, &situation).next() {
             None | Some(Obstacle::NoDispatcher | Obstacle::UserLockHeld { .. }) => Wait::Shared,
             Some(Obstacle::LaneFull { lane, .. }) if lane.is_global() => Wait::Shared,
             Some(obstacle) if obstacle.is_of_capacity() => Wait::Capacity,
             Some(_) => Wait::Own,
         };
-        self.waits.insert(head.id, wait);
+        self.waits.insert(task.id, wait);
         Ok(wait)
     }
 }

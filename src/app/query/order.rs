@@ -15,9 +15,11 @@ use crate::policy::schedule::{Candidate, Round};
 use crate::store::Head;
 use std::collections::BTreeMap;
 
-/// The findings of the next pass.
+/// The findings of the next pass, as far as it was followed.
 #[derive(Default)]
 pub(super) struct Order {
+    /// The rest of the pass; `None` at its end.
+    round: Option<Round<Box<Ledger>>>,
     /// For each task of a capacity lane that would be tried: the task whose start it would prevent.
     tried: BTreeMap<TaskId, Option<Booked>>,
     /// The bookings at the end.
@@ -30,45 +32,55 @@ impl Reasons<'_> {
         if !task.lanes.iter().any(|lane| lane.is_capacity_lane()) {
             return Ok(None);
         }
-        if self.order.is_none() {
-            self.order = Some(self.look_at_order()?);
-        }
-        Ok(self.order.as_ref().and_then(|order| order.tried.get(&task.id).cloned().flatten()))
+        let order = self.order_until(Some(task.id))?;
+        Ok(order.tried.get(&task.id).cloned().flatten())
     }
 
     /// Like `booked_before`, for a task that is not queued and would be tried last.
     pub(super) fn booked_before_new(&mut self, task: &Task) -> Result<Option<Booked>, AppError> {
         let found = self.booked_before(task)?;
-        let (app, order) = (self.app, self.order.as_ref());
-        Ok(found.or_else(|| order.and_then(|order| order.bookings.against(app, task))))
+        let app = self.app;
+        let order = self.order_until(None)?;
+        Ok(found.or_else(|| order.bookings.against(app, task)))
     }
 
-    fn look_at_order(&mut self) -> Result<Order, AppError> {
-        let (app, mut order) = (self.app, Order::default());
-        if !app.store.has_layout()? {
-            return Ok(order);
-        }
-        let mut ledger = app.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
-        let (free, _) = candidates::heads(app, &app.store.lanes_with_work()?, &self.locks, &ledger)?;
-        let mut round = Round::new(&mut ledger, config(app).tier_shares, free, app.host.now());
-        while let Some(candidate) = round.next() {
-            if let Some(task) = self.would_start(&candidate, &mut order)? {
-                round.started(candidate, current_weights(app, &task));
+    /// Follows the next pass until a task was tried, or to its end.
+    fn order_until(&mut self, id: Option<TaskId>) -> Result<&Order, AppError> {
+        let mut order = match self.order.take() {
+            Some(order) => order,
+            None => self.begun_order()?,
+        };
+        while !id.is_some_and(|id| order.tried.contains_key(&id)) {
+            let Some(candidate) = order.round.as_mut().and_then(Round::next) else { break };
+            let started = self.would_start(&candidate, &mut order)?;
+            if let (Some(task), Some(round)) = (started, &mut order.round) {
+                round.started(candidate, current_weights(self.app, &task));
             }
         }
-        Ok(order)
+        Ok(self.order.insert(order))
+    }
+
+    fn begun_order(&self) -> Result<Order, AppError> {
+        let app = self.app;
+        if !app.store.has_layout()? {
+            return Ok(Order::default());
+        }
+        let ledger = app.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
+        let (free, _) = candidates::heads(app, &app.store.lanes_with_work()?, &self.locks, &ledger)?;
+        let round = Round::new(Box::new(ledger), config(app).tier_shares, free, app.host.now());
+        Ok(Order { round: Some(round), ..Order::default() })
     }
 
     /// The task of a queue that a pass would start, as `try_lane` finds it.
     fn would_start(&mut self, candidate: &Candidate, order: &mut Order) -> Result<Option<Task>, AppError> {
-        let Some(first) = self.app.store.head_from(candidate.priority, &candidate.queue)? else { return Ok(None) };
-        let (task, is_full) = self.tried(&first, order)?;
+        let heads = self.app.store.first_in_tier(candidate.priority, &candidate.queue, MOST_TRIED + 1)?;
+        let Some((first, others)) = heads.split_first() else { return Ok(None) };
+        let (task, is_full) = self.tried(first, order)?;
         if !is_full || !candidate.takes_user_lane {
             return Ok(task);
         }
-        let heads = self.app.store.first_in_tier(first.priority, &first.queue, MOST_TRIED + 1)?;
         let mut passed = vec![first.id];
-        for head in heads.iter().filter(|head| (head.priority, head.id) > (first.priority, first.id)) {
+        for head in others {
             if !may_pass(&passed, head.id) {
                 break;
             }
@@ -87,7 +99,7 @@ impl Reasons<'_> {
         if task.lanes.is_empty() {
             return Ok((Some(task), false));
         }
-        let wait = self.own_wait_of(head)?;
+        let wait = self.own_wait(&task)?;
         let booked = order.bookings.against(self.app, &task);
         let is_booked = booked.is_some();
         order.tried.insert(head.id, booked);

@@ -12,7 +12,7 @@ use crate::model::config::SlotsFrom;
 use crate::model::lock::loan;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
-use crate::store::{Counts, LockView};
+use crate::store::{Counts, Head, LockView};
 use std::collections::BTreeMap;
 
 /// Slots and their use.
@@ -102,10 +102,9 @@ fn capacity_and_active(app: &App) -> Result<(Capacity, Vec<Task>), AppError> {
 }
 
 /// The moment since which a pending task has waited: since it was queued, or due.
-fn waits_since(app: &App, id: TaskId) -> Option<(TaskId, Timestamp)> {
+fn waits_since(app: &App, head: &Head) -> Option<(TaskId, Timestamp)> {
     // `doctor` reports a damaged record.
-    let (_, task) = app.find(id).ok()??;
-    (task.status() == Status::Pending).then(|| (id, task.due_since()))
+    app.store.peek(head).map(|task| (head.id, task.due_since()))
 }
 
 /// Ends of tasks since a moment.
@@ -134,7 +133,7 @@ pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
         if app.store.has_locks()? { app.store.shown_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
     let counts = if has_layout { app.store.counts()? } else { Counts::default() };
     Ok(Overview {
-        oldest: counts.oldest.and_then(|id| waits_since(app, id)),
+        oldest: counts.oldest.as_ref().and_then(|head| waits_since(app, head)),
         recent: if has_layout { recent(app, app.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
         counts,
         capacity,

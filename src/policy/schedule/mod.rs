@@ -63,6 +63,7 @@ use super::fair::{CAP_US, Ledger, Payer, Usage, Weights, has_own_share, place_of
 use crate::model::{Name, Priority, TaskId, Tier, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use std::ops::DerefMut;
 use std::sync::Arc;
 use window::Cut;
 
@@ -139,8 +140,8 @@ pub struct Candidate {
 
 /// The order of one pass. `next` returns candidates until the end. The caller reports a candidate that could start with
 /// `started` before it calls `next` again. A candidate without that report counts as blocked for the rest of the pass.
-pub struct Round<'a> {
-    ledger: &'a mut Ledger,
+pub struct Round<L> {
+    ledger: L,
     shares: [i64; 3],
     now: Timestamp,
     queues: [BinaryHeap<Reverse<Entry>>; 3],
@@ -177,10 +178,10 @@ struct Entry {
 /// For each user whose share is divided, and each tier: the best priority, and the sequence of the oldest head of that priority.
 type Ranks = BTreeMap<(Name, usize), (Priority, u64)>;
 
-impl<'a> Round<'a> {
+impl<L: DerefMut<Target = Ledger>> Round<L> {
     /// Begins a pass over the users that seem runnable; `shares` are those of high, normal and low, and 0 counts as 1. Lowers
     /// the use of users that lie too far above others. Costs O(n).
-    pub fn new(ledger: &'a mut Ledger, shares: [u32; 3], heads: Vec<LaneHead>, now: Timestamp) -> Self {
+    pub fn new(mut ledger: L, shares: [u32; 3], heads: Vec<LaneHead>, now: Timestamp) -> Self {
         ledger.decay(now);
         let shares = shares.map(|share| i64::from(share.max(1)));
         let total: i64 = shares.iter().sum();
@@ -201,7 +202,7 @@ impl<'a> Round<'a> {
             heads.iter().filter(|head| has_own_share(&head.queue)).map(|head| head.user.clone()).collect();
         let mut ranks = Ranks::new();
         if !shared.is_empty() {
-            forgive_shares(ledger, &heads, &shared);
+            forgive_shares(&mut ledger, &heads, &shared);
             for head in heads.iter().filter(|head| shared.contains(&head.user)) {
                 let own = (head.priority, head.sequence.unwrap_or(u64::MAX));
                 let rank = ranks.entry((head.user.clone(), head.tier.index())).or_insert(own);
@@ -210,7 +211,7 @@ impl<'a> Round<'a> {
         }
         let mut sorted: [Vec<Reverse<Entry>>; 3] = Default::default();
         for head in heads {
-            sorted[head.tier.index()].push(Reverse(Entry::of(ledger, head, &shared, &ranks)));
+            sorted[head.tier.index()].push(Reverse(Entry::of(&ledger, head, &shared, &ranks)));
         }
         let (queues, resumed) = (sorted.map(BinaryHeap::from), Default::default());
         Self { ledger, shares, now, queues, resumed, started: HashSet::new(), shared, ranks, cuts: [None; 3] }
@@ -225,7 +226,7 @@ impl<'a> Round<'a> {
             self.shared.insert(head.user.clone());
         }
         let tier = head.tier.index();
-        self.queues[tier].push(Reverse(Entry::of(self.ledger, head, &self.shared, &self.ranks)));
+        self.queues[tier].push(Reverse(Entry::of(&self.ledger, head, &self.shared, &self.ranks)));
     }
 
     /// Records that the candidate was granted its lanes: its tier pays, it is charged, and it is not returned again in this
@@ -279,7 +280,7 @@ impl<'a> Round<'a> {
     }
 }
 
-impl Iterator for Round<'_> {
+impl<L: DerefMut<Target = Ledger>> Iterator for Round<L> {
     type Item = Candidate;
 
     /// The best user of the tier with the most credits; `None` if no user is left to try, or if one that was not offered may

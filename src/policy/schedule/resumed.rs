@@ -19,7 +19,7 @@ pub struct Resumed {
     pub takes_user_lane: bool,
 }
 
-impl Round<'_> {
+impl<L: std::ops::DerefMut<Target = super::Ledger>> Round<L> {
     /// Adds tasks that continue after a wait.
     #[must_use]
     pub fn with_resumed(mut self, mut tasks: Vec<Resumed>) -> Self {

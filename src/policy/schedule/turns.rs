@@ -122,7 +122,7 @@ mod tests {
                 Some(LaneHead { turn: place.0, sequence: Some(place.0), ..known })
             };
             let heads: Vec<LaneHead> = sides.iter().enumerate().filter_map(first).collect();
-            let mut round = Round::new(ledger, SHARES, heads, Timestamp(0));
+            let mut round = Round::new(&mut *ledger, SHARES, heads, Timestamp(0));
             let Some(candidate) = round.next() else { return order };
             let number = sides.iter().position(|side| *side.queue == *candidate.queue).expect("it was offered");
             round.started(candidate, 1);

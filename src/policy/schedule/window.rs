@@ -54,14 +54,14 @@ impl Noted {
     }
 }
 
-impl Round<'_> {
+impl<L: std::ops::DerefMut<Target = super::Ledger>> Round<L> {
     /// Lets the round end where heads that were not offered may come first.
     #[must_use]
     pub fn over(mut self, offered: &[Offered; 3]) -> Self {
         for tier in Tier::ALL {
             let at = tier.index();
             let Offered::UpTo(last) = &offered[at] else { continue };
-            let mut mark = last.as_ref().map(|last| last.mark(self.ledger, tier));
+            let mut mark = last.as_ref().map(|last| last.mark(&self.ledger, tier));
             // The use of users that lie too far above others counts as this. Whose turn it is among them is not known.
             let least_us = self.queues[at].iter().map(|Reverse(entry)| entry.used.used_us).min();
             let ceiling_us = least_us.map_or(u64::MAX, |least_us| least_us.saturating_add(CAP_US));

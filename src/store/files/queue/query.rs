@@ -4,7 +4,7 @@ use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
 use crate::store::files::disk::publish::{number, records_in};
 use crate::store::files::queue::pending::{Lane, is_queue_of};
-use crate::store::{Part, Place, Result, Spool, StoreError, file_name, layout};
+use crate::store::{Head, Part, Place, Result, Spool, StoreError, file_name, layout};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Counts {
     /// Pending tasks by user; users whose name is too long for the name of a folder are left out.
     pub users: BTreeMap<String, u64>,
     /// The pending task of the lowest number.
-    pub oldest: Option<TaskId>,
+    pub oldest: Option<Head>,
 }
 
 /// Something in the state directory that should not be there.
@@ -134,7 +134,11 @@ impl Spool {
         let mut counts = Counts::default();
         self.each_pending(&|_| true, &mut |priority, queue, ids| {
             counts.pending[priority.tier().index()] += number(ids.len());
-            counts.oldest = counts.oldest.into_iter().chain(ids.iter().copied().min()).min();
+            if let Some(id) =
+                ids.iter().copied().min().filter(|id| counts.oldest.as_ref().is_none_or(|old| *id < old.id))
+            {
+                counts.oldest = Some(Head { queue: queue.to_string(), priority, id });
+            }
             let user = QueueName::parse(queue).and_then(|name| name.user()).filter(|_| !ids.is_empty());
             if let Some(user) = user {
                 *counts.users.entry(user.to_string()).or_default() += number(ids.len());

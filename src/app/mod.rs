@@ -49,10 +49,11 @@ pub use locks::reentrancy::Inside;
 pub use locks::session::Session;
 
 use crate::model::lock::canonical_holder;
-use crate::model::{Agent, LaneName, Target, Task, TaskId, Who};
+use crate::model::{Agent, LaneName, LockKind, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
-use crate::store::{LaneNeed, LockIndex, RunDir, Site, Spool};
+use crate::policy::staleness::standing::standing;
+use crate::store::{LaneNeed, LockIndex, Request, RunDir, Site, Spool};
 use capacity::gates::busy;
 use cron::refuse_schedule;
 use names::at_lane;
@@ -285,6 +286,22 @@ impl App {
             need.granted = task.granted_in(&need.lane).map(|grant| (grant.slot, grant.fence)).collect();
         }
         needs
+    }
+
+    /// A request of this process for lanes, in the name of a holder.
+    pub(crate) fn request(&self, needs: Vec<LaneNeed>, kind: LockKind, holder: String) -> Request {
+        Request {
+            needs,
+            holder,
+            kind,
+            ttl_ms: None,
+            process: self.host.identity(),
+            pid_watched: false,
+            who: Who::default(),
+            durable: false,
+            lenders: Vec::new(),
+            stands: standing,
+        }
     }
 
     /// Every holder of a lane.

@@ -5,7 +5,7 @@ use crate::app::capacity::bars::{Bars, bars};
 use crate::app::config_reload::config;
 use crate::app::locks::consent;
 use crate::app::locks::release::{execution, held_error};
-use crate::app::locks::waiting::{Bar, Full, acquire_waiting, barred_error, behind_error};
+use crate::app::locks::waiting::acquire_waiting;
 use crate::app::query::list;
 use crate::app::{App, AppError, Code};
 use crate::model::lock::{Grant, loan};
@@ -13,7 +13,6 @@ use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::lane_set::lane_set;
 use crate::policy::staleness::judge;
-use crate::policy::staleness::standing::standing;
 use crate::store::{Event, Hold, LockView, Request};
 use std::collections::BTreeSet;
 
@@ -131,42 +130,26 @@ pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<L
     let holder = app.holder_name(&lease.holder)?;
     let around = split_lease(app, lease, &holder)?;
     if around.wanted.is_empty() {
-        return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
+        return Ok(around.leased(&lease.lanes, Granted::default()));
     }
     let process = process_of(app, lease.pid)?;
     app.store.prepare()?;
     mark_leases_of_task(app, &holder)?;
     let request = Request {
-        needs: app.needs(&around.wanted),
-        holder: holder.clone(),
-        kind: LockKind::Lease,
         ttl_ms: lease.ttl_ms,
         process,
         pid_watched: lease.pid.is_some(),
         who: Who { asked_by: consent::asked_by(app, app.host.identity().pid), ..app.who(&[]) },
         durable: lease.durable,
-        lenders: Vec::new(),
-        stands: standing,
+        ..app.request(app.needs(&around.wanted), LockKind::Lease, holder)
     };
-    let mut log = Vec::new();
     let begun_ms = app.host.boot_ms();
-    match acquire_waiting(app, &request, Some(lease.wait_ms), tell, &mut log)? {
-        Waited::Granted(granted) => {
-            note_granted_now(app, &granted, &holder, begun_ms);
-            Ok(around.leased(&lease.lanes, granted, log))
-        }
-        Waited::Behind(lane) => Err(behind_error(&lane)),
-        Waited::Barred(bar) => Err(barred_error(&bar, app.host.now())),
-        Waited::Held(full) => {
-            let error = full.error(app.host.now());
-            for (lane, view) in full.holders() {
-                let Some(line) = locked_line(lane, view.holder(), &holder) else { continue };
-                app.store.note(&Event::new("lock_refused").in_lane(lane).saying(line.clone()));
-                log.push(line);
-            }
-            Err(error.with_log(log))
-        }
-    }
+    let granted = acquire_waiting(app, &request, Some(lease.wait_ms), tell, &|full| {
+        let note = |lane: &LaneName, line: &str| app.store.note(&Event::new("lock_refused").in_lane(lane).saying(line));
+        Ok(full.locked_lines(&request.holder, note))
+    })?;
+    note_granted_now(app, &granted, &request.holder, begun_ms);
+    Ok(around.leased(&lease.lanes, granted))
 }
 
 /// A lease that a task takes under its own name while it runs ends with the task.
@@ -256,18 +239,7 @@ fn renew(app: &App, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
     if view.verdict.is_stale() {
         return Err(lost(Some(view)));
     }
-    let request = Request {
-        needs: vec![app.need(lane)],
-        holder: record.task_id.clone().unwrap_or_default(),
-        kind: LockKind::Lease,
-        ttl_ms: None,
-        process: app.host.identity(),
-        pid_watched: false,
-        who: Who::default(),
-        durable: false,
-        lenders: Vec::new(),
-        stands: standing,
-    };
+    let request = app.request(vec![app.need(lane)], LockKind::Lease, record.task_id.clone().unwrap_or_default());
     // The look and the refresh are two transactions; the refresh itself compares again, under the guard.
     match app.store.refresh(&request, lock_id, judge)? {
         Some(grant) => Ok(grant),
@@ -307,6 +279,8 @@ pub(crate) struct Granted {
     pub refreshed: Vec<LaneName>,
     /// For kinds `process` and `session`: the open lock files of the lanes that were taken, in their order.
     pub files: Vec<Hold>,
+    /// Lines for `-v`, in the words of their source.
+    pub log: Vec<String>,
 }
 
 impl Granted {
@@ -318,25 +292,13 @@ impl Granted {
 
 impl Around {
     /// The lanes that the task around holds together with the granted ones, in the order of the lanes.
-    pub fn leased(self, lanes: &[LaneName], granted: Granted, log: Vec<String>) -> Leased {
-        let mut leased = Leased { grants: self.held, refreshed: granted.refreshed, log };
+    pub fn leased(self, lanes: &[LaneName], granted: Granted) -> Leased {
+        let mut leased = Leased { grants: self.held, refreshed: granted.refreshed, log: granted.log };
         leased.refreshed.extend(leased.grants.iter().map(|grant| grant.lane.clone()));
         leased.grants.extend(granted.grants);
         leased.grants.sort_by_key(|grant| lanes.iter().position(|lane| *lane == grant.lane));
         leased
     }
-}
-
-/// The result of a wait for lanes.
-pub(crate) enum Waited {
-    /// All lanes are held now.
-    Granted(Granted),
-    /// The time is over, and lanes are full.
-    Held(Full),
-    /// The time is over, and others go first in a free lane.
-    Behind(LaneName),
-    /// The time is over, and a rule bars a free lane.
-    Barred(Bar),
 }
 
 /// `[MessageService] Thread 123 locked by execution 100, cannot acquire for 101` (S0.30).

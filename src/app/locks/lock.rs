@@ -3,12 +3,12 @@
 
 use crate::app::capacity::{cpu_plan, slot_variables};
 use crate::app::config_reload::lock_timeouts;
-use crate::app::locks::acquire::{Granted, Waited, locked_line, note_granted_now, note_lock, split_by_holder};
+use crate::app::locks::acquire::{Granted, note_granted_now, note_lock, split_by_holder};
 use crate::app::locks::consent;
 use crate::app::locks::own::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
-use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error, pass_for};
+use crate::app::locks::waiting::{acquire_waiting, pass_for};
 use crate::app::query::evidence::users_text;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::lock::Grant;
@@ -16,7 +16,6 @@ use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
 use crate::os::{Child, Exit, InPlace, Signal, StartError, Woken};
 use crate::policy::capacity::cpus::listed;
-use crate::policy::staleness::standing::standing;
 use crate::store::{GivenBack, Hold, Request};
 use crate::supervise::{CpuShare, Keeper};
 use std::time::Duration;
@@ -171,37 +170,17 @@ fn take_for_command(
     say: &mut dyn FnMut(Line),
 ) -> Result<(String, Granted), AppError> {
     app.store.prepare()?;
-    let process = app.host.identity();
-    let request = Request {
-        needs: app.needs(lanes),
-        holder: format!("pid-{}", process.pid),
-        kind: LockKind::Process,
-        ttl_ms: None,
-        process,
-        pid_watched: false,
-        who: app.who(command),
-        durable: false,
-        lenders: Vec::new(),
-        stands: standing,
-    };
-    let (mut lines, begun_ms) = (Vec::new(), app.host.boot_ms());
-    let waited = acquire_waiting(app, &request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)?;
-    let granted = match waited {
-        Waited::Granted(granted) => granted,
-        Waited::Held(full) => {
-            if let Some((lane, view)) = full.holders().next()
-                && waits_for_own_session(app, view)?
-            {
-                return Err(own_session(lane));
-            }
-            let refused = full.holders().filter_map(|(lane, view)| locked_line(lane, view.holder(), &request.holder));
-            lines.extend(refused);
-            return Err(full.error(app.host.now()).with_log(lines));
-        }
-        Waited::Behind(lane) => return Err(behind_error(&lane).with_log(lines)),
-        Waited::Barred(bar) => return Err(barred_error(&bar, app.host.now()).with_log(lines)),
-    };
-    lines.iter().for_each(|line| say(Line::Log(line)));
+    let holder = format!("pid-{}", app.host.identity().pid);
+    let request = app.request(app.needs(lanes), LockKind::Process, holder);
+    let (request, begun_ms) = (Request { who: app.who(command), ..request }, app.host.boot_ms());
+    let granted = acquire_waiting(app, &request, wait_ms, &mut |text| say(Line::Waits(text)), &|full| match full
+        .holders()
+        .next()
+    {
+        Some((lane, view)) if waits_for_own_session(app, view)? => Err(own_session(lane)),
+        _ => Ok(full.locked_lines(&request.holder, |_, _| {})),
+    })?;
+    granted.log.iter().for_each(|line| say(Line::Log(line)));
     note_granted_now(app, &granted, &request.holder, begun_ms);
     if granted.files.len() != granted.grants.len() {
         return Err(AppError::new(Code::Bug, "a lock file was not kept open"));

@@ -2,9 +2,9 @@
 //! lock over to the keeper, and starts the keeper where none lives.
 
 use crate::app::config_reload::config;
-use crate::app::locks::acquire::{Granted, Lease, Leased, Waited, note_granted_now, process_of, split_lease};
+use crate::app::locks::acquire::{Granted, Lease, Leased, note_granted_now, process_of, split_lease};
 use crate::app::locks::release::{Given, release};
-use crate::app::locks::waiting::{acquire_waiting, barred_error, behind_error};
+use crate::app::locks::waiting::acquire_waiting;
 use crate::app::query::list::locks;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::Grant;
@@ -14,7 +14,6 @@ use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
 use crate::model::{Identity, LaneName, LockKind, Who};
 use crate::policy::agent::{agent_above, is_passer, may_be_agent, process_key};
 use crate::policy::staleness::judge;
-use crate::policy::staleness::standing::standing;
 use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
 use std::time::Duration;
 
@@ -103,31 +102,19 @@ pub fn acquire_for_session(
     let holder = if lease.holder.is_empty() { holder_of(&session.key) } else { app.holder_name(&lease.holder)? };
     let around = split_lease(app, lease, &holder)?;
     if around.wanted.is_empty() {
-        return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
+        return Ok(around.leased(&lease.lanes, Granted::default()));
     }
     app.store.prepare()?;
     let request = Request {
-        needs: app.needs(&around.wanted),
-        holder: holder.clone(),
-        kind: LockKind::Session,
         ttl_ms: lease.ttl_ms,
         process: session.process.clone(),
         pid_watched: true,
         who: Who { session: Some(session.key.clone()), ..app.who(&[]) },
         durable: lease.durable,
-        lenders: Vec::new(),
-        stands: standing,
+        ..app.request(app.needs(&around.wanted), LockKind::Session, holder)
     };
-    let mut log = Vec::new();
     let begun_ms = app.host.boot_ms();
-    let mut granted = match acquire_waiting(app, &request, Some(lease.wait_ms), tell, &mut log)? {
-        Waited::Granted(granted) => granted,
-        Waited::Held(full) => {
-            return Err(full.error(app.host.now()).with_log(log));
-        }
-        Waited::Behind(lane) => return Err(behind_error(&lane)),
-        Waited::Barred(bar) => return Err(barred_error(&bar, app.host.now())),
-    };
+    let mut granted = acquire_waiting(app, &request, Some(lease.wait_ms), tell, &|_| Ok(Vec::new()))?;
     let handed = granted
         .grants
         .iter()
@@ -139,8 +126,8 @@ pub fn acquire_for_session(
             granted.grants.iter().filter(|one| **one == failed || granted.taken().any(|grant| grant == *one)).collect();
         return Err(give_all_back(app, session, &ended, error));
     }
-    note_granted_now(app, &granted, &holder, begun_ms);
-    Ok(around.leased(&lease.lanes, granted, log))
+    note_granted_now(app, &granted, &request.holder, begun_ms);
+    Ok(around.leased(&lease.lanes, granted))
 }
 
 /// Gives leases back when not all could be handed over; the error also names a lease that the keeper has and keeps.

@@ -13,7 +13,6 @@ use crate::app::{App, AppError};
 use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp, Who};
 use crate::policy::line::has_turn;
 use crate::policy::staleness::judge;
-use crate::policy::staleness::standing::standing;
 use crate::policy::wait_warning::began;
 use crate::store::{Claim, Claimed, Denial, Event, Head, Judges, LockView, NotNow, Place, Request, StoreError};
 use serde_json::json;
@@ -158,18 +157,8 @@ fn is_lent(app: &App, task: &Task, lenders: &[Task]) -> bool {
 
 /// The lanes a task takes, as a request.
 pub(super) fn request(app: &App, task: &Task) -> Request {
-    Request {
-        needs: app.needs_of(task),
-        holder: task.id.to_string(),
-        kind: LockKind::Task,
-        ttl_ms: None,
-        process: app.host.identity(),
-        pid_watched: false,
-        who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
-        durable: false,
-        lenders: Vec::new(),
-        stands: standing,
-    }
+    let who = Who::of(task.agent.as_ref(), &task.command, task.label.as_deref());
+    Request { who, ..app.request(app.needs_of(task), LockKind::Task, task.id.to_string()) }
 }
 
 /// Finds a supervisor for a claimed task: this process if it may go on, or a new one.

@@ -3,14 +3,14 @@
 pub(crate) mod freed;
 mod told;
 
-pub(crate) use self::told::{Full, barred_error, behind_error};
+pub(crate) use self::told::Full;
 use super::own::waits_for_own_session;
 use crate::app::admission::reach::own_context;
 use crate::app::breaks::{broken_event, stale_line};
 use crate::app::capacity::bars::pause_of_lane;
 use crate::app::capacity::gates::not_now_text;
 use crate::app::config_reload::{config, control, follow_control};
-use crate::app::locks::acquire::{Granted, Waited};
+use crate::app::locks::acquire::Granted;
 use crate::app::locks::cleanup::recover_now;
 use crate::app::overdue::{end_overdue, until_overdue};
 use crate::app::pass::pass;
@@ -23,7 +23,7 @@ use crate::store::{
     Acquired, Break, Changes, Denial, Event, InLine, LaneNeed, LockView, NotNow, Owed, Request, StoreError,
 };
 use std::time::Duration;
-use told::{lanes_held, tell_wait, warn_of_lock};
+use told::{barred_error, behind_error, lanes_held, tell_wait, warn_of_lock};
 
 /// Longest sleep between two looks of a waiter without a place in the line.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
@@ -65,6 +65,13 @@ enum Seen {
     Barred(Bar),
 }
 
+/// Why a wait has ended without a grant.
+enum Kept {
+    Held(Full),
+    Behind(LaneName),
+    Barred(Bar),
+}
+
 /// One wait.
 struct Wait<'a> {
     in_line: InLine<'a>,
@@ -87,14 +94,15 @@ struct Wait<'a> {
 }
 
 /// Tries to take the lanes until they are granted or the time is over (`None`: for ever). `tell` gets a line that says for
-/// whom it waits, as soon as it waits for a while, and at most once a minute when that changes.
+/// whom it waits, as soon as it waits for a while, and at most once a minute when that changes. `refused` gets the lanes that
+/// are full at the end of the time, and returns the lines of the error for `-v`.
 pub(crate) fn acquire_waiting(
     app: &App,
     request: &Request,
     wait_ms: Option<u64>,
     tell: &mut dyn FnMut(&str),
-    log: &mut Vec<String>,
-) -> Result<Waited, AppError> {
+    refused: &dyn Fn(&Full) -> Result<Vec<String>, AppError>,
+) -> Result<Granted, AppError> {
     let sandbox = || -> Option<SandboxId> { Some(own_context(app).0.id().clone()) };
     let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, sandbox) };
     let in_line = in_line.shown_as(&request.who);
@@ -112,12 +120,20 @@ pub(crate) fn acquire_waiting(
         told: None,
         is_warned: false,
     };
-    let waited = wait_for_turn(app, request, &mut wait, log);
+    let waited = wait_for_turn(app, request, &mut wait);
     app.store.leave_line(&mut wait.in_line);
-    waited
+    match waited? {
+        Ok(granted) => Ok(granted),
+        Err(Kept::Held(full)) => {
+            let lines = refused(&full)?;
+            Err(full.error(app.host.now()).with_log(lines))
+        }
+        Err(Kept::Behind(lane)) => Err(behind_error(&lane)),
+        Err(Kept::Barred(bar)) => Err(barred_error(&bar, app.host.now())),
+    }
 }
 
-fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<String>) -> Result<Waited, AppError> {
+fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait) -> Result<Result<Granted, Kept>, AppError> {
     let (mut request, mut is_first) = (request.clone(), true);
     shut_paused(app, &mut request);
     loop {
@@ -140,12 +156,12 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
         let seen = match answer {
             Acquired::Granted { grants, refreshed, broken, files } => {
                 warn_of_lock(app, &request, None, true, wait);
-                note_granted(app, &request, stood.as_ref().zip(before), &broken, log);
-                return Ok(Waited::Granted(Granted { grants, refreshed, files }));
+                let log = note_granted(app, &request, stood.as_ref().zip(before), &broken);
+                return Ok(Ok(Granted { grants, refreshed, files, log }));
             }
             Acquired::Refreshed(grants) => {
                 let refreshed = grants.iter().map(|grant| grant.lane.clone()).collect();
-                return Ok(Waited::Granted(Granted { grants, refreshed, files: Vec::new() }));
+                return Ok(Ok(Granted { grants, refreshed, ..Granted::default() }));
             }
             Acquired::Denied(Denial::Held(view)) => {
                 // If the holder cannot be asked to end, the caller waits on.
@@ -175,11 +191,11 @@ fn wait_for_turn(app: &App, request: &Request, wait: &mut Wait, log: &mut Vec<St
             Seen::Behind(_) | Seen::Barred(_) => false,
         };
         if self::left(app, wait).is_zero() || is_own {
-            return Ok(match seen {
-                Seen::Held(view) => Waited::Held(lanes_held(app, &request, &view)),
-                Seen::Behind(lane) => Waited::Behind(lane),
-                Seen::Barred(bar) => Waited::Barred(bar),
-            });
+            return Ok(Err(match seen {
+                Seen::Held(view) => Kept::Held(lanes_held(app, &request, &view)),
+                Seen::Behind(lane) => Kept::Behind(lane),
+                Seen::Barred(bar) => Kept::Barred(bar),
+            }));
         }
         if !std::mem::replace(&mut wait.is_checked, true) {
             refuse_ring_of_lanes(app, &request)?;
@@ -314,22 +330,15 @@ fn waited_ms(app: &App, wait: &Wait) -> u64 {
     app.host.boot_ms().saturating_sub(wait.begin_ms)
 }
 
-fn note_granted(
-    app: &App,
-    request: &Request,
-    before: Option<(&LaneName, usize)>,
-    broken: &[Break],
-    log: &mut Vec<String>,
-) {
+/// Reports the locks that were removed for a grant, and returns their lines for `-v`.
+fn note_granted(app: &App, request: &Request, before: Option<(&LaneName, usize)>, broken: &[Break]) -> Vec<String> {
     app.remember_places();
-    for stale in broken {
-        app.store.note(&broken_event(stale));
-        log.extend(stale_line(stale));
-    }
+    broken.iter().for_each(|stale| app.store.note(&broken_event(stale)));
     if let Some((lane, ahead @ 1..)) = before {
         let text = format!("{} took the lane before {ahead} in its line that did not take their turn", request.holder);
         app.store.note(&Event::new("line_passed").in_lane(lane).saying(text));
     }
+    broken.iter().filter_map(stale_line).collect()
 }
 
 /// The lane in whose line a waiter is, or would be first.

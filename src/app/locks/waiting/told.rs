@@ -5,6 +5,7 @@ use crate::app::capacity::bars::Bars;
 use crate::app::config_reload::config;
 use crate::app::estimate::{about, expected_lock};
 use crate::app::hooks::hand_hooks_over;
+use crate::app::locks::acquire::locked_line;
 use crate::app::locks::release::{held_error, held_text};
 use crate::app::locks::waiting;
 use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
@@ -28,6 +29,14 @@ impl Full {
     /// Each holder with its lane, the one that was met first.
     pub fn holders(&self) -> impl Iterator<Item = (&LaneName, &LockView)> {
         self.0.iter().flat_map(|(lane, views)| views.iter().map(move |view| (lane, view)))
+    }
+
+    /// The lines for `-v` about the threads among them.
+    pub fn locked_lines(&self, wanted_by: &str, mut met: impl FnMut(&LaneName, &str)) -> Vec<String> {
+        let line = |(lane, view): (&LaneName, &LockView)| {
+            locked_line(lane, view.holder(), wanted_by).inspect(|line| met(lane, line))
+        };
+        self.holders().filter_map(line).collect()
     }
 
     fn text(&self, now: Timestamp) -> String {
@@ -160,7 +169,7 @@ pub(super) fn tell_wait(app: &App, request: &Request, seen: &Seen, wait: &mut Wa
 }
 
 /// A bar of a lane with room, in words for people.
-pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
+fn barred_text(bar: &Bar, now: Timestamp) -> String {
     match bar {
         Bar::Rate { lane, until } => {
             let bars = Bars { limited_until: Some(*until), ..Bars::default() };
@@ -172,7 +181,7 @@ pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
 }
 
 /// The error of a lane with room that a rule bars.
-pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
+pub(super) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
     let (code, lane) = match bar {
         Bar::Rate { lane, .. } => (Code::RateLimited, lane.clone()),
         Bar::Kept => (Code::Reserved, LaneName::global()),
@@ -198,7 +207,7 @@ pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
 }
 
 /// The error of a free lane that others are about to take.
-pub(crate) fn behind_error(lane: &LaneName) -> AppError {
+pub(super) fn behind_error(lane: &LaneName) -> AppError {
     AppError::new(Code::LockHeld, format!("lane \"{lane}\" is free, but others wait in its line and go first"))
         .hint("wait in the line with -w, or try again")
         .next(format!("luzia explain {}", lane_word(lane)))

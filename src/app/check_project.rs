@@ -2,10 +2,10 @@
 //! claim, never authority. Every condition of `supervision.md` is checked, and a claim that fails one is reported and has no
 //! effect.
 
-use super::locks::cleanup::recover_now;
 use super::query::list::locks;
 use crate::app::accounts::{Known, account_id};
 use crate::app::config_reload::conductor_path;
+use crate::app::pass::recovery::recover_now;
 use crate::app::{App, AppError, Code, config_reload};
 use crate::model::config::EVERY_PROJECT;
 use crate::model::evidence::{Reason, Verdict};

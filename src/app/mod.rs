@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod admission;
 pub mod agents;
+pub mod ask;
 pub mod breaks;
 pub mod capacity;
 pub mod check_project;

@@ -1,7 +1,7 @@
 //! Sessions of agents: the keys of a session, and the owner of a lock.
 
 use crate::app::App;
-use crate::app::locks::session::agent_key;
+use crate::app::processes::agent_key;
 use crate::model::{HookCall, LockKind, LockRecord};
 use crate::policy::agent::session_key;
 use crate::policy::hook::Owner;

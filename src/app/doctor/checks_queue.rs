@@ -4,7 +4,7 @@ use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
 use crate::app::doctor::{Finding, Found, Level, add, checks_aside, tell};
 use crate::app::locks::close_conductor;
-use crate::app::pass::unseen::blindness_of;
+use crate::app::pass::recovery::blindness_of;
 use crate::app::processes::stopped_supervisor;
 use crate::app::query::cycles::{self, Member, ring_text};
 use crate::app::query::explain::front;

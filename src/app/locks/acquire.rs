@@ -3,9 +3,9 @@
 use super::reentrancy::{reentrant, refuse_second_user};
 use crate::app::capacity::bars::{Bars, bars};
 use crate::app::config_reload::config;
-use crate::app::locks::consent;
 use crate::app::locks::release::{execution, held_error};
 use crate::app::locks::waiting::acquire_waiting;
+use crate::app::processes::asked_by;
 use crate::app::query::list;
 use crate::app::{App, AppError, Code};
 use crate::model::lock::{Grant, loan};
@@ -139,7 +139,7 @@ pub fn acquire(app: &App, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<L
         ttl_ms: lease.ttl_ms,
         process,
         pid_watched: lease.pid.is_some(),
-        who: Who { asked_by: consent::asked_by(app, app.host.identity().pid), ..app.who(&[]) },
+        who: Who { asked_by: asked_by(app, app.host.identity().pid), ..app.who(&[]) },
         durable: lease.durable,
         ..app.request(app.needs(&around.wanted), LockKind::Lease, holder)
     };

@@ -1,9 +1,8 @@
 //! Work of others that a command would end or take away: then a person is asked first (P10).
 
-use super::session::key_of_process;
+use crate::app::processes::{is_around_or_child, is_same, key_of_process};
 use crate::app::{App, AppError, shell_word};
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Who};
-use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
 use crate::store::LockView;
 
@@ -91,37 +90,6 @@ pub fn release_question(app: &App, lane: &LaneName, asked: Asked, account: &str)
     }))
 }
 
-/// Whether a task is this process's own by its place in the tree of tasks.
-fn is_around_or_child(app: &App, task: &Task) -> bool {
-    let inside = app.inside.as_ref().map(|inside| inside.task);
-    inside.is_some_and(|own| own == task.id || task.parent == Some(own))
-}
-
-/// The key by which a later call recognizes the process that asked. An agent has a name or a session instead.
-pub(crate) fn asked_by(app: &App, pid: u32) -> Option<String> {
-    match app.agent {
-        Some(_) => None,
-        None if pid == app.host.identity().pid => own_key(app).clone(),
-        None => key_of_process(app, pid),
-    }
-}
-
-/// The key of this process.
-fn own_key(app: &App) -> &Option<String> {
-    app.own_key.get_or_init(|| key_of_process(app, app.host.identity().pid))
-}
-
-/// Whether the caller is the one that asked for work; `None` where too little is known.
-fn is_same(app: &App, holder: &Who, asked_by: Option<&str>) -> Option<bool> {
-    if let Some(is_same) = agent::is_same(&app.who(&[]), holder) {
-        return Some(is_same);
-    }
-    let asked_by = asked_by?;
-    let is_same = own_key(app).as_deref() == Some(asked_by);
-    // Two plain processes of one account may well be one person's.
-    (is_same || app.agent.is_some()).then_some(is_same)
-}
-
 fn is_foreign_task(app: &App, task: &Task, account: &str) -> bool {
     let holder = Who::of(task.agent.as_ref(), &[], None);
     let same_agent = is_same(app, &holder, task.asked_by.as_deref());
@@ -129,14 +97,6 @@ fn is_foreign_task(app: &App, task: &Task, account: &str) -> bool {
     let is_namesake = app.agent.is_some() && app.agent == task.agent && holder.session.is_none();
     let same_agent = same_agent.or(is_namesake.then_some(true));
     is_foreign(Sides { same_agent, caller: calling_user(app, account), holder: Some(task.user.as_str()) })
-}
-
-/// Whether the caller asked for a task: the same session of an agent, else the same agent. Plain processes of one account
-/// count as one person.
-pub(crate) fn is_own_task(app: &App, task: &Task) -> bool {
-    let holder = Who::of(task.agent.as_ref(), &[], None);
-    let same_agent = is_same(app, &holder, task.asked_by.as_deref());
-    is_around_or_child(app, task) || same_agent.unwrap_or(app.agent.is_some() == task.agent.is_some())
 }
 
 fn is_foreign_lock(app: &App, view: &LockView, force: bool, account: &str) -> Result<bool, AppError> {

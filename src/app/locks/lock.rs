@@ -4,11 +4,11 @@
 use crate::app::capacity::{cpu_plan, slot_variables};
 use crate::app::config_reload::lock_timeouts;
 use crate::app::locks::acquire::{Granted, note_granted_now, note_lock, split_by_holder};
-use crate::app::locks::consent;
-use crate::app::locks::own::{own_session, waits_for_own_session};
+use crate::app::locks::reentrancy::{own_session, waits_for_own_session};
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, pass_for};
+use crate::app::processes::asked_by;
 use crate::app::query::evidence::users_text;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::lock::Grant;
@@ -213,9 +213,8 @@ fn give_all<'g>(
                 free.push(grant.lane.clone());
             }
             Ok(GivenBack::Kept) => {
-                let asked_by = consent::asked_by(app, app.host.identity().pid);
                 // If this cannot be recorded, the lane is shown as held by "its command".
-                let _ = app.store.record_left(grant, asked_by);
+                let _ = app.store.record_left(grant, asked_by(app, app.host.identity().pid));
                 kept.insert(0, (grant.lane.clone(), users_text(app, &grant.lane, grant.slot)));
             }
             Ok(GivenBack::Gone) => {}

@@ -7,7 +7,6 @@ pub mod consent;
 pub mod guard;
 pub mod keeper;
 pub mod lock;
-pub(crate) mod own;
 pub mod reentrancy;
 pub mod release;
 pub mod session;

@@ -1,26 +1,15 @@
-//! Re-entrancy inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again. A
-//! release that would only give such a lane back does nothing, and a command that would wait for itself is refused (S4.16,
-//! X27).
+//! Re-entrancy inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, and a release
+//! that would only give such a lane back does nothing (S4.16, X27). A wait for a lane that the caller keeps until it is over, or
+//! that its session has leased, would never end.
 
-use crate::app::admission::lenders::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
-use crate::app::config_reload::follow_config;
-use crate::app::lifecycle::end::cancel_pending;
-use crate::app::locks::lock::{Care, End, run_here};
-use crate::app::locks::own;
-use crate::app::locks::own::{Own, Stuck, own_session, stuck_on};
-use crate::app::processes::is_in_tree;
-use crate::app::query::cycles::{Member, cycle_with, deadlock, refuse_ring_of_tasks, ring_text};
+use crate::app::config_reload::config;
+use crate::app::processes::{agent_key, is_in_tree};
+use crate::app::query::cycles::deadlock;
 use crate::app::query::list;
-use crate::app::queue::enqueue::{Caller, task_of};
 use crate::app::{App, AppError, lane_word};
-use crate::model::lock::Grant;
-use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
-use crate::os::InPlace;
-use crate::request::TaskRequest;
-use crate::request::members::option_of;
-use crate::request::values::ParentDeath;
-use crate::store::{CancelRequest, LockView, Release};
-use std::collections::BTreeSet;
+use crate::model::lock::{Grant, loan};
+use crate::model::{LaneName, LockId, LockKind, LockRecord, TaskId};
+use crate::store::{LockView, Release};
 
 /// The task inside which this process runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,15 +20,6 @@ pub struct Inside {
     pub user: Option<String>,
     /// Its project.
     pub project: Option<String>,
-}
-
-/// A command that the task around it ran as a part of itself.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RanWithin {
-    /// The task.
-    pub task: Task,
-    /// The end of the command.
-    pub end: End,
 }
 
 /// The grant by which the task around this process holds a lane already.
@@ -123,169 +103,92 @@ pub(crate) fn is_around(app: &App, view: &LockView) -> Result<bool, AppError> {
     }
 }
 
-/// Runs a command as a part of the task around it. That task must hold every lane that the command needs (contract, section
-/// 4), and be of the same project and account. The request must not ask for anything that only a task of its own can have.
-/// `None` if the command must be queued.
-pub fn run_within(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
-    let Some(inside) = &app.inside else { return Ok(None) };
-    if only_of_a_task(new).is_some() {
+/// Holders that may keep lanes for the caller.
+pub(crate) struct Own {
+    /// A task or a `luzia lock` may be around this process.
+    has_holder: bool,
+    /// The key of the caller's session, where any session has leases.
+    session: Option<String>,
+}
+
+/// Why a wait would wait for itself.
+pub(crate) enum Stuck {
+    /// Something around this process must be over first.
+    Around(String),
+    /// The session of the caller has leased a lane.
+    Session(LaneName),
+}
+
+impl Stuck {
+    /// The error of a wait that `would` be endless.
+    pub fn error(self, would: &str, hint: &str) -> AppError {
+        match self {
+            Self::Around(why) => deadlock(format!("{why}{would}")).hint(hint),
+            Self::Session(lane) => own_session(&lane),
+        }
+    }
+}
+
+/// Holders that may keep lanes for the caller; `None` if there are no such holders.
+pub(crate) fn own(app: &App) -> Result<Option<Own>, AppError> {
+    let session = if app.store.has_sessions()? { session_key_here(app) } else { None };
+    let own = Own { has_holder: app.has_holder, session };
+    Ok(Some(own).filter(|own| own.has_holder || own.session.is_some()))
+}
+
+/// The key of the caller's session: that of its agent, else that of the agent's process.
+fn session_key_here(app: &App) -> Option<String> {
+    let named = app.agent.as_ref().and_then(|agent| agent.session.clone());
+    named.or_else(|| agent_key(app))
+}
+
+/// Why a lane will not have so many free slots before the caller is over or gives leases back; `None` where it may.
+pub(crate) fn stuck_on(app: &App, own: &Own, lane: &LaneName, slots: u32) -> Result<Option<Stuck>, AppError> {
+    let (mut kept, mut by_session, mut holder) = (Vec::new(), false, None);
+    for view in app.holders(lane)? {
+        let is_of_session = own.session.as_ref().is_some_and(|key| is_of(&view, key) && view.verdict.is_live());
+        if is_of_session || own.has_holder && is_around(app, &view)? {
+            by_session |= is_of_session;
+            kept.push(view.slot);
+            holder = holder.or_else(|| view.holder().map(str::to_owned));
+        }
+    }
+    if kept.is_empty() || loan::holders(kept.into_iter()).saturating_add(slots) <= config(app).limit(lane) {
         return Ok(None);
     }
-    let Some((_, own)) = app.find(inside.task)? else { return Ok(None) };
-    let task = task_of(app, new, caller)?;
-    if (&task.project, &task.run_as) != (&own.project, &own.run_as) {
-        return Ok(None);
-    }
-    for lane in task.all_lanes() {
-        if reentrant(app, &lane)?.is_none() {
-            return Ok(None);
-        }
-    }
-    let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-    let env: Vec<(String, String)> = new.env.iter().filter_map(|text| text.split_once('=')).map(pair).collect();
-    let exit = run_here(
-        app,
-        InPlace {
-            argv: &task.command,
-            env: &env,
-            cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
-            has_input: false,
-            held: Vec::new(),
-            output: None,
-        },
-        Care::default(),
-        &|_| {},
-    )?;
-    Ok(Some(RanWithin { task: own, end: exit.into() }))
+    let holder = holder.unwrap_or_else(|| "this command".to_owned());
+    Ok(Some(match by_session {
+        true => Stuck::Session(lane.clone()),
+        false => Stuck::Around(format!("{holder} holds lane \"{lane}\"")),
+    }))
 }
 
-/// Refuses to enqueue and wait for a task that cannot start until the waiter ends.
-pub fn refuse_waiting_inside(app: &App, new: &TaskRequest, caller: &Caller) -> Result<(), AppError> {
-    let Some(own) = own::own(app)? else { return Ok(()) };
-    let task = task_of(app, new, caller)?;
-    let lenders = if task.waited_for { lenders_if_waited(app, &task)? } else { Vec::new() };
-    let Some(stuck) = waits_for_us(app, &own, &task, &lenders)? else { return refuse_ring(app, &task) };
-    let hint = match only_of_a_task(new) {
-        Some(option) if app.inside.is_some() => {
-            format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
-        }
-        Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
-    };
-    let error = match stuck {
-        Stuck::Around(why) => {
-            let error = deadlock(format!("{why}, and would wait for a task that needs it")).hint(hint);
-            error.next(format!("luzia explain {}", lane_word(&LaneName::user(&task.user))))
-        }
-        Stuck::Session(lane) => own_session(&lane),
-    };
-    Err(error)
+/// Whether a lock is a lease of the session in which this process runs, and the lane has no room without it.
+pub(crate) fn waits_for_own_session(app: &App, view: &LockView) -> Result<bool, AppError> {
+    let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Session);
+    let (true, Some(lane)) = (is_lease, &view.lane) else { return Ok(false) };
+    let own = Own { has_holder: false, session: session_key_here(app) };
+    Ok(stuck_on(app, &own, lane, 1)?.is_some())
 }
 
-/// Refuses a new task that would be waited for, if that closes a ring of tasks that wait for each other.
-fn refuse_ring(app: &App, task: &Task) -> Result<(), AppError> {
-    let ring = if task.waited_for { cycle_with(app, task)? } else { None };
-    let Some(ring) = ring else { return Ok(()) };
-    let of_ring = ring.iter().filter_map(|member| match member {
-        Member::Task(id) if id.0 > 0 => Some(*id),
-        _ => None,
-    });
-    let first = of_ring.chain(task.parent).next();
-    let error = deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
-        .hint("nothing was queued; queue it without waiting for it, or run the command directly");
-    Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
+/// Whether a lock is a lease of the session in which this process runs.
+pub(crate) fn is_of_own_session(app: &App, view: &LockView) -> bool {
+    session_key_here(app).is_some_and(|key| is_of(view, &key))
 }
 
-/// Like `refuse_waiting_inside`, for tasks that are queued already: all of them are waited for, or with `any` one of them.
-pub fn refuse_waiting_for(app: &App, ids: &[TaskId], any: bool) -> Result<(), AppError> {
-    let Some(own) = own::own(app)? else { return Ok(()) };
-    // If the rules are invalid, no wait is refused.
-    if follow_config(app).is_err() {
-        return Ok(());
-    }
-    let stuck = ids.iter().map(|id| waits_for_itself(app, &own, *id)).collect::<Result<Vec<_>, _>>()?;
-    let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
-    match stuck.into_iter().flatten().next().filter(|_| is_refused) {
-        None if any => Ok(()),
-        None => refuse_ring_of_tasks(app, ids),
-        Some((stuck, would)) => Err(stuck.error(&would, "go on without waiting for it")),
-    }
+/// A lane that the caller's own session has leased: a wait for it would last as long as the session.
+pub(crate) fn own_session(lane: &LaneName) -> AppError {
+    let lane_word = lane_word(lane);
+    let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
+    deadlock(message)
+        .hint(format!(
+            "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"
+        ))
+        .next(format!("luzia explain {lane_word}"))
 }
 
-/// Like `refuse_waiting_for`, for a task that the caller has just queued: it is taken out of the queue again.
-pub fn refuse_or_take_back(app: &App, id: TaskId) -> Result<(), AppError> {
-    let Err(error) = refuse_waiting_for(app, &[id], false) else { return Ok(()) };
-    match cancel_pending(app, id, &CancelRequest::by("luzia", "its caller would wait for itself"))? {
-        Some(_) => Err(error),
-        // The task has started, so the lane was given back meanwhile.
-        None => Ok(()),
-    }
-}
-
-/// Refuses to wait until the queue is empty, if a task of it could not start before. Of very many tasks only the first are
-/// checked.
-pub(crate) fn refuse_draining_inside(app: &App) -> Result<(), AppError> {
-    const MOST: usize = 1000;
-    let Some(own) = own::own(app)? else { return Ok(()) };
-    for task in app.store.pending_tasks(None)?.take(MOST).filter_map(Result::ok) {
-        if let Some(stuck) = waits_for_us(app, &own, &task, &lenders_of(app, &task)?)? {
-            let would = format!(", and would wait for {}, which needs it", task.id);
-            return Err(stuck.error(&would, "`luzia dispatch` starts what can start now"));
-        }
-    }
-    Ok(())
-}
-
-/// Why a wait for a queued task would never end, with the words for the error.
-fn waits_for_itself(app: &App, own: &Own, id: TaskId) -> Result<Option<(Stuck, String)>, AppError> {
-    if app.inside.as_ref().is_some_and(|inside| inside.task == id) {
-        let why = format!("{id} is the very task that would wait for it");
-        return Ok(Some((Stuck::Around(why), String::new())));
-    }
-    let task = app.existing(id)?;
-    if task.status() != Status::Pending {
-        return Ok(None);
-    }
-    let lenders = if may_borrow(app, &task) { lenders_if_waited(app, &task)? } else { Vec::new() };
-    let stuck = waits_for_us(app, own, &task, &lenders)?;
-    Ok(stuck.map(|stuck| (stuck, format!(", and would wait for {id}, which needs it"))))
-}
-
-/// Why a task that has not started cannot start before the holder around this process is over, or its session gives a lane
-/// back. It borrows what its lenders hold.
-fn waits_for_us(app: &App, own: &Own, task: &Task, lenders: &[Task]) -> Result<Option<Stuck>, AppError> {
-    let is_lent = is_lent_by(lenders);
-    let inside = app.inside.as_ref().map(|inside| inside.task);
-    let mut before = vec![task.clone()];
-    let mut seen = BTreeSet::new();
-    while let Some(task) = before.pop() {
-        for lane in task.all_lanes().into_iter().filter(|lane| !is_lent(lane)) {
-            let stuck = stuck_on(app, own, &lane, task.slots_of(&lane))?;
-            if stuck.is_some() {
-                return Ok(stuck);
-            }
-        }
-        for id in task.after.iter().filter(|id| seen.insert(**id)) {
-            if inside == Some(*id) {
-                return Ok(Some(Stuck::Around(format!("{id} must be over first"))));
-            }
-            before.extend(app.find(*id)?.map(|(_, other)| other).filter(|other| other.status() == Status::Pending));
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a part of another task can have a member of a request.
-fn is_of_a_part(member: &str) -> bool {
-    let lanes = matches!(member, "user" | "project" | "lanes" | "threads" | "repo" | "tree");
-    let command = matches!(member, "label" | "env" | "cwd" | "shell" | "no_check" | "command");
-    lanes || command || matches!(member, "priority" | "hold" | "parent" | "on_parent_death")
-}
-
-/// The first option that a part of another task cannot have.
-fn only_of_a_task(new: &TaskRequest) -> Option<String> {
-    let ends_with_parent = new.on_parent_death == Some(ParentDeath::Cancel);
-    let others = [("--group-output", new.is_grouped), ("--on-parent-death", ends_with_parent)];
-    let other = others.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option.to_owned());
-    let given = new.given().into_iter().find(|member| !is_of_a_part(member));
-    given.map(|member| option_of(&member)).or(other)
+/// Whether a lock is a lease of the session with a key.
+pub(crate) fn is_of(view: &LockView, key: &str) -> bool {
+    let is_lease = |record: &&LockRecord| record.kind == LockKind::Session;
+    view.record().filter(is_lease).is_some_and(|record| record.who.session.as_deref() == Some(key))
 }

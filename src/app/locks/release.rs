@@ -1,15 +1,13 @@
 //! `release`: gives a lane back; with `--force`, ends a living holder first.
 
-use super::cleanup::recover_now;
-use super::own::is_of_own_session;
-use super::reentrancy::keeps;
+use super::reentrancy::{is_of_own_session, keeps};
 use super::session::end_session_lease;
 use super::waiting::freed::pass_for_waiting;
 use super::waiting::pass_if_owed;
+use crate::app::ask::cancel;
 use crate::app::config_reload::config;
-use crate::app::locks::cleanup::recover_by_force;
+use crate::app::pass::recovery::{recover_by_force, recover_now};
 use crate::app::query::explain;
-use crate::app::queue::cancel::cancel;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;

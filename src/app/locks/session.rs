@@ -3,6 +3,7 @@
 
 use crate::app::config_reload::config;
 use crate::app::locks::acquire::{Granted, Lease, Leased, note_granted_now, process_of, split_lease};
+use crate::app::locks::reentrancy::is_of;
 use crate::app::locks::release::{Given, release};
 use crate::app::locks::waiting::acquire_waiting;
 use crate::app::query::list::locks;
@@ -65,19 +66,6 @@ fn session_key(
         return Ok(key);
     }
     Ok(process_key(&process()?, app.host.own_origin().pid_namespace.unwrap_or(0)))
-}
-
-/// The key of the process that asked for the work of a process of this account: that of its agent, if no session is named.
-pub(crate) fn key_of_process(app: &App, pid: u32) -> Option<String> {
-    let namespace = app.host.own_origin().pid_namespace;
-    let above = app.host.ancestors(pid, &may_be_agent);
-    let agent = &agent_above(&above, namespace == Some(INITIAL_PID_NAMESPACE))?.process;
-    Some(process_key(agent, namespace.unwrap_or(0)))
-}
-
-/// The key of the caller's session, if only the agent's process gives it.
-pub(crate) fn agent_key(app: &App) -> Option<String> {
-    key_of_process(app, app.host.identity().pid)
 }
 
 fn agent_of_caller(app: &App) -> Result<Identity, AppError> {
@@ -235,11 +223,6 @@ fn wake_keeper(app: &App, key: &str, view: Option<&LockView>) {
     {
         let _ = app.store.ask_keeper(key, lane, slot);
     }
-}
-
-pub(crate) fn is_of(view: &LockView, key: &str) -> bool {
-    let is_lease = |record: &&crate::model::LockRecord| record.kind == LockKind::Session;
-    view.record().filter(is_lease).is_some_and(|record| record.who.session.as_deref() == Some(key))
 }
 
 /// The error if no agent is visible: it lives outside this sandbox, and the keeper of its session would end with the sandbox.

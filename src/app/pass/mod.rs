@@ -10,36 +10,33 @@ pub mod daemon;
 mod heads;
 pub mod preempt;
 pub(crate) mod prune;
+pub(crate) mod recovery;
 pub(crate) mod resumed;
 pub mod supervise;
 mod trying;
-pub mod unseen;
 pub mod wake;
 
 use super::config_reload::{config, control, follow_config};
 use super::overdue::end_overdue;
 use super::wait_warnings::warn_of_waits;
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::lifecycle::end::wake_dependents;
-use crate::app::lifecycle::report::Unseen;
 pub use crate::app::lifecycle::report::{Left, Pass};
 use crate::app::pass::trying::{Tried, try_lane};
-use crate::app::pass::unseen::blindness;
 use crate::app::processes::wake_supervisor;
-use crate::app::{App, AppError, Code};
+use crate::app::{App, AppError};
 use crate::model::queue::Lanes;
 use crate::model::{LaneName, TaskId, Tier, Timestamp};
 use crate::policy::fair::{Ledger, Payer};
-use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::window::Offered;
 use crate::policy::schedule::{LaneHead, Resumed, Round};
-use crate::store::{Claimed, Found, Hold, LockIndex};
-use crate::supervise::{recover, seen};
+use crate::store::{Claimed, Hold, LockIndex};
 use borrowers::start_borrowers;
 use candidates::{number_of, with_place};
 use claim::Starts;
 use preempt::start_preempting;
 use prune::prune_some;
+use recovery::recover_dead;
+pub(crate) use recovery::recover_one;
 use resumed::{start_resumed, try_resumed};
 use std::cell::RefCell;
 use wake::wake_parked;
@@ -127,50 +124,6 @@ fn look_and_start(app: &App, rules: Result<(), AppError>, hand: &mut Hand, pass:
         start_supervisor(app, &["supervise"], claimed.task.id, claimed.lock, pass)?;
     }
     Ok(())
-}
-
-/// Applies the recovery table to every task in flight without a supervisor.
-fn recover_dead(app: &App, pass: &mut Pass) -> Result<(), AppError> {
-    let ids = app.store.unsupervised()?;
-    app.recovering.borrow_mut().retain(|id| ids.contains(id));
-    for id in ids {
-        match recover_one(app, id, pass) {
-            Ok(true) => pass.recovered.push(id),
-            Ok(false) => {}
-            Err(error) if error.code() == Code::RecordNewer => pass.leave(id, error.to_string(), 0),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Recovers one task. If that takes a kill or a wait, a supervisor of its own does it. False if another process acts for the
-/// task.
-pub(crate) fn recover_one(app: &App, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
-    let Some(found) = app.store.find_abandoned(id)? else { return Ok(false) };
-    if let Some(why) = blindness(app, id, &found)? {
-        if pass.unseen.iter().all(|unseen| unseen.task != id) {
-            pass.unseen.push(Unseen { task: id, why });
-        }
-        return Ok(false);
-    }
-    recover_found(app, id, found, pass)
-}
-
-/// Recovers a task whose processes can be seen from here, or for which a person has vouched.
-pub(crate) fn recover_found(app: &App, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
-    let what = seen(&found);
-    if needs_supervisor(what) {
-        start_supervisor(app, &["supervise", "--recover"], id, found.lock, pass)?;
-        // The supervisor that was started for this task before has not recovered it.
-        pass.in_vain += u32::from(!app.recovering.borrow_mut().insert(id));
-        return Ok(true);
-    }
-    if let Some(finished) = recover(&app.site(), id, found, &[])? {
-        pass.in_vain += u32::from(action(what) == Action::Unclaim);
-        wake_dependents(app, id, &finished.dependents)?;
-    }
-    Ok(true)
 }
 
 fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {

@@ -1,7 +1,7 @@
 //! Errors after a commit point: they name a task that was accepted, whatever fails afterwards (P11). A caller that tried again
 //! would run the work twice, so none of these errors is `Busy`.
 
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 
 /// Number of ids that an error lists one by one.
@@ -35,23 +35,6 @@ pub fn after_accepting(app: &App, id: TaskId, error: AppError) -> AppError {
 /// Puts an error into a class that does not ask for another try.
 fn not_busy(error: AppError) -> AppError {
     if error.kind() == Kind::Busy { error.with_kind(Kind::Unavailable) } else { error }
-}
-
-/// The error of a cancel that fails: it says what has become of the request. An error that says so is left alone.
-pub(crate) fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> AppError {
-    let is_told = matches!(error.code(), Code::CancelPending | Code::SupervisorStopped);
-    if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {
-        return error;
-    }
-    let is_cancelled = app.find(id).map(|found| found.is_some_and(|(_, task)| task.status() == Status::Cancelled));
-    let is_asked = app.store.cancel_request(id).map(|request| request.is_some());
-    let (stands, hint) = match (is_cancelled, is_asked) {
-        (Ok(true), _) => ("is cancelled", "the cancel stands; nothing is left to ask for"),
-        (_, Ok(true)) => ("was asked to end", "the request stands; its supervisor or the next pass carries it out"),
-        (Ok(false), Ok(false)) => return error,
-        _ => ("may have been asked to end", "look at the task before you go on"),
-    };
-    error.reworded(|why| format!("{id} {stands}, but {why}")).hint(hint).with_next([format!("luzia explain {id}")])
 }
 
 /// The error of an acceptance that failed: it names the tasks that were published before the failure, which are queued and may

@@ -10,8 +10,8 @@ use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
 use crate::app::granted::of_parent;
 use crate::app::lifecycle::enqueued;
-use crate::app::locks::consent;
 use crate::app::names::named_lanes;
+use crate::app::processes::asked_by;
 use crate::app::queue::doors;
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::env::env_of;
@@ -167,7 +167,7 @@ pub(crate) fn task_of(app: &App, new: &TaskRequest, caller: &Caller) -> Result<T
         stdin_of: doors::stdin_of(app, new)?,
         has_terminal: new.has_terminal,
         label: new.label.clone(),
-        asked_by: consent::asked_by(app, caller.pid),
+        asked_by: asked_by(app, caller.pid),
         agent: app.agent.clone(),
         key,
         env: env_of(app, new, caller, &cwd)?,

@@ -1,7 +1,7 @@
 //! Keys: names by which a repeated request is recognized. A key is taken as long as a task that has it is unfinished.
 
-use super::cancel::cancel;
 use super::terms::prepare_terms;
+use crate::app::ask::cancel;
 use crate::app::granted::new_number;
 use crate::app::lifecycle::end::cancel_pending;
 use crate::app::locks::consent::foreign_question;

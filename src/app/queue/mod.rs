@@ -1,13 +1,13 @@
 //! Verbs that change the queue: enqueue, run, wait, cancel, retry.
 
 pub mod accepted;
-pub mod cancel;
 pub mod doors;
 pub mod drain;
 pub mod dry_run;
 pub mod edit;
 pub mod enqueue;
 pub mod idempotency;
+pub mod inside;
 pub mod order;
 pub mod pause;
 pub mod preempt;

@@ -4,8 +4,8 @@
 use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, know, seeds};
 use luzia::app::accounts::Accounts;
+use luzia::app::ask::{CancelRequest, cancel};
 use luzia::app::pass::wake::fire_timers;
-use luzia::app::queue::cancel::{CancelRequest, cancel};
 use luzia::app::queue::enqueue::Caller;
 use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;

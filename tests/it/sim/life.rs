@@ -5,9 +5,9 @@
 use super::life_book::{Book, Shared, USERS};
 use super::locks::{prepared, store};
 use super::{Env, Explored, Journal, Limits, Sim, explore, know, seeds};
+use luzia::app::ask::{CancelRequest, cancel};
 use luzia::app::locks::cleanup::cleanup_stale;
 use luzia::app::pass::pass;
-use luzia::app::queue::cancel::{CancelRequest, cancel};
 use luzia::app::queue::retry::{Order, Remembered, retry};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};

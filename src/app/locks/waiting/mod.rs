@@ -4,16 +4,16 @@ pub(crate) mod freed;
 mod told;
 
 pub(crate) use self::told::Full;
-use super::own::waits_for_own_session;
+use super::reentrancy::waits_for_own_session;
 use crate::app::admission::reach::own_context;
 use crate::app::breaks::{broken_event, stale_line};
 use crate::app::capacity::bars::pause_of_lane;
 use crate::app::capacity::gates::not_now_text;
 use crate::app::config_reload::{config, control, follow_control};
 use crate::app::locks::acquire::Granted;
-use crate::app::locks::cleanup::recover_now;
 use crate::app::overdue::{end_overdue, until_overdue};
 use crate::app::pass::pass;
+use crate::app::pass::recovery::recover_now;
 use crate::app::query::cycles::refuse_ring_of_lanes;
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};

@@ -1,15 +1,13 @@
 //! `pause` and `resume` of a running task: a durable request, which its supervisor carries out. The answer waits until the task
 //! is stopped, or goes on.
 
+use crate::app::ask::{after_asking, await_supervisor};
 use crate::app::lifecycle::end::over;
-use crate::app::locks::cleanup::recover_now;
-use crate::app::processes::stopped_supervisor;
 use crate::app::queue::pause::{Changed, Wish, as_hold, pause_waiting};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code};
 use crate::model::control::TaskHold;
 use crate::model::{Status, Task, TaskId, Timestamp};
-use crate::os::Signal;
-use crate::store::{Changes, Place};
+use crate::store::Place;
 use std::time::Duration;
 
 /// Time that the supervisor may take, in milliseconds.
@@ -62,31 +60,23 @@ pub(super) fn resume_running(app: &App, task: &Task, now: Timestamp) -> Result<C
 /// Sends a supervisor a request, and waits until it is carried out. Returns the state of a task that no longer runs.
 fn ask(app: &App, asked: &Asked) -> Result<Option<Status>, AppError> {
     let mut is_recorded = false;
-    ask_and_wait(app, asked, &mut is_recorded).map_err(|error| after_asking(asked, is_recorded, error))
+    ask_and_wait(app, asked, &mut is_recorded).map_err(|error| {
+        let stands = if is_recorded { "was asked" } else { "may have been asked" };
+        let stands = format!("{stands} to {}", words(asked.stops));
+        after_asking(asked.id, &stands, "look at the task before you go on", error)
+    })
 }
 
 fn ask_and_wait(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Option<Status>, AppError> {
     let begin = app.host.boot_ms();
-    let mut changes: Option<Changes> = None;
+    let mut changes = None;
     loop {
         match look_at_pause(app, asked, is_recorded)? {
             Come::Done => return Ok(None),
             Come::Left(status) => return Ok(Some(status)),
             Come::Waits => {}
         }
-        if !app.run_dir.is_supervised(asked.id)? {
-            recover_now(app, asked.id)?;
-            continue;
-        }
-        // Before the signal, so that nothing is missed.
-        let changes = changes.get_or_insert_with(|| app.store.watch());
-        if let Some(Some(started)) = app.store.started(asked.id)? {
-            app.host.signal(&started.supervisor, Signal::Wake);
-        }
-        changes.wait(LOOK);
-        if let Some(pid) = stopped_supervisor(app, asked.id)? {
-            return Err(crate::app::queue::cancel::stopped(asked.id, pid, words(asked.stops)));
-        }
+        await_supervisor(app, asked.id, &mut changes, LOOK, words(asked.stops))?;
         if app.host.boot_ms().saturating_sub(begin) > PATIENCE_MS {
             let message = format!("{} was asked to {}, and has not done so yet", asked.id, words(asked.stops));
             return Err(AppError::new(Code::PausePending, message)
@@ -137,17 +127,4 @@ fn no_process(id: TaskId) -> AppError {
 
 fn words(stops: bool) -> &'static str {
     if stops { "stand still" } else { "go on" }
-}
-
-/// The error of a request that may be in force: it says so.
-fn after_asking(asked: &Asked, is_recorded: bool, error: AppError) -> AppError {
-    let is_told = matches!(error.code(), Code::PausePending | Code::SupervisorStopped);
-    if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {
-        return error;
-    }
-    let stands = if is_recorded { "was asked" } else { "may have been asked" };
-    error
-        .reworded(|why| format!("{} {stands} to {}, but {why}", asked.id, words(asked.stops)))
-        .hint("look at the task before you go on")
-        .with_next([format!("luzia explain {}", asked.id)])
 }

@@ -2,8 +2,8 @@
 
 mod course;
 
-use crate::app::locks::reentrancy::refuse_waiting_for;
 use crate::app::query::logs::{Stream, Wanted, logs};
+use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::terms::moments::past_moment;
 use crate::app::waits::tail::Piece;
 use crate::app::{App, AppError};

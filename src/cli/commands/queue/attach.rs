@@ -1,7 +1,7 @@
 //! `luzia attach`: streams a task from its beginning and ends as the task does.
 
 use super::room::{Patience, Room, Terminal};
-use crate::app::locks::reentrancy::refuse_waiting_for;
+use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::run::see_through;
 use crate::app::sandboxes::take_here;
 use crate::app::{App, AppError, Code, shell_word};

@@ -2,8 +2,8 @@
 
 use super::each::{chosen, each};
 use crate::app::App;
+use crate::app::ask::{CancelRequest, cancel};
 use crate::app::locks::consent::foreign_question;
-use crate::app::queue::cancel::{CancelRequest, cancel};
 use crate::app::queue::terms::moments;
 use crate::cli::context::Account;
 use crate::cli::input::{Ask, consent};

@@ -1,11 +1,10 @@
-//! `cancel`: ends tasks, or keeps them from starting. For a running task it is a durable request that its supervisor
-//! carries out.
+//! Durable requests to the supervisor of a task, and the wait until it has carried one out. `cancel` ends tasks, or keeps them
+//! from starting.
 
-use super::accepted::after_asking_to_end;
 use crate::app::lifecycle::end::{ask_to_end, cancel_pending, cancel_resting, over};
-use crate::app::locks::cleanup::recover_now;
+use crate::app::pass::recovery::recover_now;
 use crate::app::processes::stopped_supervisor;
-use crate::app::{App, AppError, Code};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::os::Signal;
 use crate::policy::lifecycle::{Trigger, next};
@@ -53,7 +52,7 @@ fn cancel_and_wait(app: &App, id: TaskId, request: &CancelRequest) -> Result<Tas
                 if !is_asked {
                     is_asked = ask_to_end(app, &task, request)?;
                 }
-                wait_for_end(app, id, &mut changes)?;
+                await_supervisor(app, id, &mut changes, LOOK, "end")?;
             }
         }
         if app.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
@@ -64,32 +63,55 @@ fn cancel_and_wait(app: &App, id: TaskId, request: &CancelRequest) -> Result<Tas
     }
 }
 
-/// Wakes the supervisor to look at the request. A task without a supervisor is recovered, which honours the request. No SIGTERM
-/// is sent: it would interrupt another task if the supervisor has gone on to one.
-fn wait_for_end(app: &App, id: TaskId, changes: &mut Option<Changes>) -> Result<(), AppError> {
+/// Wakes the supervisor to look at a request, and waits for a change or for the time of a `look`; `to` says what it was asked to
+/// do. A task without a supervisor is recovered, which honours a cancel. No SIGTERM is sent: it would interrupt another task if
+/// the supervisor has gone on to one.
+pub(crate) fn await_supervisor(
+    app: &App,
+    id: TaskId,
+    changes: &mut Option<Changes>,
+    look: Duration,
+    to: &str,
+) -> Result<(), AppError> {
     if !app.run_dir.is_supervised(id)? {
         return recover_now(app, id);
     }
-    // Before the signal, so that no end is missed.
+    // Before the signal, so that nothing is missed.
     let changes = changes.get_or_insert_with(|| app.store.watch());
-    match app.store.started(id)? {
-        Some(Some(started)) => {
-            app.host.signal(&started.supervisor, Signal::Wake);
-            changes.wait(LOOK);
-            if let Some(pid) = stopped_supervisor(app, id)? {
-                return Err(stopped(id, pid, "end"));
-            }
-        }
+    let Some(Some(started)) = app.store.started(id)? else {
         // The supervisor looks for a request before it starts the command.
-        Some(None) | None => app.host.sleep(Duration::from_millis(5)),
-    }
-    Ok(())
+        app.host.sleep(Duration::from_millis(5));
+        return Ok(());
+    };
+    app.host.signal(&started.supervisor, Signal::Wake);
+    changes.wait(look);
+    let Some(pid) = stopped_supervisor(app, id)? else { return Ok(()) };
+    Err(AppError::new(
+        Code::SupervisorStopped,
+        format!("{id} was asked to {to}, but its supervisor, process {pid}, is stopped"),
+    )
+    .hint("the request is durable; it is carried out when the supervisor is continued")
+    .next(format!("kill -CONT {pid}")))
 }
 
-/// The error of a request to a supervisor that does nothing.
-pub(super) fn stopped(id: TaskId, supervisor: u32, to: &str) -> AppError {
-    let message = format!("{id} was asked to {to}, but its supervisor, process {supervisor}, is stopped");
-    AppError::new(Code::SupervisorStopped, message)
-        .hint("the request is durable; it is carried out when the supervisor is continued")
-        .next(format!("kill -CONT {supervisor}"))
+/// The error of a cancel that fails: it says what has become of the request.
+fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> AppError {
+    let is_cancelled = app.find(id).map(|found| found.is_some_and(|(_, task)| task.status() == Status::Cancelled));
+    let is_asked = app.store.cancel_request(id).map(|request| request.is_some());
+    let (stands, hint) = match (is_cancelled, is_asked) {
+        (Ok(true), _) => ("is cancelled", "the cancel stands; nothing is left to ask for"),
+        (_, Ok(true)) => ("was asked to end", "the request stands; its supervisor or the next pass carries it out"),
+        (Ok(false), Ok(false)) => return error,
+        _ => ("may have been asked to end", "look at the task before you go on"),
+    };
+    after_asking(id, stands, hint, error)
+}
+
+/// The error of a request that may be in force: it says so. An error that says so is left alone.
+pub(crate) fn after_asking(id: TaskId, stands: &str, hint: &str, error: AppError) -> AppError {
+    let is_told = matches!(error.code(), Code::CancelPending | Code::PausePending | Code::SupervisorStopped);
+    if is_told || matches!(error.kind(), Kind::No | Kind::NotFound | Kind::Bug) {
+        return error;
+    }
+    error.reworded(|why| format!("{id} {stands}, but {why}")).hint(hint).with_next([format!("luzia explain {id}")])
 }

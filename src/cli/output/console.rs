@@ -189,6 +189,14 @@ impl<'a> Console<'a> {
         self.line(schema.unwrap_or("document"), value)
     }
 
+    /// Writes the document of one thing, if answers are JSON; false if they are text.
+    pub fn json(&mut self, schema: &str, thing: impl FnOnce() -> Value) -> Result<bool, Stop> {
+        if self.is_json() {
+            self.document(&json::single(schema, thing()))?;
+        }
+        Ok(self.is_json())
+    }
+
     /// Writes a line of JSON lines, with its kind.
     pub fn line(&mut self, schema: &str, value: &Value) -> Result<(), Stop> {
         self.out(&json::line(&json::of_kind(schema, value)))

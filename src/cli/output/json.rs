@@ -23,11 +23,15 @@ pub fn document<'a>(schema: &str, members: impl IntoIterator<Item = (&'a str, Va
 
 /// The document of one thing: the schema, then the thing's own members.
 pub fn single(schema: &str, thing: Value) -> Value {
-    let mut whole = document(schema, []);
-    if let (Value::Object(whole), Value::Object(members)) = (&mut whole, thing) {
-        whole.extend(members);
+    with(document(schema, []), thing)
+}
+
+/// An object with further members, which come last and replace those of their names.
+pub fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(members), Value::Object(more)) = (&mut object, more) {
+        members.extend(more);
     }
-    whole
+    object
 }
 
 /// A document as one line, newline included. Control characters that JSON allows in strings (C1, DEL, bidirectional

@@ -14,7 +14,7 @@ use crate::cli::output::style::Tone;
 use crate::cli::output::{json, messages};
 use crate::model::time::format_duration;
 use crate::model::{Status, Task};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The colour of a status.
 pub fn tone(status: Status) -> Tone {
@@ -29,10 +29,10 @@ pub fn tone(status: Status) -> Tone {
 /// A task as JSON, and its supervisor while it runs.
 pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     let mut value = json::task(task);
-    if let (Value::Object(members), Some(pid)) = (&mut value, supervisor_pid(app, task)?) {
-        members.insert("supervisor_pid".into(), pid.into());
+    if let Some(pid) = supervisor_pid(app, task)? {
+        value["supervisor_pid"] = pid.into();
         if let Some(beat) = last_beat(app, task)? {
-            members.insert("beat".into(), serde_json::json!({ "at": json::time(beat.at), "note": beat.note }));
+            value["beat"] = json!({ "at": json::time(beat.at), "note": beat.note });
         }
     }
     if task.status() == Status::Waiting
@@ -40,40 +40,38 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     {
         terms::extend_waiting(members, open, task, app.host.now());
     }
-    if task.status() == Status::Waiting
-        && let Value::Object(members) = &mut value
-    {
-        members.insert("parked".into(), task.wait().is_some().into());
+    if task.status() == Status::Waiting {
+        value["parked"] = task.wait().is_some().into();
         if is_resume_ready(app, task.id)? {
-            members.insert("resume_ready".into(), true.into());
+            value["resume_ready"] = true.into();
         }
     }
     Ok(value)
 }
 
-/// The memory of a task between its starts, as JSON. Empty for a task without a memory.
-pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>, AppError> {
-    let mut members = Vec::new();
-    if let Some(memory) = memory(app, task.id)? {
-        let step = |(step, is_done): &(crate::app::steps::Step, bool)| {
-            serde_json::json!({ "name": step.name, "done": is_done, "exit_code": step.exit_code,
-                "ended_at": step.ended_at, "start": step.start, "tries": step.tries, "ran_ms": step.ran_ms,
-                "stdout_bytes": step.stdout_bytes })
+/// The memory of a task between its starts, as JSON. Without members for a task without a memory.
+pub fn memory_json(app: &App, task: &Task) -> Result<Value, AppError> {
+    let Some(memory) = memory(app, task.id)? else { return Ok(json!({})) };
+    let step = |(step, is_done): &(crate::app::steps::Step, bool)| {
+        json!({ "name": step.name, "done": is_done, "exit_code": step.exit_code,
+            "ended_at": step.ended_at, "start": step.start, "tries": step.tries, "ran_ms": step.ran_ms,
+            "stdout_bytes": step.stdout_bytes })
+    };
+    let wait = |wait: &crate::app::steps::DoneWait| json!({ "kind": wait.kind, "event": wait.event, "at": wait.at, "timed_out": wait.is_timed_out });
+    let mut value = json!({
+        "vars": memory.vars,
+        "steps": memory.steps.iter().map(step).collect::<Vec<_>>(),
+        "mail": memory.mail,
+        "waits": memory.waits.iter().map(wait).collect::<Vec<_>>(),
+    });
+    if !memory.commands.is_empty() {
+        let command = |command: &crate::app::steps::LateCommand| {
+            json!({ "wait": command.position + 1, "begun_at": command.begun_at, "ended": command.ended,
+                "is_lost": command.is_lost })
         };
-        members.push(("vars", memory.vars.map_or(Value::Null, |vars| serde_json::json!(vars))));
-        members.push(("steps", memory.steps.iter().map(step).collect()));
-        members.push(("mail", memory.mail.into()));
-        let wait = |wait: &crate::app::steps::DoneWait| serde_json::json!({ "kind": wait.kind, "event": wait.event, "at": wait.at, "timed_out": wait.is_timed_out });
-        members.push(("waits", memory.waits.iter().map(wait).collect()));
-        if !memory.commands.is_empty() {
-            let command = |command: &crate::app::steps::LateCommand| {
-                serde_json::json!({ "wait": command.position + 1, "begun_at": command.begun_at, "ended": command.ended,
-                    "is_lost": command.is_lost })
-            };
-            members.push(("timeout_commands", memory.commands.iter().map(command).collect()));
-        }
+        value["timeout_commands"] = memory.commands.iter().map(command).collect();
     }
-    Ok(members)
+    Ok(value)
 }
 
 /// A task as JSON, with the reason why it waits or is stuck.
@@ -86,9 +84,9 @@ pub fn task_json(
 ) -> Result<Value, AppError> {
     let mut value = running_json(app, task)?;
     let waits = reason.map(|obstacle| messages::obstacle_json(&obstacle, task, console.now));
-    if let (Value::Object(members), Some(detail)) = (&mut value, waits.or(stuck.map(messages::stuck_json))) {
-        members.insert("reason".into(), detail["reason"].clone());
-        members.insert("reason_detail".into(), detail);
+    if let Some(detail) = waits.or(stuck.map(messages::stuck_json)) {
+        value["reason"] = detail["reason"].clone();
+        value["reason_detail"] = detail;
     }
     Ok(value)
 }

@@ -1,13 +1,12 @@
 //! `luzia check-project`: releases the locks of a project's finished tasks.
 
-use crate::app::check_project::check_project;
+use crate::app::check_project::{Checked, check_project};
 use crate::app::{App, Break};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder, refusals};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// `luzia check-project`.
 #[derive(Args, Clone, Debug)]
@@ -42,18 +41,16 @@ Exit codes:
 pub fn run(args: &CheckProjectArgs, app: &App, console: &mut Console) -> Answer {
     let checked = check_project(app, &args.project, args.dry_run)?;
     let released: Vec<&Break> = checked.iter().filter_map(|checked| checked.released.as_ref()).collect();
-    if console.is_json() {
-        let refused: Vec<Value> = checked
-            .iter()
-            .filter_map(|checked| Some(json!({ "dir": checked.dir, "why": checked.refused.as_ref()? })))
-            .collect();
-        let value = json!({
+    let document = || {
+        let refused = |one: &Checked| Some(json!({ "dir": one.dir, "why": one.refused.as_ref()? }));
+        json!({
             "project": args.project,
             "dry_run": args.dry_run,
             "released": released.iter().map(|lock| break_json(lock)).collect::<Vec<_>>(),
-            "refused": refused,
-        });
-        console.document(&json::single("check-project", value))?;
+            "refused": checked.iter().filter_map(refused).collect::<Vec<_>>(),
+        })
+    };
+    if console.json("check-project", document)? {
         return Ok(Exit::Done.code());
     }
     let done = if args.dry_run { "would be released" } else { "released" };

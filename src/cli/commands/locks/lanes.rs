@@ -275,29 +275,20 @@ fn rule_of(row: &LaneRow) -> Value {
     })
 }
 
-fn with_rule(row: &LaneRow, mut members: Value) -> Value {
-    if let (Value::Object(members), Value::Object(rule)) = (&mut members, rule_of(row)) {
-        members.extend(rule);
-    }
-    members
-}
-
 fn json_of(row: &LaneRow) -> Value {
     let hold = row.hold.as_ref();
-    with_rule(
-        row,
-        json!({
-            "pattern": row.is_pattern,
-            "active": row.active,
-            "queue": row.queue,
-            // More holders than the limit, which was lowered meanwhile: it grants nothing until they are done.
-            "draining": !row.is_pattern && row.active > u64::from(row.max),
-            "shut": row.shut.as_ref().map(|busy| json!({ "conditions": busy.conditions, "readings": busy.readings })),
-            "limited_until": row.limited_until.map(|until| until.to_string()),
-            "paused": hold.is_some(),
-            "paused_until": hold.and_then(|hold| hold.until).map(|until| until.to_string()),
-        }),
-    )
+    let members = json!({
+        "pattern": row.is_pattern,
+        "active": row.active,
+        "queue": row.queue,
+        // More holders than the limit, which was lowered meanwhile: it grants nothing until they are done.
+        "draining": !row.is_pattern && row.active > u64::from(row.max),
+        "shut": row.shut.as_ref().map(|busy| json!({ "conditions": busy.conditions, "readings": busy.readings })),
+        "limited_until": row.limited_until.map(|until| until.to_string()),
+        "paused": hold.is_some(),
+        "paused_until": hold.and_then(|hold| hold.until).map(|until| until.to_string()),
+    });
+    json::with(members, rule_of(row))
 }
 
 /// The members of a rule that have a column, each with its title and in words for people; those without a value are empty.
@@ -399,7 +390,7 @@ fn show(row: &LaneRow, slots: &[NamedSlot], console: &mut Console) -> Result<(),
 
 fn changed(row: &LaneRow, is_changed: bool, console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
-        let value = with_rule(row, json!({ "changed": is_changed }));
+        let value = json::with(json!({ "changed": is_changed }), rule_of(row));
         return console.document(&json::single("lanes", value));
     }
     let max = limit(row).map_or_else(|| "no limit".to_owned(), |max| format!("a limit of {max}"));

@@ -179,13 +179,8 @@ fn release_all(key: Option<&str>, pid: Option<u32>, app: &App, console: &mut Con
         console.log(line);
     }
     let locks: Vec<_> = released.iter().filter_map(|given| given.lock.as_ref()).collect();
-    if console.is_json() {
-        let value = json!({
-            "session": session,
-            "released": locks.len(),
-            "locks": locks.iter().map(|lock| break_json(lock)).collect::<Vec<_>>(),
-        });
-        console.document(&json::single("release", value))?;
+    let broken = || locks.iter().map(|lock| break_json(lock)).collect::<Vec<_>>();
+    if console.json("release", || json!({ "session": session, "released": locks.len(), "locks": broken() }))? {
         return Ok(Exit::Done.code());
     }
     for lock in &locks {

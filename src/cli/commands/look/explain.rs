@@ -90,27 +90,25 @@ pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
 fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let (task, now) = (&why.task, console.now);
     if console.is_json() {
-        let mut value = json::task(task);
-        if let Value::Object(members) = &mut value {
-            let reasons: Vec<Value> = why.obstacles.iter().map(|o| messages::obstacle_json(o, task, now)).collect();
-            members.insert("reasons".into(), reasons.into());
-            members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
-            let supervisor = why.supervisor.map(|who| {
-                let unseen = who.blind.map(|blind| blind.reason().text());
-                let pid = who.pid.filter(|pid| *pid != 0);
-                json!({ "pid": pid, "alive": who.is_alive, "stopped": who.is_stopped, "unseen": unseen })
-            });
-            members.insert("supervisor".into(), supervisor.unwrap_or_default());
-            members.insert("wait".into(), wait_json(app, task)?);
-            members.insert("unset".into(), unset_places(app, task).into_iter().collect());
-            members.insert("preempt".into(), preempt_of(app, task).map(|wish| preempt_json(&wish)).unwrap_or_default());
-            if task.status() == Status::Pending {
-                members
-                    .insert("estimate".into(), estimate_json(expected(app, task, &why.obstacles, THOROUGH)?.as_ref()));
-            }
-            if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid).filter(|pid| *pid != 0) {
-                members.insert("supervisor_pid".into(), pid.into());
-            }
+        let pid = why.supervisor.and_then(|supervisor| supervisor.pid).filter(|pid| *pid != 0);
+        let supervisor = why.supervisor.map(|who| {
+            let unseen = who.blind.map(|blind| blind.reason().text());
+            json!({ "pid": pid, "alive": who.is_alive, "stopped": who.is_stopped, "unseen": unseen })
+        });
+        let more = json!({
+            "reasons": why.obstacles.iter().map(|o| messages::obstacle_json(o, task, now)).collect::<Vec<_>>(),
+            "lanes_now": why.lanes.iter().map(lane_json).collect::<Vec<_>>(),
+            "supervisor": supervisor,
+            "wait": wait_json(app, task)?,
+            "unset": unset_places(app, task),
+            "preempt": preempt_of(app, task).map(|wish| preempt_json(&wish)),
+        });
+        let mut value = json::with(json::task(task), more);
+        if task.status() == Status::Pending {
+            value["estimate"] = estimate_json(expected(app, task, &why.obstacles, THOROUGH)?.as_ref());
+        }
+        if let Some(pid) = pid {
+            value["supervisor_pid"] = pid.into();
         }
         return Ok(console.document(&json::single("explain", value))?);
     }
@@ -340,20 +338,19 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
     let is_idle = why.lane.holders.is_empty() && why.pending == 0 && why.waiters.is_empty();
     let is_known = !is_idle || is_known(app, &why.lane.lane)?;
     if console.is_json() {
-        let mut value = lane_json(&why.lane);
-        if let Value::Object(members) = &mut value {
-            members.insert("path".into(), json!(path));
-            members.insert("known".into(), is_known.into());
-            members.extend(bars_members(&why.lane.lane, &why.bars));
-            members.insert("pending".into(), why.pending.into());
-            members.insert("waiters".into(), why.waiters.iter().map(waiter_json).collect());
-            members.insert("first".into(), json!(why.first.map(|id| id.to_string())));
-            let of_first = first
-                .iter()
-                .flat_map(|task| why.obstacles.iter().map(|obstacle| messages::obstacle_json(obstacle, task, now)));
-            let reasons = why.ring.iter().map(|ring| messages::ring_json(ring)).chain(of_first);
-            members.insert("reasons".into(), reasons.collect());
-        }
+        let of_first = first
+            .iter()
+            .flat_map(|task| why.obstacles.iter().map(|obstacle| messages::obstacle_json(obstacle, task, now)));
+        let reasons = why.ring.iter().map(|ring| messages::ring_json(ring)).chain(of_first);
+        let value = json::with(lane_json(&why.lane), json!({ "path": path, "known": is_known }));
+        let value = json::with(value, bars_members(&why.lane.lane, &why.bars).into_iter().collect());
+        let more = json!({
+            "pending": why.pending,
+            "waiters": why.waiters.iter().map(waiter_json).collect::<Vec<_>>(),
+            "first": why.first.map(|id| id.to_string()),
+            "reasons": reasons.collect::<Vec<_>>(),
+        });
+        let value = json::with(value, more);
         return Ok(console.document(&json::single("explain", value))?);
     }
     let lane = &why.lane.lane;

@@ -64,38 +64,33 @@ pub fn run(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
     }
     let Shown { task, started, obstacle, stuck } = shown;
     let mut value = task_json(app, &task, obstacle, stuck, console)?;
-    if let Value::Object(members) = &mut value {
-        if let Some(started) = &started {
-            members.insert("started".into(), json!({ "start": started.start, "at": started.at.to_string() }));
-        }
-        members.extend(memory_json(app, &task)?.into_iter().map(|(key, value)| (key.to_owned(), value)));
-        members.insert("context".into(), terms::context(&task));
-        if let Some(vars) = members.get("vars").filter(|vars| vars.is_object()).cloned() {
-            members.insert("variables".into(), vars);
-        }
-        members.extend(details_json(&task, &details, console));
+    if let Some(started) = &started {
+        value["started"] = json!({ "start": started.start, "at": started.at.to_string() });
     }
-    console.document(&json::single("show", value))?;
+    value = json::with(value, memory_json(app, &task)?);
+    value["context"] = terms::context(&task);
+    if let Some(vars) = value.get("vars").filter(|vars| vars.is_object()).cloned() {
+        value["variables"] = vars;
+    }
+    console.document(&json::single("show", json::with(value, details_json(&task, &details, console))))?;
     Ok(Exit::Done.code())
 }
 
-fn details_json(task: &Task, details: &Details, console: &Console) -> Map<String, Value> {
+fn details_json(task: &Task, details: &Details, console: &Console) -> Value {
     let logs: Map<String, Value> = details
         .logs
         .iter()
         .map(|(stream, path, bytes)| ((*stream).to_owned(), json!({ "path": path, "bytes": bytes })))
         .collect();
     let locks = details.locks.iter().map(|(lane, path)| json!({ "lane": lane, "path": path }));
-    Map::from_iter([
-        ("waited_ms".to_owned(), json!(brief::waited_ms(task, console.now))),
-        (
-            "waited_for".to_owned(),
-            details.waited_for.iter().map(|(holder, lane)| json!({ "holder": holder, "lane": lane })).collect(),
-        ),
-        ("prompt".to_owned(), json!(task.stdin)),
-        ("folder".to_owned(), json!(details.folder)),
-        ("logs".to_owned(), logs.into()),
-        ("lock_files".to_owned(), locks.collect()),
-        ("events".to_owned(), details.events.iter().map(|event| event.json()).collect()),
-    ])
+    let waited_for = details.waited_for.iter().map(|(holder, lane)| json!({ "holder": holder, "lane": lane }));
+    json!({
+        "waited_ms": brief::waited_ms(task, console.now),
+        "waited_for": waited_for.collect::<Vec<_>>(),
+        "prompt": task.stdin,
+        "folder": details.folder,
+        "logs": logs,
+        "lock_files": locks.collect::<Vec<_>>(),
+        "events": details.events.iter().map(|event| event.json()).collect::<Vec<_>>(),
+    })
 }

@@ -11,7 +11,7 @@ use crate::cli::output::json;
 use crate::cli::output::task::memory_json;
 use crate::model::time::format_duration;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// `luzia tree`.
 #[derive(Args, Clone, Debug)]
@@ -47,14 +47,9 @@ pub fn run(args: &TreeArgs, app: &App, console: &mut Console) -> Answer {
     } else if console.is_json() {
         let mut items = Vec::with_capacity(branches.len());
         for branch in &branches {
-            let mut value = json::task(&branch.task);
-            if let Value::Object(members) = &mut value {
-                members.insert("depth".into(), json!(branch.depth));
-                let run = |run: &ActionLine| json!({ "name": run.name, "ended_at": json::time(run.at), "state": run.word(), "ran_ms": run.ran_ms });
-                members.insert("runs".into(), branch.runs.iter().map(run).collect());
-                members.extend(memory_json(app, &branch.task)?.into_iter().map(|(key, value)| (key.to_owned(), value)));
-            }
-            items.push(value);
+            let run = |run: &ActionLine| json!({ "name": run.name, "ended_at": json::time(run.at), "state": run.word(), "ran_ms": run.ran_ms });
+            let more = json!({ "depth": branch.depth, "runs": branch.runs.iter().map(run).collect::<Vec<_>>() });
+            items.push(json::with(json::with(json::task(&branch.task), more), memory_json(app, &branch.task)?));
         }
         console.items("tree", items)?;
     } else {

@@ -5,7 +5,6 @@ use crate::app::locks::close_conductor::Failed;
 use crate::app::{App, AppError, Break, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder, refusals};
 use crate::cli::output::report::Report;
 use crate::model::time::parse_duration;
@@ -57,20 +56,21 @@ pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer 
             console.log(&line);
         }
     }
-    if console.is_json() {
-        let value = json!({
+    let document = || {
+        json!({
             "removed": count,
             "dry_run": args.dry_run,
             "locks": cleaned.locks.broken.iter().map(break_json).collect::<Vec<_>>(),
             "recovered": cleaned.recovered.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "closed": cleaned.closed.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "released": released.into_iter().map(break_json).collect::<Vec<_>>(),
+            "released": released.iter().copied().map(break_json).collect::<Vec<_>>(),
             "debris": cleaned.locks.debris,
             "rebuilt": cleaned.locks.rebuilt,
             "skipped": cleaned.locks.skipped,
             "failed": cleaned.failed.iter().map(failed_json).collect::<Vec<_>>(),
-        });
-        console.document(&json::single("cleanup-stale", value))?;
+        })
+    };
+    if console.json("cleanup-stale", document)? {
         return Ok(tell_failed(&cleaned.failed, console));
     }
     for lock in &cleaned.locks.broken {

@@ -110,14 +110,14 @@ pub fn run(verb: ConfigVerb, load: &dyn Fn() -> Result<Loaded, AppError>, consol
             // Without --json it is a file to start from, so it has the members of the configuration only.
             console.document(&if console.is_json() { json::single("config-show", value) } else { value })?;
         }
-        ConfigVerb::Path => match (&loaded.path, console.is_json()) {
-            (path, true) => {
-                let value = json!({ "path": path, "rule": loaded.rule });
-                console.document(&json::single("config-path", value))?;
+        ConfigVerb::Path => {
+            let is_told = console.json("config-path", || json!({ "path": loaded.path, "rule": loaded.rule }))?;
+            match &loaded.path {
+                _ if is_told => {}
+                Some(path) => console.out(&format!("{path}\n"))?,
+                None => console.say("no configuration file; the built-in defaults apply"),
             }
-            (Some(path), false) => console.out(&format!("{path}\n"))?,
-            (None, false) => console.say("no configuration file; the built-in defaults apply"),
-        },
+        }
         ConfigVerb::Check { strict } => return check(&loaded, strict, console),
         ConfigVerb::Schema => {}
     }
@@ -130,10 +130,8 @@ fn check(loaded: &Loaded, is_strict: bool, console: &mut Console) -> Answer {
         console.say(&format!("warning: {warning}"));
     }
     let is_right = loaded.warnings.is_empty() || !is_strict;
-    if console.is_json() {
-        let value = json!({ "ok": is_right, "path": loaded.path, "warnings": loaded.warnings });
-        console.document(&json::single("config-check", value))?;
-    } else {
+    let document = || json!({ "ok": is_right, "path": loaded.path, "warnings": loaded.warnings });
+    if !console.json("config-check", document)? {
         let name = loaded.path.as_deref().unwrap_or("built-in defaults");
         let found = match loaded.warnings.len() {
             0 => "no mistake".to_owned(),

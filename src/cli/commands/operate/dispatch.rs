@@ -10,7 +10,7 @@ use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::model::{Status, TaskId};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// `luzia dispatch`.
 #[derive(Args, Clone, Debug)]
@@ -96,9 +96,9 @@ fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
             "unseen": pass.unseen.iter().map(|unseen| unseen.text()).collect::<Vec<_>>(),
             "next_due": pass.next_due.map(|at| at.to_string()),
         });
-        if let (Value::Object(members), Some(ends)) = (&mut value, ends) {
+        if let Some(ends) = ends {
             let end = |(id, status, code): &(TaskId, Status, Option<i32>)| json!({ "id": id.to_string(), "status": status.word(), "exit_code": code });
-            members.insert("ended".into(), ends.iter().map(end).collect());
+            value["ended"] = ends.iter().map(end).collect();
         }
         console.document(&json::single("dispatch", value))?;
         return Ok(code);

@@ -152,9 +152,7 @@ pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, consol
     match verb {
         HookVerb::Add { .. } => {
             let hook = add_hook(app, new_hook(verb, app, caller, account)?)?;
-            if console.is_json() {
-                console.document(&json::single("hook", hook_json(&hook)))?;
-            } else {
+            if !console.json("hook", || hook_json(&hook))? {
                 console.out(&format!("{}\n", hook.name))?;
                 let told = EVENTS.iter().find(|(name, ..)| *name == hook.event).map_or("", |(.., told)| told);
                 console.say(&format!("luzia: runs when: {told}"));

@@ -3,7 +3,6 @@
 use crate::app::names::Surroundings;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use crate::model::ThingKind;
 use clap::Args;
 use serde_json::json;
@@ -43,10 +42,7 @@ Exit codes:
 pub fn run(args: &NameArgs, around: &Surroundings, console: &mut Console) -> Answer {
     let named = around.name(args.kind, args.arg.as_deref(), None)?;
     let lane = named.lane.to_string();
-    if console.is_json() {
-        let value = json!({ "lane": lane, "path": named.path, "kind": args.kind.word() });
-        console.document(&json::single("name", value))?;
-    } else {
+    if !console.json("name", || json!({ "lane": lane, "path": named.path, "kind": args.kind.word() }))? {
         console.text(&format!("{lane}\n"))?;
     }
     Ok(Exit::Done.code())

@@ -179,18 +179,13 @@ pub fn run(
 fn preview(seen: &Preview, console: &mut Console) -> Answer {
     let Preview { task, ahead, obstacles, estimate } = seen;
     let now = console.now;
-    if console.is_json() {
-        let mut value = json::task(task);
-        if let Value::Object(members) = &mut value {
-            members.insert("id".into(), Value::Null);
-            members.insert("dry_run".into(), true.into());
-            members.insert("queued".into(), false.into());
-            members.insert("position".into(), (*ahead).into());
-            let reasons: Vec<Value> = obstacles.iter().map(|one| messages::obstacle_json(one, task, now)).collect();
-            members.insert("reasons".into(), reasons.into());
-            members.insert("estimate".into(), estimate_json(estimate.as_ref()));
-        }
-        console.document(&json::single("enqueue", value))?;
+    let document = || {
+        let reasons: Vec<Value> = obstacles.iter().map(|one| messages::obstacle_json(one, task, now)).collect();
+        let estimate = estimate_json(estimate.as_ref());
+        let more = json!({ "id": null, "dry_run": true, "queued": false, "position": ahead, "reasons": reasons, "estimate": estimate });
+        json::with(json::task(task), more)
+    };
+    if console.json("enqueue", document)? {
         return Ok(Exit::Done.code());
     }
     let lanes = json::task_lanes(task).join(", ");
@@ -298,9 +293,7 @@ fn print_accepted(app: &App, accepted: &Accepted, is_joined: bool, console: &mut
     }
     let position = if task.status() == Status::Pending { Some(position(app, task)?) } else { None };
     let mut value = accepted_json(app, accepted, position)?;
-    if let Value::Object(members) = &mut value {
-        members.insert("joined".into(), is_joined.into());
-    }
+    value["joined"] = is_joined.into();
     Ok(console.document(&json::single("enqueue", value))?)
 }
 

@@ -8,7 +8,7 @@ use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::model::Priority;
 use clap::Args;
-use serde_json::Value;
+use serde_json::json;
 
 /// `luzia move`.
 #[derive(Args, Clone, Debug)]
@@ -59,11 +59,8 @@ pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
     let moved = move_task(app, app.task_id(&args.task)?, goal)?;
     let task = &moved.task;
     if console.is_json() {
-        let mut value = json::task(task);
-        if let Value::Object(members) = &mut value {
-            members.insert("moved".to_owned(), moved.priority_before.is_some().into());
-            members.insert("priority_before".to_owned(), moved.priority_before.map(Priority::number).into());
-        }
+        let before = moved.priority_before.map(Priority::number);
+        let value = json::with(json::task(task), json!({ "moved": before.is_some(), "priority_before": before }));
         console.document(&json::single("move", value))?;
     } else if console.format == OutputFormat::Name {
         console.out(&format!("{}\n", task.id))?;

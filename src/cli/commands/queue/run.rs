@@ -27,7 +27,7 @@ use crate::model::task::EndState;
 use crate::model::{Status, Task};
 use crate::request::TaskRequest;
 use clap::{Args, ValueHint};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// `luzia run`.
 #[derive(Args, Clone, Debug, Default)]
@@ -391,11 +391,8 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
 
 /// The document of a command that ran within the task around it.
 fn within_json(within: &RanWithin) -> Value {
-    let mut value = json::task(&within.task);
-    if let Value::Object(members) = &mut value {
-        members.extend([("within".to_owned(), true.into()), ("exit_code".to_owned(), end_code(within.end).into())]);
-    }
-    json::single("run", value)
+    let more = json!({ "within": true, "exit_code": end_code(within.end) });
+    json::single("run", json::with(json::task(&within.task), more))
 }
 
 /// Reports a command that ran within the task around it. Its output has gone to the same place as that of the task.

@@ -40,9 +40,6 @@ Exit codes:
 pub fn run(args: &BeatArgs, app: &App, console: &mut Console) -> Answer {
     let id = subject(app, args.task.as_deref())?;
     let beat = vars::beat(app, id, args.note.clone())?;
-    if console.is_json() {
-        let value = json!({ "id": id.to_string(), "at": json::time(beat.at), "note": beat.note });
-        console.document(&json::single("beat", value))?;
-    }
+    console.json("beat", || json!({ "id": id.to_string(), "at": json::time(beat.at), "note": beat.note }))?;
     Ok(Exit::Done.code())
 }

@@ -5,7 +5,6 @@ use crate::app::steps::members;
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -89,15 +88,12 @@ pub fn run(
         user: args.user.as_deref().map(|text| crate::app::queue::enqueue::name("user", text)).transpose()?,
     };
     let delivered = emit(app, &args.event, &to, &data)?;
-    if console.is_json() {
-        let item = |one: &Delivery| {
-            json!({ "id": one.id.to_string(), "number": one.number, "awaited": one.is_meant,
-                "waits_for": one.wait.as_ref().map(|wait| &wait.event) })
-        };
-        let items: Vec<Value> = delivered.to.iter().map(item).collect();
-        let value = json!({ "event": delivered.event, "delivered": items });
-        console.document(&json::single("emit", value))?;
-    } else {
+    let item = |one: &Delivery| {
+        json!({ "id": one.id.to_string(), "number": one.number, "awaited": one.is_meant,
+            "waits_for": one.wait.as_ref().map(|wait| &wait.event) })
+    };
+    let items = || delivered.to.iter().map(item).collect::<Vec<_>>();
+    if !console.json("emit", || json!({ "event": delivered.event, "delivered": items() }))? {
         for one in &delivered.to {
             console.out(&format!("{}\n", one.id))?;
         }

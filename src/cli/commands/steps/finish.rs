@@ -5,7 +5,6 @@ use crate::app::steps::finish::finish_of;
 use crate::app::steps::{finish, subject};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use crate::model::Status;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -66,10 +65,9 @@ pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> Answer {
     let finish = finish_of(status, args.summary.as_deref(), args.data.as_deref())?;
     let id = subject(app, args.task.as_deref())?;
     finish::finish(app, id, &finish)?;
-    if console.is_json() {
+    console.json("finish", || {
         let data = finish.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let value = json!({ "id": id.to_string(), "status": status.word(), "summary": finish.summary, "data": data });
-        console.document(&json::single("finish", value))?;
-    }
+        json!({ "id": id.to_string(), "status": status.word(), "summary": finish.summary, "data": data })
+    })?;
     Ok(Exit::Done.code())
 }

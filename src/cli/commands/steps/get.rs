@@ -6,7 +6,6 @@ use crate::app::steps::subject;
 use crate::app::steps::vars::{var_name, var_of, vars_of};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use clap::Args;
 use serde_json::{Value, json};
@@ -55,20 +54,14 @@ pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
         var_name(name)?;
         let (value, damage) = var_of(app, id, name)?;
         tell_damage(damage.as_ref(), console);
-        if console.is_json() {
-            let value = json!({ "id": id.to_string(), "name": name, "value": value });
-            console.document(&json::single("get", value))?;
-        } else {
+        if !console.json("get", || json!({ "id": id.to_string(), "name": name, "value": value }))? {
             console.text(&format!("{}\n", text(&value)))?;
         }
         return Ok(Exit::Done.code());
     }
     let read = vars_of(app, id)?;
     tell_damage(read.damage.as_ref(), console);
-    if console.is_json() {
-        let value = json!({ "id": id.to_string(), "vars": read.value });
-        console.document(&json::single("get", value))?;
-    } else {
+    if !console.json("get", || json!({ "id": id.to_string(), "vars": read.value }))? {
         let mut table = Table::new(&[Column::new("NAME"), Column::new("VALUE")]);
         for (name, value) in &read.value {
             table.row([name.clone(), text(value)]);

@@ -6,7 +6,6 @@ use crate::app::steps::subject;
 use crate::app::steps::vars::{assignments, set_vars, var_name};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use clap::Args;
 use serde_json::json;
 
@@ -62,9 +61,6 @@ pub fn run(args: &SetArgs, app: &App, console: &mut Console) -> Answer {
     let id = subject(app, args.task.as_deref())?;
     let read = set_vars(app, id, &new, &args.unset)?;
     tell_damage(read.damage.as_ref(), console);
-    if console.is_json() {
-        let value = json!({ "id": id.to_string(), "vars": read.value });
-        console.document(&json::single("set", value))?;
-    }
+    console.json("set", || json!({ "id": id.to_string(), "vars": read.value }))?;
     Ok(Exit::Done.code())
 }

@@ -279,18 +279,15 @@ pub fn run(args: &AwaitArgs, app: &App, around: Option<&str>, console: &mut Cons
         Some(output) if subject(app, None).is_err() => outside(args, &order, output, app, console)?,
         _ => await_event(app, &order, &mut |line| console.progress(line))?,
     };
-    if console.is_json() {
+    let document = || {
         let mail: Vec<Value> =
             ended.mail.iter().map(|mail| json!({ "event": mail.event, "data": mail.data })).collect();
-        let mut value = json!({ "id": ended.task.to_string(), "kind": order.kind.word(), "event": order.event,
+        let value = json!({ "id": ended.task.to_string(), "kind": order.kind.word(), "event": order.event,
             "timed_out": ended.is_timed_out, "remembered": ended.is_remembered, "items": mail });
-        if let (Some(seen), Value::Object(members)) = (&ended.output, &mut value) {
-            members.insert("task".into(), format!("task_{}", seen.task).into());
-            members.insert("outcome".into(), seen.outcome.clone().into());
-            members.insert("line".into(), seen.line.clone().into());
-        }
-        console.document(&json::single("await", value))?;
-    } else {
+        let Some(seen) = &ended.output else { return value };
+        json::with(value, json!({ "task": format!("task_{}", seen.task), "outcome": seen.outcome, "line": seen.line }))
+    };
+    if !console.json("await", document)? {
         for line in ended.mail.iter().filter_map(|mail| text(mail, order.kind)) {
             console.text(&format!("{line}\n"))?;
         }

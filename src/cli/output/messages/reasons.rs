@@ -2,7 +2,7 @@
 
 use super::{MORE_SLOTS, attach_here, forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
 use crate::app::{Booked, Difference, Life, Obstacle, lane_word, shell_word};
-use crate::cli::output::capacity;
+use crate::cli::output::{capacity, json};
 use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
 use serde_json::{Value, json};
@@ -87,9 +87,8 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         _ => None,
     };
     let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
-    if let (Value::Object(members), Some((command, holder))) = (&mut value, forceful) {
-        members.insert("override".into(), json!([command]));
-        members.insert("override_ends".into(), json!(worker(holder)));
+    if let Some((command, holder)) = forceful {
+        value = json::with(value, json!({ "override": [command], "override_ends": worker(holder) }));
     }
     let evidence = match obstacle {
         Obstacle::Cycle { members } => {
@@ -136,8 +135,5 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::StartWaits { rooms } | Obstacle::ResultWaits { rooms } => json!({ "rooms": rooms_json(rooms) }),
         Obstacle::NoDispatcher => json!({}),
     };
-    if let (Value::Object(members), Value::Object(evidence)) = (&mut value, evidence) {
-        members.extend(evidence);
-    }
-    value
+    json::with(value, evidence)
 }

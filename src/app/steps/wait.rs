@@ -14,7 +14,7 @@ use crate::app::waits::came::{as_wait, is_meant, take_in_vars, vars_of};
 use crate::app::waits::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
 use crate::app::waits::mail_of;
 use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
-use crate::app::waits::resting::{done_wait, is_kept_in_wait, lanes_kept, note_going_on};
+use crate::app::waits::resting::{close_wait, is_kept_in_wait, lanes_kept, note_going_on};
 use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::os::{Exit, InPlace};
@@ -327,22 +327,16 @@ fn step_wait(
             }
             Effect::GoOn => {
                 forget_answer(app, going.task.id, &going.open, after)?;
-                close(app, going, None)?;
+                close(app, going)?;
             }
-            Effect::EndTask => close(app, going, Some(going.waits.start))?,
+            Effect::EndTask => close(app, going)?,
         }
     }
     Ok(())
 }
 
-/// Records that the wait is over. A retry of the task asks anew for a wait that ended the task.
-fn close(app: &App, going: &mut Going, failed_in: Option<u64>) -> Result<(), AppError> {
-    going.waits.open = None;
-    going.waits.failed_in = failed_in;
-    if failed_in.is_none() {
-        let end = (going.got.as_slice(), going.seen.clone());
-        going.waits.done.push(done_wait(app, &going.open, going.wait.phase, end));
-    }
+fn close(app: &App, going: &mut Going) -> Result<(), AppError> {
+    close_wait(app, &mut going.waits, &going.open, going.wait.phase, (&going.got, going.seen.clone()));
     Ok(app.store.write_waits(&going.waiter, &going.waits)?)
 }
 

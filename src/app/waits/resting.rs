@@ -95,8 +95,7 @@ fn judge_wait(app: &App, task: &Task, due: &[Timestamp], may_run: bool) -> Resul
         waits => waits?,
     };
     if tell_lost(app, task, &mut waits) {
-        let waiter = app.store.begin_wait(id)?;
-        app.store.write_waits(&waiter, &waits)?;
+        write(app, id, &waits)?;
     }
     loop {
         let Some(open) = waits.open.clone() else {
@@ -208,10 +207,8 @@ fn time_up(
     ask_borrowers(app, task)?;
     forget_answer(app, task.id, &open, after)?;
     if effects.contains(&Effect::EndTask) {
-        // A retry of the task asks for the wait anew, with a time of its own.
-        (waits.open, waits.failed_in) = (None, Some(waits.start));
-        let waiter = app.store.begin_wait(task.id)?;
-        app.store.write_waits(&waiter, waits)?;
+        close_wait(app, waits, &open, after.phase, (&[], None));
+        write(app, task.id, waits)?;
         return Ok(Some(Judged::TimedOut));
     }
     resume_ready(app, task, waits, &open, (got, None), after)?;
@@ -220,6 +217,10 @@ fn time_up(
 
 fn write_open(app: &App, id: TaskId, waits: &mut Waits, open: &OpenWait) -> Result<(), StoreError> {
     waits.open = Some(open.clone());
+    write(app, id, waits)
+}
+
+fn write(app: &App, id: TaskId, waits: &Waits) -> Result<(), StoreError> {
     let waiter = app.store.begin_wait(id)?;
     app.store.write_waits(&waiter, waits)
 }
@@ -237,22 +238,23 @@ fn resume_ready(
         let new = vars_of(kind, got, seen.as_ref());
         take_in_vars(app, task, new)?;
     }
-    (waits.open, waits.failed_in) = (None, None);
-    waits.done.push(done_wait(app, open, wait.phase, (got, seen)));
-    let waiter = app.store.begin_wait(task.id)?;
-    app.store.write_waits(&waiter, waits)?;
+    close_wait(app, waits, open, wait.phase, (got, seen));
+    write(app, task.id, waits)?;
     app.store.note(&Event::of("resume_ready", task).with(json!({ "waited_for": open.kind })));
     Ok(())
 }
 
-/// The record of a wait that is over.
-pub(crate) fn done_wait(
+/// Notes in the waits of a task that a wait is over. A retry of the task asks anew for a wait that ended the task.
+pub(crate) fn close_wait(
     app: &App,
+    waits: &mut Waits,
     open: &OpenWait,
     phase: Phase,
     (got, output): (&[Mail], Option<OutputEnd>),
-) -> DoneWait {
-    DoneWait {
+) {
+    waits.open = None;
+    waits.failed_in = (phase == Phase::Failed).then_some(waits.start);
+    waits.done.extend((phase != Phase::Failed).then(|| DoneWait {
         kind: open.kind.clone(),
         event: open.event.clone(),
         mail: got.iter().map(|mail| mail.number).collect(),
@@ -262,7 +264,7 @@ pub(crate) fn done_wait(
         output,
         key: open.key.clone(),
         turn: open.turn,
-    }
+    }));
 }
 
 /// Reports that a waiting task has its lanes again.

@@ -207,20 +207,14 @@ impl Spool {
 
     /// Makes a lock anew that was not released; false if it was released, or its slot has another holder now.
     fn has_again(&self, lock: &mut SessionLock) -> Result<bool> {
-        let (stem, slot) = (lock.grant.lane.stem(), lock.grant.slot);
         let _guards = self.enter_patiently(&lock.grant.lane)?;
         if self.finds_lock(lock)? {
             return Ok(true);
         }
-        let path = layout::lock_file(&stem, slot);
+        let path = layout::lock_file(&lock.grant.lane.stem(), lock.grant.slot);
         let is_released = lock.file.read_part(0, RELEASED.len()).map_err(StoreError::io("read", &path))? == RELEASED;
-        if is_released || self.meta(&path)?.is_some() {
+        if is_released || self.meta(&path)?.is_some() || !self.reads_own(lock)? {
             return Ok(false);
-        }
-        match self.read_sidecar(&layout::sidecar(&stem, slot))? {
-            Sidecar::Whole(record) if record.lock_id == lock.record.lock_id => lock.record = *record,
-            Sidecar::Missing | Sidecar::Corrupt => {}
-            Sidecar::Whole(_) | Sidecar::Newer => return Ok(false),
         }
         let Some(again) = self.make_file_again(&lock.grant, &lock.record)? else { return Ok(false) };
         lock.file = again.into_descriptor();
@@ -240,20 +234,24 @@ impl Spool {
 
     /// Refreshes the times of a lease that has no time to live, and rewrites its sidecar if that was lost.
     pub fn refresh_session_lock(&self, lock: &mut SessionLock, timeout_ms: u64) -> Result<()> {
-        let (stem, slot) = (lock.grant.lane.stem(), lock.grant.slot);
         let _guards = self.enter_patiently(&lock.grant.lane)?;
-        if !self.is_surely_in_force(lock) {
+        if !self.is_surely_in_force(lock) || !self.reads_own(lock)? {
             return Ok(());
-        }
-        match self.read_sidecar(&layout::sidecar(&stem, slot))? {
-            Sidecar::Whole(record) if record.lock_id == lock.record.lock_id => lock.record = *record,
-            Sidecar::Missing | Sidecar::Corrupt => {}
-            Sidecar::Whole(_) | Sidecar::Newer => return Ok(()),
         }
         if lock.record.ttl_ms.is_none() {
             self.renew(&mut lock.record, self.host.clock.now(), timeout_ms);
         }
-        self.write_sidecar(&lock.grant.lane, slot, &lock.record, false)
+        self.write_sidecar(&lock.grant.lane, lock.grant.slot, &lock.record, false)
+    }
+
+    /// Reads the record of a lock as its sidecar has it; false if the sidecar is of another lock.
+    fn reads_own(&self, lock: &mut SessionLock) -> Result<bool> {
+        match self.read_sidecar(&layout::sidecar(&lock.grant.lane.stem(), lock.grant.slot))? {
+            Sidecar::Whole(record) if record.lock_id == lock.record.lock_id => lock.record = *record,
+            Sidecar::Missing | Sidecar::Corrupt => {}
+            Sidecar::Whole(_) | Sidecar::Newer => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Ends a lease of a session; `None` if it was over.

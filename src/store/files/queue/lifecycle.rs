@@ -80,16 +80,19 @@ impl Spool {
 
     /// Takes a pending or parked task for a verb that ends it without starting it.
     pub fn take_pending(&self, id: TaskId) -> Result<Removed> {
+        self.take_if(id, |place| Ok(matches!(place, Place::Pending | Place::Parked) && self.read_result(id)?.is_none()))
+    }
+
+    /// Takes the lock of a task whose place is meant.
+    pub(crate) fn take_if(&self, id: TaskId, is_meant: impl FnOnce(Place) -> Result<bool>) -> Result<Removed> {
         let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
-        match self.find(id)? {
-            Some((Place::Pending | Place::Parked, task)) if self.read_result(id)?.is_none() => {
-                Ok(Removed::Taken(Box::new(task), lock))
-            }
-            _ => {
-                self.let_go(id, lock)?;
-                Ok(Removed::NotPending)
-            }
+        if let Some((place, task)) = self.find(id)?
+            && is_meant(place)?
+        {
+            return Ok(Removed::Taken(Box::new(task), lock));
         }
+        self.let_go(id, lock)?;
+        Ok(Removed::NotPending)
     }
 
     /// Takes the lock of a finished task, for a verb that acts on it late. `None` when it is not finished, or another process

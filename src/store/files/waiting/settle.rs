@@ -43,14 +43,7 @@ impl Spool {
 
     /// Takes a task in `waiting` for a verb that ends it without starting it.
     pub fn take_waiting(&self, id: TaskId) -> Result<Removed> {
-        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
-        match self.find(id)? {
-            Some((Place::Waiting, task)) if self.is_at_rest(id)? => Ok(Removed::Taken(Box::new(task), lock)),
-            _ => {
-                self.let_go(id, lock)?;
-                Ok(Removed::NotPending)
-            }
-        }
+        self.take_if(id, |place| Ok(place == Place::Waiting && self.is_at_rest(id)?))
     }
 
     /// Whether the record of a task is in `waiting`.

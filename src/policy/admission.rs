@@ -129,7 +129,7 @@ impl LaneNow {
 }
 
 /// All inputs of admission, beside the task itself.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Situation {
     /// The time of the wall clock.
     pub now: Timestamp,
@@ -157,8 +157,8 @@ pub struct Situation {
     pub booked: Option<Booked>,
     /// Its lanes, in the order in which they are taken.
     pub lanes: Vec<LaneNow>,
-    /// Whether any process would start it: a daemon, a `run`, or a supervisor that makes a pass at the end of its task.
-    pub has_dispatcher: bool,
+    /// Whether no process would start it: no daemon, no `run`, and no supervisor that makes a pass at the end of its task.
+    pub lacks_dispatcher: bool,
 }
 
 /// Every obstacle, in the order in which dispatch meets them.
@@ -177,7 +177,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         now.first_in_lane.iter().map(|(lane, first)| Obstacle::LaneOrder { lane: lane.clone(), first: *first });
     // A pass of this process would not start the task, so the missing dispatcher is elsewhere. The reason above already reports
     // that.
-    let nobody = (!now.has_dispatcher && now.context.is_empty()).then_some(Obstacle::NoDispatcher);
+    let nobody = (now.lacks_dispatcher && now.context.is_empty()).then_some(Obstacle::NoDispatcher);
     let paused = now.paused.clone().map(|pause| Obstacle::Paused { pause });
     paused
         .into_iter()

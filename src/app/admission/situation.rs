@@ -6,7 +6,6 @@ use crate::app::capacity::gates;
 use crate::app::config_reload::{config, control};
 use crate::model::{LaneName, Task, TaskId};
 use crate::policy::admission::{Situation, narrow};
-use crate::policy::context::life::Life;
 use crate::policy::hold::pause_of;
 use crate::policy::lease::{Due, cut};
 use crate::store::Place;
@@ -17,18 +16,10 @@ pub(crate) fn situation_alone(app: &App, task: &Task) -> Situation {
     Situation {
         now,
         paused: pause_of(task, &control(app).holds, now),
-        unfinished: Vec::new(),
         context: context_differences(app, task),
-        origin: (Life::Unseen, false),
         no_grant: missing_grant(app, task),
-        newer: None,
-        ahead: 0,
-        first_in_lane: Vec::new(),
-        shut: Vec::new(),
         narrow: narrow(task, |lane| config(app).limit(lane)),
-        booked: None,
-        lanes: Vec::new(),
-        has_dispatcher: true,
+        ..Situation::default()
     }
 }
 

@@ -166,7 +166,7 @@ impl Reasons<'_> {
         let first = obstacles(task, &situation).next();
         let waits =
             first.is_some_and(|first| !matches!(first, Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. }));
-        situation.has_dispatcher = self.has_dispatcher(waits)?;
+        situation.lacks_dispatcher = !self.has_dispatcher(waits)?;
         Ok(situation)
     }
 
@@ -212,7 +212,7 @@ impl Reasons<'_> {
         let mut situation = Situation { ahead: 0, newer: None, first_in_lane: Vec::new(), ..situation };
         if let Some(wanted) = lanes_wanted(self.app, task.id) {
             // A pause does not keep a task that has a process from going on.
-            (situation.paused, situation.has_dispatcher) = (None, true);
+            (situation.paused, situation.lacks_dispatcher) = (None, false);
             situation.lanes.retain(|now| wanted.contains(&now.lane));
         }
         Ok(obstacles(task, &situation).collect())

@@ -13,22 +13,7 @@ fn holder(verdict: Verdict) -> Holder {
 }
 
 fn free() -> Situation {
-    Situation {
-        now: Timestamp(1000),
-        paused: None,
-        unfinished: vec![],
-        context: vec![],
-        origin: (Life::Unseen, false),
-        no_grant: None,
-        newer: None,
-        ahead: 0,
-        first_in_lane: vec![],
-        shut: vec![],
-        narrow: vec![],
-        booked: None,
-        lanes: vec![],
-        has_dispatcher: true,
-    }
+    Situation { now: Timestamp(1000), ..Situation::default() }
 }
 
 fn words(task: &Task, now: &Situation) -> Vec<&'static str> {
@@ -67,7 +52,7 @@ fn obstacles_come_in_the_order_in_which_dispatch_meets_them() {
             by: Booking { first: TaskId(5), start: None, is_short: true },
         }),
         lanes: vec![lane("user:alice"), limited, kept, lane("global")],
-        has_dispatcher: false,
+        lacks_dispatcher: true,
         ..free()
     };
     let expected = [
@@ -94,7 +79,7 @@ fn obstacles_come_in_the_order_in_which_dispatch_meets_them() {
 fn a_stale_lock_and_a_missing_dispatcher_do_not_keep_dispatch_from_starting() {
     let stale = Verdict::Stale { why: Reason::ProcessGone, age_ms: 1 };
     let lanes = vec![LaneNow::new(LaneName::global(), 1, vec![holder(stale)])];
-    let now = Situation { lanes, has_dispatcher: false, ..free() };
+    let now = Situation { lanes, lacks_dispatcher: true, ..free() };
     assert_eq!(first_obstacle(&task(1), &now), None);
 }
 

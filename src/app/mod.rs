@@ -50,6 +50,7 @@ pub use locks::reentrancy::Inside;
 pub use locks::session::Session;
 
 use crate::model::lock::canonical_holder;
+use crate::model::name::shortened;
 use crate::model::{Agent, LaneName, LockKind, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
@@ -197,7 +198,7 @@ impl App {
                 .ok_or_else(|| AppError::new(Code::TaskNotFound, "there is no task yet".to_owned()));
         }
         TaskId::parse(text).ok_or_else(|| {
-            AppError::usage(format!("\"{}\" is not a task", text.chars().take(80).collect::<String>()))
+            AppError::usage(format!("\"{}\" is not a task", shortened(text)))
                 .hint("write a task as task_12 or 12; `luzia list -a` shows them")
         })
     }

@@ -3,6 +3,7 @@
 use super::args::Command;
 use crate::app::{AppError, agent};
 use crate::model::Agent;
+use crate::model::name::shortened;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES};
 
 /// The agent that calls, and the note that it leaves on its locks. `found` is the agent of the environment.
@@ -27,7 +28,6 @@ pub(crate) fn session_key(given: &str) -> Result<String, AppError> {
 
 fn usable(option: &str, text: &str, most: usize) -> Result<(), AppError> {
     let Some(why) = agent::refusal(text, most) else { return Ok(()) };
-    let shown: String = text.chars().take(80).collect();
-    Err(AppError::usage(format!("\"{option} {}\" is refused: {why}", shown.escape_default()))
+    Err(AppError::usage(format!("\"{option} {}\" is refused: {why}", shortened(text).escape_default()))
         .hint(format!("give a short name, such as {option} codex")))
 }

@@ -100,6 +100,11 @@ pub fn encode(name: &str) -> String {
     format!("=h{}", hex(&Sha256::digest(name.as_bytes())))
 }
 
+/// The begin of a text from outside, for a message about it.
+pub fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
 /// Bytes as lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {

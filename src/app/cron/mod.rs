@@ -9,6 +9,7 @@ use crate::app::queue::terms::moments::{duration, positive};
 use crate::app::{App, AppError, Code, config_reload, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
 use crate::model::control::{Held, Hold};
+use crate::model::name::shortened;
 use crate::model::record::{Extra, Version};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Name, ScheduleKey, Task, TaskId, Timer, Timestamp};
@@ -257,10 +258,9 @@ pub fn pausable_schedule(app: &App, text: &str) -> Result<Option<What>, AppError
 /// Refuses `cron:NAME` where a lane is meant.
 pub fn refuse_schedule(text: &str) -> Result<(), AppError> {
     let Some(name) = name_of_schedule(text) else { return Ok(()) };
-    let shown: String = name.chars().take(80).collect();
     Err(AppError::usage(format!(
         "\"cron:{}\" names a schedule, and a user or a lane is meant here",
-        shown.escape_debug()
+        shortened(name).escape_debug()
     ))
     .hint("`luzia pause` and `luzia resume` take a schedule; `cron` is no kind of lanes")
     .next("luzia cron list"))
@@ -291,8 +291,7 @@ fn unknown_schedule(app: &App, text: &str) -> Result<AppError, AppError> {
         Some(meant) => format!("did you mean {}? `luzia cron list` shows the schedules", shell_word(meant)),
         None => "`luzia cron list` shows the schedules".to_owned(),
     };
-    let shown: String = text.chars().take(80).collect();
-    let message = format!("there is no schedule \"{}\"", shown.escape_debug());
+    let message = format!("there is no schedule \"{}\"", shortened(text).escape_debug());
     Ok(AppError::new(Code::ScheduleNotFound, message).hint(hint).next("luzia cron list"))
 }
 
@@ -341,8 +340,7 @@ fn new_name(text: &str) -> Result<Name, AppError> {
     let found = schedule_name(text)?;
     let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.len() > MOST_NAME || text.starts_with(['-', '.']) || !text.chars().all(is_good) {
-        let shown: String = text.chars().take(80).collect();
-        let refusal = AppError::usage(format!("\"{}\" cannot be a name of a schedule", shown.escape_debug()));
+        let refusal = AppError::usage(format!("\"{}\" cannot be a name of a schedule", shortened(text).escape_debug()));
         if Pattern::parse(text, Zone::utc()).is_ok() {
             return Err(
                 refusal.hint("a name comes before the line: `luzia cron add NAME LINE -- CMD`; nothing was added")

@@ -3,6 +3,7 @@
 use crate::app::queue::doors::{as_usage, check_program};
 use crate::app::{App, AppError, Code};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};
+use crate::model::name::shortened;
 use crate::policy::hooks::{AFTER, BEFORE, EVENTS, event_name};
 
 /// The longest time that a hook may take, in milliseconds.
@@ -88,8 +89,7 @@ pub fn hooks(app: &App) -> Result<Vec<Hook>, AppError> {
 /// Removes hooks by their names: all of them, or none.
 pub fn remove_hooks(app: &App, names: &[String]) -> Result<Vec<Hook>, AppError> {
     let absent = |name: &String| {
-        let shown: String = name.chars().take(80).collect();
-        AppError::new(Code::HookNotFound, format!("there is no hook \"{shown}\""))
+        AppError::new(Code::HookNotFound, format!("there is no hook \"{}\"", shortened(name)))
             .hint("nothing was removed")
             .next("luzia hook list")
     };
@@ -108,13 +108,12 @@ pub fn remove_hooks(app: &App, names: &[String]) -> Result<Vec<Hook>, AppError> 
 }
 
 fn unknown_event(word: &str) -> AppError {
-    let shown: String = word.chars().take(80).collect();
     let near = EVENTS.iter().map(|(name, ..)| *name).find(|name| {
         let bare = name.rsplit_once('.').map_or(*name, |(_, bare)| bare);
         !word.is_empty() && (bare.starts_with(word) || word.ends_with(bare) || word.contains(bare))
     });
     let names: Vec<&str> = EVENTS.iter().map(|(name, ..)| *name).collect();
-    AppError::usage(format!("there is no event \"{shown}\" for hooks")).hint(match near {
+    AppError::usage(format!("there is no event \"{}\" for hooks", shortened(word))).hint(match near {
         Some(near) => format!("did you mean {near}? nothing was added"),
         None => format!("one of {}; nothing was added", names.join(", ")),
     })

@@ -4,7 +4,7 @@
 
 use super::acquire::{lanes_to_take, lanes_where};
 use crate::app::config_reload::lock_timeouts;
-use crate::app::locks::lock::{End, grant_variables, not_started};
+use crate::app::locks::lock::{End, grant_variables, not_started, wait_for};
 use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::{Grant, loan};
 use crate::model::{Fence, LaneName, LockId, LockKind};
@@ -71,13 +71,8 @@ pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd,
     loop {
         keepers.iter_mut().for_each(Keeper::keep);
         let time = keepers.iter().map(Keeper::time_left).min().unwrap_or(LOOK).min(LOOK);
-        let woken = child
-            .wait(Some(time))
-            .map_err(|error| AppError::new(Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
-        match woken {
-            Woken::Exited(exit) => return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) }),
-            Woken::Terminate => drop(child.signal(Signal::Term)),
-            Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
+        if let Woken::Exited(exit) = wait_for(child.as_mut(), name, Some(time))? {
+            return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) });
         }
         match &lost {
             Some((_, since)) if app.host.boot_ms().saturating_sub(*since) >= GRACE_MS => {

@@ -266,17 +266,23 @@ pub(crate) fn run_here(app: &App, command: InPlace, mut care: Care, started: &dy
     started(child.pid());
     loop {
         let time = care.keep(child.as_mut());
-        let woken = child
-            .wait(time)
-            .map_err(|error| AppError::new(Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
-        match woken {
+        match wait_for(child.as_mut(), name, time)? {
             Woken::Exited(exit) => return Ok(exit),
-            Woken::Terminate => drop(child.signal(Signal::Term)),
-            // The terminal has sent it to the command as well; the command decides.
-            Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Gone => {}
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child.as_mut())),
+            Woken::Terminate | Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Gone => {}
         }
     }
+}
+
+/// Waits for a command that runs here. SIGTERM is passed on. The terminal has sent SIGINT to the command as well, and the command
+/// decides.
+pub(crate) fn wait_for(child: &mut dyn Child, name: &str, time: Option<Duration>) -> Result<Woken, AppError> {
+    let woken =
+        child.wait(time).map_err(|error| AppError::new(Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
+    if let Woken::Terminate = woken {
+        drop(child.signal(Signal::Term));
+    }
+    Ok(woken)
 }
 
 /// Hints for a program that cannot be found, and for one that cannot be executed.

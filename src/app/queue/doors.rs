@@ -9,6 +9,7 @@ use crate::app::queue::terms::{check_inherit, reuse};
 use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code, Kind, config_reload, processes, shell_word};
 use crate::model::config::EVERY_PROJECT;
+use crate::model::name::shortened;
 use crate::model::{Identity, LaneName, Name, Task, TaskId};
 use crate::os::StartError;
 use crate::policy::naming::mistakes::{has_separator, is_shell_line, misplaced_option, nearest};
@@ -278,5 +279,5 @@ fn without_code(message: &str) -> String {
 }
 
 pub(super) fn shown(text: &str) -> String {
-    text.chars().take(80).collect::<String>().escape_debug().to_string()
+    shortened(text).escape_debug().to_string()
 }

@@ -2,7 +2,6 @@
 
 use super::accepted::half_accepted;
 use super::doors::{check_door, check_project_name, check_user_lane, parent_of};
-use super::idempotency::enqueue_keyed;
 use super::terms::dependencies::{all_before, check_dependencies};
 use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
 use crate::app::admission::reach::own_context;
@@ -17,9 +16,10 @@ use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::env::env_of;
 use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
 use crate::app::queue::terms::ruled::with_ruled_lanes;
-use crate::app::queue::terms::{accept_alone, accept_new, default_retries, note_children, stands_alone, terms_of};
+use crate::app::queue::terms::{accept_alone, default_retries, note_children, stands_alone, terms_of};
 use crate::app::steps::places::check_prompt;
 use crate::app::{App, AppError, Code, shell_word};
+use crate::model::name::shortened;
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Task, TaskId};
 use crate::request::TaskRequest;
@@ -79,11 +79,7 @@ pub fn enqueue(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Accepted
     let mut task = task_of(app, new, caller)?;
     app.store.prepare()?;
     check_dependencies(app, &mut task)?;
-    if task.key.is_some() {
-        return enqueue_keyed(app, task, new);
-    }
-    accept_new(app, &mut task, new)?;
-    Ok(Accepted { task, created: true })
+    accept_alone(app, task, new)
 }
 
 /// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
@@ -255,8 +251,7 @@ fn naming_earlier(error: AppError, before: &[Accepted]) -> AppError {
 /// Reads a name at the door.
 pub fn name(what: &str, text: &str) -> Result<Name, AppError> {
     Name::new(text).map_err(|error| {
-        let shown: String = text.chars().take(80).collect();
-        AppError::usage(format!("\"{}\" cannot be a {what}: {error}", shown.escape_default()))
+        AppError::usage(format!("\"{}\" cannot be a {what}: {error}", shortened(text).escape_default()))
     })
 }
 
@@ -294,8 +289,7 @@ fn lanes_of(new: &TaskRequest, user: &Name, given: Vec<LaneName>) -> Result<(Vec
 pub fn lane_option(text: &str) -> Result<LaneName, AppError> {
     refuse_schedule(text)?;
     LaneName::parse(text).map_err(|error| {
-        let shown: String = text.chars().take(80).collect();
-        AppError::usage(format!("\"--lane {}\" is refused: {error}", shown.escape_default()))
+        AppError::usage(format!("\"--lane {}\" is refused: {error}", shortened(text).escape_default()))
     })
 }
 

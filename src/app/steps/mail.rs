@@ -7,6 +7,7 @@ use crate::app::steps::unfinished;
 use crate::app::waits::came::is_meant;
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError, Code};
+use crate::model::name::shortened;
 use crate::model::{LaneName, Name, TaskId};
 use crate::policy::naming::mistakes::nearest;
 use crate::policy::steps::members;
@@ -126,8 +127,7 @@ pub(crate) fn check_name(event: &str) -> Result<(), AppError> {
     if is_event_name(event) {
         return Ok(());
     }
-    let shown: String = event.chars().take(80).collect();
-    Err(AppError::usage(format!("\"{shown}\" is not the name of an event; nothing was sent"))
+    Err(AppError::usage(format!("\"{}\" is not the name of an event; nothing was sent", shortened(event)))
         .hint("letters, digits and _ - . :, such as MESSAGE_RECEIVED"))
 }
 
@@ -197,12 +197,8 @@ fn addressees(app: &App, to: &Address) -> Result<Vec<TaskId>, AppError> {
 }
 
 fn thread_lane(id: &str) -> Result<LaneName, AppError> {
-    LaneName::parse(&format!("thread:{id}")).map_err(|error| {
-        AppError::usage(format!(
-            "\"{}\" is not a thread: {error}; nothing was sent",
-            id.chars().take(80).collect::<String>()
-        ))
-    })
+    LaneName::parse(&format!("thread:{id}"))
+        .map_err(|error| AppError::usage(format!("\"{}\" is not a thread: {error}; nothing was sent", shortened(id))))
 }
 
 fn nobody(to: &Address) -> AppError {

@@ -15,6 +15,7 @@ pub mod words;
 
 use crate::app::waits::memory;
 use crate::app::{App, AppError, Code};
+use crate::model::name::shortened;
 use crate::model::{Status, Task, TaskId};
 use crate::store::Beat;
 
@@ -29,8 +30,7 @@ pub fn step_named(app: &App, id: TaskId, name: &str) -> Result<(Step, bool), App
     app.existing(id)?;
     let steps = memory(app, id)?.map(|memory| memory.steps).unwrap_or_default();
     steps.into_iter().find(|(step, _)| step.name == name).ok_or_else(|| {
-        let shown: String = name.chars().take(80).collect();
-        AppError::new(Code::StepNotFound, format!("no step \"{shown}\" of {id} has ended"))
+        AppError::new(Code::StepNotFound, format!("no step \"{}\" of {id} has ended", shortened(name)))
             .next(format!("luzia show {id}"))
     })
 }

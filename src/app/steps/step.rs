@@ -1,12 +1,13 @@
 //! `step`: a part of a task that is done once, however often the task is started again.
 
-use crate::app::locks::lock::{End, not_started};
+use crate::app::locks::lock::{End, not_started, wait_for};
+use crate::app::steps::words::check_step_name;
 use crate::app::steps::{own_task, start_of, unfinished};
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
-use crate::os::{Exit, Handle, InPlace, Signal, Woken};
+use crate::os::{Exit, Handle, InPlace, Woken};
 use crate::policy::outcome::backoff_ms;
-use crate::policy::steps::names::{MOST_OUTPUT_BYTES, MOST_STEP_BYTES, is_step_name};
+use crate::policy::steps::names::MOST_OUTPUT_BYTES;
 use crate::store::Hold;
 use crate::store::{Event, StepRecord, StoreError};
 use serde_json::json;
@@ -63,7 +64,7 @@ type Tell<'a> = dyn FnMut(StepNews) -> Result<(), AppError> + 'a;
 
 /// Runs a step of the task inside which this process runs, unless the step is done already.
 pub fn step(app: &App, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, AppError> {
-    step_name(order.name)?;
+    check_step_name(order.name, "a step; nothing was run")?;
     let id = own_task(app, "luzia step test -- make test")?;
     let task = unfinished(app, id)?;
     let start = start_of(app, &task, "nothing was run")?;
@@ -176,17 +177,13 @@ fn run_step(
     child.heed(output.share().into_iter().collect());
     let (mut told, mut reader) = (0, Ok(()));
     loop {
-        let woken = child
-            .wait(Some(LOOK))
-            .map_err(|error| AppError::new(Code::Io, format!("cannot wait for \"{word}\": {error}")))?;
+        let woken = wait_for(child.as_mut(), word, Some(LOOK))?;
         if reader.is_ok() {
             // A reader that has gone does not end the command, which must come to be recorded.
             reader = pass_on(order.name, output, &mut told, tell);
         }
-        match woken {
-            Woken::Exited(exit) => return Ok(exit),
-            Woken::Terminate => drop(child.signal(Signal::Term)),
-            Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token | Woken::Gone => {}
+        if let Woken::Exited(exit) = woken {
+            return Ok(exit);
         }
     }
 }
@@ -235,16 +232,6 @@ fn remembered(id: TaskId, start: u32, done: &StepRecord, tell: &mut Tell) -> Res
         tell(StepNews::Says(format!("luzia: of {} bytes the first {} were kept", done.stdout_bytes, kept.len())))?;
     }
     Ok(StepEnd { end: End::Code(i32::from(done.exit_code)), is_remembered: true, is_done: true })
-}
-
-/// Refuses a text that cannot be the name of a step.
-fn step_name(name: &str) -> Result<(), AppError> {
-    if is_step_name(name) {
-        return Ok(());
-    }
-    let shown: String = name.chars().take(80).collect();
-    Err(AppError::usage(format!("\"{shown}\" is not the name of a step; nothing was run"))
-        .hint(format!("letters, digits, _ - and ., {MOST_STEP_BYTES} at most, not with - or . at the front")))
 }
 
 fn code_of(end: End) -> u8 {

@@ -3,6 +3,7 @@
 use crate::app::steps::unfinished;
 use crate::app::{App, AppError, Code};
 use crate::model::TaskId;
+use crate::model::name::shortened;
 use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
 use crate::store::{Beat, Document, Event, Vars, var_text};
 use serde_json::{Value, json};
@@ -13,9 +14,8 @@ pub fn assignments(words: &[String], as_json: bool) -> Result<Vec<(String, Value
 }
 
 fn assignment(word: &str, as_json: bool) -> Result<(String, Value), AppError> {
-    let shown: String = word.chars().take(80).collect();
     let Some((name, text)) = word.split_once('=') else {
-        return Err(AppError::usage(format!("\"{shown}\" is not NAME=VALUE; nothing was changed"))
+        return Err(AppError::usage(format!("\"{}\" is not NAME=VALUE; nothing was changed", shortened(word)))
             .hint("name and value are one word: luzia set page=3"));
     };
     var_name(name)?;
@@ -47,8 +47,7 @@ pub fn var_name(name: &str) -> Result<(), AppError> {
     if is_var_name(name) {
         return Ok(());
     }
-    let shown: String = name.chars().take(80).collect();
-    Err(AppError::usage(format!("\"{shown}\" is not the name of a variable; nothing was changed")).hint(format!(
+    Err(AppError::usage(format!("\"{}\" is not the name of a variable; nothing was changed", shortened(name))).hint(format!(
         "a letter or _, then letters, digits and _, {MOST_NAME_BYTES} at most; the command finds it as LUZIA_VAR_<name>"
     )))
 }

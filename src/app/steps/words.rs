@@ -2,18 +2,18 @@
 
 use crate::app::AppError;
 use crate::model::TaskId;
+use crate::model::name::shortened;
 use crate::model::time::format_duration;
 use crate::policy::naming::mistakes::nearest;
 use crate::policy::steps::names::{MOST_STEP_BYTES, is_step_name};
 use crate::policy::steps::waits::WaitKind;
 
-/// Checks the name of an await.
-pub fn await_name(name: &str) -> Result<(), AppError> {
+/// Refuses a text that cannot be the name of a step or an await; `what` names that, and says what was not done.
+pub fn check_step_name(name: &str, what: &str) -> Result<(), AppError> {
     if is_step_name(name) {
         return Ok(());
     }
-    let shown: String = name.chars().take(80).collect();
-    Err(AppError::usage(format!("\"{shown}\" is not the name of an await; nothing is waited for"))
+    Err(AppError::usage(format!("\"{}\" is not the name of {what}", shortened(name)))
         .hint(format!("letters, digits, _ - and ., {MOST_STEP_BYTES} at most, not with - or . at the front")))
 }
 
@@ -36,8 +36,7 @@ pub fn wait_kind(text: &str) -> Result<(WaitKind, String), AppError> {
 /// The error for a word that is no kind of wait.
 fn no_kind(text: &str) -> AppError {
     let words = WaitKind::ALL.into_iter().map(WaitKind::word);
-    let shown: String = text.chars().take(80).collect();
-    let error = AppError::usage(format!("\"{shown}\" is nothing that a task can wait for"));
+    let error = AppError::usage(format!("\"{}\" is nothing that a task can wait for", shortened(text)));
     if let Some(kind) = WaitKind::ALL.into_iter().find(|kind| kind.event() == text) {
         return error.hint(format!("{text} is what `luzia await {}` waits for", kind.word()));
     }

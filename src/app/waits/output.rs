@@ -3,6 +3,7 @@
 
 use crate::app::waits::tail::{Piece, Stream, Tail, unread};
 use crate::app::{App, AppError};
+use crate::model::name::shortened;
 use crate::model::time::format_duration;
 use crate::model::{Task, TaskId, Timestamp};
 use crate::policy::steps::output::{Lines, Part, STILL_MS, kept, look_again_ms};
@@ -32,13 +33,12 @@ pub struct OutputOrder {
 
 /// Checks a pattern.
 pub fn check_pattern(text: &str) -> Result<(), AppError> {
-    let shown: String = text.chars().take(80).collect();
     if text.len() > MOST_PATTERN_BYTES {
         let message = format!("the pattern of --match has {} bytes, and {MOST_PATTERN_BYTES} are the most", text.len());
         return Err(AppError::usage(message).hint("match a shorter part of the line"));
     }
     Regex::new(text).map(drop).map_err(|error| {
-        AppError::usage(format!("\"--match {shown}\" is not a regular expression: {error}"))
+        AppError::usage(format!("\"--match {}\" is not a regular expression: {error}", shortened(text)))
             .hint("a \\ takes the meaning of the character behind it, e.g. --match 'done \\(3\\)'")
     })
 }

@@ -3,6 +3,7 @@
 use crate::app::config_reload::config;
 use crate::app::queue::enqueue::{Caller, LOADER_VARIABLES};
 use crate::app::{App, AppError};
+use crate::model::name::shortened;
 use crate::model::task::Environment;
 use crate::model::task::OF_ONE_REPOSITORY;
 use crate::request::TaskRequest;
@@ -46,6 +47,5 @@ pub(crate) fn env_of(app: &App, new: &TaskRequest, caller: &Caller, cwd: &str) -
 }
 
 fn bad_env(pair: &str, why: &str) -> AppError {
-    let shown: String = pair.split('=').next().unwrap_or_default().chars().take(80).collect();
-    AppError::usage(format!("\"--env {shown}\" is refused: {why}"))
+    AppError::usage(format!("\"--env {}\" is refused: {why}", shortened(pair.split('=').next().unwrap_or_default())))
 }

@@ -90,12 +90,14 @@ pub(crate) fn terms_of(
     Ok((terms, key))
 }
 
-/// Accepts a line of a batch by itself.
+/// Accepts a task by itself, under a number of its own or by its key.
 pub(crate) fn accept_alone(app: &App, mut task: Task, new: &TaskRequest) -> Result<Accepted, AppError> {
     if task.key.is_some() {
         return enqueue_keyed(app, task, new);
     }
-    accept_new(app, &mut task, new)?;
+    task.id = new_number(app, task.parent)?;
+    let _group = prepare_terms(app, &mut task, new)?;
+    accept(app, std::slice::from_ref(&task))?;
     Ok(Accepted { task, created: true })
 }
 
@@ -119,13 +121,6 @@ pub(crate) fn note_children(app: &App, tasks: &[Task]) {
     if tasks.iter().any(|task| task.parent.is_some()) {
         app.store.note_all(&mut tasks.iter().filter_map(spawned));
     }
-}
-
-/// Gives a task its number and accepts it.
-pub(crate) fn accept_new(app: &App, task: &mut Task, new: &TaskRequest) -> Result<(), AppError> {
-    task.id = new_number(app, task.parent)?;
-    let _group = prepare_terms(app, task, new)?;
-    accept(app, std::slice::from_ref(task))
 }
 
 /// A value that is not the usual one: records have the others only.

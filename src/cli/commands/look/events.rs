@@ -11,6 +11,7 @@ use crate::cli::output::escape::escape_controls;
 use crate::cli::output::json;
 use crate::cli::output::style::Tone;
 use crate::model::TaskId;
+use crate::model::name::shortened;
 use clap::Args;
 use serde_json::Value;
 
@@ -101,8 +102,7 @@ fn wanted(args: &EventsArgs, app: &App, account: Account) -> Result<Wanted, AppE
     let mut kinds = std::collections::BTreeSet::new();
     for kind in &args.kinds {
         if !is_kind(kind) {
-            let shown: String = kind.chars().take(80).collect();
-            let error = AppError::usage(format!("there is no kind of event \"{shown}\""));
+            let error = AppError::usage(format!("there is no kind of event \"{}\"", shortened(kind)));
             let near = KINDS.iter().find(|(name, _)| name.starts_with(kind.as_str()) || kind.starts_with(name));
             return Err(error.hint(match near {
                 Some((name, _)) => format!("did you mean {name}?"),

@@ -4,13 +4,14 @@ use crate::app::queue::terms::moments;
 use crate::app::steps::output::await_output;
 use crate::app::steps::places::check_line;
 use crate::app::steps::wait::{WaitEnd, WaitOrder, await_event};
-use crate::app::steps::words::{await_name, wait_kind, wait_time};
+use crate::app::steps::words::{check_step_name, wait_kind, wait_time};
 use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of, members, subject};
 use crate::app::waits::output::{OutputOrder, check_pattern};
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
+use crate::model::name::shortened;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -184,7 +185,7 @@ fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOr
 
 fn order(args: &AwaitArgs, app: &App, around: Option<&str>) -> Result<WaitOrder, AppError> {
     if let Some(name) = &args.name {
-        await_name(name)?;
+        check_step_name(name, "an await; nothing is waited for")?;
     }
     let (kind, event) = wait_kind(&args.kind)?;
     let output = output(args, kind, app)?;
@@ -205,8 +206,8 @@ fn order(args: &AwaitArgs, app: &App, around: Option<&str>) -> Result<WaitOrder,
     let pair = |text: &String| {
         let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
         pair.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
-            let shown: String = text.chars().take(80).collect();
-            AppError::usage(format!("\"--match {shown}\" is not NAME=VALUE")).hint("such as --match from=ana")
+            AppError::usage(format!("\"--match {}\" is not NAME=VALUE", shortened(text)))
+                .hint("such as --match from=ana")
         })
     };
     if args.timeout_do.as_ref().is_some_and(|line| line.trim().is_empty()) {

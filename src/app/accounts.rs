@@ -42,9 +42,7 @@ impl Accounts {
         let (numbers, owners, programs) = (Known::nothing(), Known::nothing(), Known::nothing());
         Self { caller: LazyCell::new(caller), numbers, owners, programs }
     }
-}
 
-impl Accounts {
     /// The name of the account that calls.
     pub(super) fn own(&self) -> Result<String, AppError> {
         LazyCell::force(&self.caller).clone()

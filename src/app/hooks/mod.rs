@@ -13,7 +13,7 @@ use crate::os::{CALL_GRACE, Called, Exit};
 use crate::policy::analytics::record::Record;
 use crate::policy::hooks::{fires, payload};
 use crate::store::{Event, Hold, ReadEvent};
-use crate::supervise::Deadline;
+use crate::supervise::{Deadline, told_end};
 use serde_json::json;
 use std::cell::LazyCell;
 use std::time::Duration;
@@ -166,7 +166,7 @@ fn run_hook(app: &App, hook: &Hook, record: &Record) -> Result<(), String> {
     let begun_ms = app.host.boot_ms();
     let why = match app.host.call(&called) {
         Ok((Exit::Code(0), _)) => None,
-        Ok((exit, said)) => Some(format!("{}{}", ended(exit), first_line(&said))),
+        Ok((exit, said)) => Some(format!("{}{}", told_end(exit), first_line(&said))),
         Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {
             Some(format!("it did not end within {}", crate::model::time::format_duration(hook.timeout_ms)))
         }
@@ -191,13 +191,6 @@ fn place_of_hook(app: &App) -> Option<Hold> {
             Ok(place) => return place,
             Err(_) => return None,
         }
-    }
-}
-
-fn ended(exit: Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("it ended with {code}"),
-        Exit::Signal(signal) => format!("signal {signal} ended it"),
     }
 }
 

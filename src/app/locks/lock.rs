@@ -200,10 +200,10 @@ fn give_all<'g>(
     let (mut kept, mut free, mut owed, mut failed) = (Vec::new(), Vec::new(), Vec::new(), None);
     let until_ms = app.host.boot_ms().saturating_add(LINGER_MS);
     for (grant, file) in held.rev() {
-        let mut given = if closes { app.store.release_closing(grant) } else { app.store.release_process(grant, file) };
+        let mut given = app.store.release_process(grant, Some(file), closes);
         while matches!(given, Ok(GivenBack::Kept)) && app.host.boot_ms() < until_ms {
             app.host.sleep(Duration::from_millis(5));
-            given = app.store.release_left(grant);
+            given = app.store.release_process(grant, None, false);
         }
         match given {
             Ok(GivenBack::Free) => {

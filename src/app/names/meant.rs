@@ -28,7 +28,8 @@ pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), A
         None => return Ok(()),
         Some(mark) => mark,
     };
-    if has_task(app, read)? {
+    // A task of the user is kept, perhaps a finished one.
+    if any_task(app, &Filter { all: true, user: Some(read.key().clone()), ..Filter::default() }, |_| true)? {
         return Ok(());
     }
     let message = format!("\"{word}\" would be a user of whom luzia knows nothing, and the lane of that name {mark}");
@@ -88,11 +89,6 @@ fn is_waited_for(app: &App, lane: &LaneName) -> Result<bool, AppError> {
     let waiting = app.store.pending_tasks(None)?.take(MOST_WAITING).chain(app.store.started_tasks());
     // `doctor` reports a damaged record.
     Ok(waiting.flatten().any(|task| task.lanes.contains(lane)))
-}
-
-/// Whether a task of a user is kept, finished ones included.
-fn has_task(app: &App, user: &LaneName) -> Result<bool, AppError> {
-    any_task(app, &Filter { all: true, user: Some(user.key().clone()), ..Filter::default() }, |_| true)
 }
 
 /// Whether a task of a filter is one of those that are meant. Damaged records are passed over.

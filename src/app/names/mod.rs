@@ -2,7 +2,6 @@
 
 pub(crate) mod meant;
 pub mod shims;
-mod written;
 
 use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError, Code, Kind};
@@ -14,6 +13,9 @@ use crate::request::TaskRequest;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+
+/// Number of missing folders above a file that are looked through.
+const MOST_FOLDERS: usize = 64;
 
 /// The context in which names are looked up: the places of this host, and the directory from which relative paths count.
 #[derive(Clone)]
@@ -99,6 +101,28 @@ impl Surroundings {
         };
         let lane = lane.map_err(|error| AppError::usage(format!("this {kind} has no lane: {error}")))?;
         Ok(Named { lane, path, kind })
+    }
+
+    /// The lane of the work tree of a file, where it is in one. The file and its folders need not exist; a link counts as
+    /// the file that it leads to.
+    pub fn tree_of_file(&self, path: &str, base: Option<&str>) -> Result<Option<Named>, AppError> {
+        let path = self.absolute(path, base)?;
+        let path = self.places.canonical(&path).unwrap_or(path);
+        let mut folder = path.as_str();
+        for _ in 0..MOST_FOLDERS {
+            folder = match folder.rsplit_once('/') {
+                Some((above, _)) if !above.is_empty() => above,
+                _ => "/",
+            };
+            if self.look(folder)?.is_some_and(|place| place.is_dir) {
+                break;
+            }
+        }
+        match self.name(ThingKind::Tree, Some(folder), None) {
+            Ok(named) => Ok(Some(named)),
+            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether a program can be started in a working directory, as far as a look shows.

@@ -7,7 +7,6 @@ pub(crate) mod borrowers;
 pub(crate) mod candidates;
 mod claim;
 pub mod daemon;
-mod heads;
 pub mod preempt;
 pub(crate) mod prune;
 pub(crate) mod recovery;
@@ -93,7 +92,7 @@ pub(super) fn pass_with(app: &App, hand: &mut Hand) -> Result<Pass, AppError> {
     app.store.end_turn();
     if pass.renews_heads {
         // The next passes list all lanes if this fails.
-        let _ = heads::renew(app);
+        let _ = candidates::renew(app);
     }
     if has_rules {
         prune_some(app);
@@ -152,7 +151,7 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
     let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
     let mut tally = Tally { credits: ledger.credits, ledger, now: app.host.now(), grants: Vec::new(), slots };
     let known = hint.as_ref().filter(|_| is_known);
-    let is_filled = known.map_or(Ok(false), |hint| heads::start_from(app, hint, &locks, &mut tally, starts))?;
+    let is_filled = known.map_or(Ok(false), |hint| candidates::start_from(app, hint, &locks, &mut tally, starts))?;
     let mut has_many = hint.is_some();
     if !is_filled {
         let lanes = lanes.map_or_else(|| app.store.lanes_with_work(), Ok)?;
@@ -160,12 +159,12 @@ fn start_tasks(app: &App, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppErr
         start_listed(app, &lanes, &locks, &mut tally, starts)?;
     }
     let is_idle = !is_filled || starts.hand.claimed.is_none();
-    starts.pass.renews_heads = has_many && is_idle && heads::must_renew(app, hint.as_ref(), !is_filled);
+    starts.pass.renews_heads = has_many && is_idle && candidates::must_renew(app, hint.as_ref(), !is_filled);
     if starts.seen.borrow().tries_again {
         starts.pass.comes_again(tally.now.plus_ms(AGAIN_MS));
     }
     charge(app, &tally, before.as_deref())?;
-    hint.map_or(Ok(()), |hint| heads::strike(app, hint, &tally))
+    hint.map_or(Ok(()), |hint| candidates::strike(app, hint, &tally))
 }
 
 /// Tries the lanes of a listing: those that look free, and some that look locked.

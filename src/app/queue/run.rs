@@ -369,7 +369,7 @@ fn carry_out_or_tell(app: &App, id: TaskId, wish: Wish, audience: &mut dyn Audie
             Ok(false)
         }
         // A user who wants to leave is not kept.
-        Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
+        Err(error) if wish == Wish::Unread && matches!(error.kind(), Kind::Io | Kind::CannotCreate) => {
             audience.failed(&after_accepting(app, id, error));
             Ok(false)
         }
@@ -395,8 +395,4 @@ fn carry_out(app: &App, id: TaskId, wish: Wish) -> Result<bool, AppError> {
 /// Whether another process keeps a file locked that is to be locked only for an instant.
 pub(crate) fn is_busy(error: &AppError) -> bool {
     error.kind() == Kind::Busy
-}
-
-fn is_of_disk(error: &AppError) -> bool {
-    matches!(error.kind(), Kind::Io | Kind::CannotCreate)
 }

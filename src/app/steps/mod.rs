@@ -1,8 +1,6 @@
 //! The memory of a task between its starts: variables, signs of progress, finished steps, and mail.
 
-mod away;
 pub mod child;
-pub(crate) mod children;
 pub mod finish;
 mod known;
 pub mod mail;

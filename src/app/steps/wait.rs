@@ -1,12 +1,11 @@
 //! `await`: a process of a task blocks until an event comes, or its time runs out. Its supervisor gives slots to other tasks
 //! meanwhile, and the process returns when the task has them again.
 
-use super::away::{come_back, leave};
 use crate::app::hooks::hand_hooks_over;
-use crate::app::loans::{end_loans, heed_signals, lend_to_children};
+use crate::app::loans::{die_of, end_loans, heed_signals, is_ending, lend_to_children};
 use crate::app::locks::lock::run_here;
 use crate::app::processes::wake_supervisor;
-use crate::app::steps::children::ends_expected;
+use crate::app::steps::child::ends_expected;
 use crate::app::steps::known::Known;
 use crate::app::steps::output::check_output;
 use crate::app::steps::{own_task, start_of, unfinished};
@@ -33,6 +32,11 @@ pub(super) const OUTPUT_PAUSE: Duration = Duration::from_millis(200);
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Interval of the looks for a supervisor if none is left.
 const ORPHAN_PAUSE: Duration = Duration::from_millis(200);
+
+/// Time before the first message of a process that waits for the slots of its task, and interval of its requests to the
+/// supervisor, in milliseconds.
+const SILENT_MS: u64 = 300;
+const REMIND_MS: u64 = 5000;
 
 /// A wait as it was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -368,6 +372,39 @@ fn run_timeout_command(app: &App, going: &mut Going, say: &mut dyn FnMut(&str)) 
     };
     late_ended(&mut going.waits, ended);
     Ok(app.store.write_waits(&going.waiter, &going.waits)?)
+}
+
+/// Returns when a task has all its lanes in this start. `say` gets one message if that takes time.
+fn come_back(app: &App, id: TaskId, start: u64, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
+    let (mut changes, mut asked_ms, mut is_told) = (app.run_dir.watch(id), None, false);
+    while let Some(lanes) = app.run_dir.away(id, u32::try_from(start).unwrap_or(u32::MAX))? {
+        if let Some(signal) = app.host.procs.asked_to_end() {
+            // The supervisor stops a process that goes on without its slots.
+            return Err(die_of(app, signal));
+        }
+        let now = app.host.boot_ms();
+        let passed = asked_ms.map(|asked: u64| now.saturating_sub(asked));
+        if passed.is_none_or(|passed| passed >= REMIND_MS) {
+            wake_supervisor(app, id)?;
+            asked_ms = Some(now);
+        } else if !is_told && passed.is_some_and(|passed| passed >= SILENT_MS) {
+            let lanes: Vec<String> = lanes.iter().map(LaneName::to_string).collect();
+            say(&format!("luzia: {id} has what it waited for, and waits for its place in {}", lanes.join(", ")));
+            is_told = true;
+        }
+        changes.wait(Duration::from_millis(if is_told { REMIND_MS } else { SILENT_MS }));
+    }
+    Ok(())
+}
+
+/// For a process that a signal asks to end. Its wait stays as it is, the task takes its slots back, and then the process ends.
+/// Does not return if no signal came.
+fn leave(app: &App, (id, start): (TaskId, u64), signal: i32, waiter: Waiter) -> Result<AppError, AppError> {
+    if !is_ending(app)? {
+        app.store.leave_wait(waiter)?;
+        come_back(app, id, start, &mut |_| {})?;
+    }
+    Ok(die_of(app, signal))
 }
 
 fn later(now: Timestamp, ms: u64) -> Timestamp {

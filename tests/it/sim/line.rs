@@ -37,7 +37,7 @@ fn waiter(env: &Env, lanes: &[&str], grants: &AtomicU64, must_be_soon: bool) {
                 lanes.iter().for_each(|lane| env.leave(lane));
                 drop(in_line);
                 while let (Some(grant), Some(file)) = (granted.pop(), files.pop()) {
-                    let _ = store.release_process(&grant, file);
+                    let _ = store.release_process(&grant, Some(file), false);
                 }
                 return;
             }

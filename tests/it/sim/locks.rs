@@ -104,7 +104,7 @@ fn process(env: &Env, oracle: &Shared) {
     env.enter(LANE);
     env.step("work");
     env.leave(LANE);
-    let _ = store.release_process(&grants[0], files.remove(0));
+    let _ = store.release_process(&grants[0], Some(files.remove(0)), false);
 }
 
 /// `luzia lock` with a command that inherits the open lock file and may outlive it; releases twice.
@@ -126,7 +126,7 @@ fn process_with_command(env: &Env, oracle: &Shared) {
     for _ in 0..2 {
         // Its own descriptor went to the command, so it closes another one here.
         if let Ok(Some(other)) = env.vfs("/s").open("format", Open::ReadOnly) {
-            let _ = store.release_process(&grants[0], Hold::of(other));
+            let _ = store.release_process(&grants[0], Some(Hold::of(other)), false);
         }
         env.clock().sleep(Duration::from_millis(1));
     }

@@ -7,7 +7,7 @@ use crate::app::estimate::{THOROUGH, expected};
 use crate::app::names::meant::is_known;
 use crate::app::names::places;
 use crate::app::query::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
-use crate::app::steps::children::open_children;
+use crate::app::steps::child::open_children;
 use crate::app::steps::places::unset_places;
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::waits::{is_resume_ready, open_wait, wait_why};

@@ -91,9 +91,8 @@ pub(super) fn watch(
     for (at, id) in ids.iter().enumerate() {
         let task = see_through(app, *id, false, &mut room)?;
         room.show_rest();
-        match room.closed.take() {
-            None => {}
-            Some(stop) => return Err(stop.into()),
+        if let Some(stop) = room.closed.take() {
+            return Err(stop.into());
         }
         if !task.status().is_final() {
             return left(&ids[at..], &mut room);

@@ -216,17 +216,6 @@ pub(super) fn tell_notes(app: &App, accepted: &[(&TaskRequest, &Accepted)], cons
     }
 }
 
-/// Prints notes for the lines of a batch, each of which was accepted.
-pub(super) fn tell_batch_notes(
-    app: &App,
-    batch: &[(usize, TaskRequest)],
-    accepted: &[Accepted],
-    console: &mut Console,
-) {
-    let pairs: Vec<(&TaskRequest, &Accepted)> = batch.iter().map(|(_, new)| new).zip(accepted).collect();
-    tell_notes(app, &pairs, console);
-}
-
 /// `enqueue` runs nothing, so a missing command is bad input.
 pub(in crate::cli::commands) fn refused_at_the_door(error: AppError) -> AppError {
     match error.kind() {
@@ -345,7 +334,7 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
     console.live(&format!("luzia: accepting {} tasks, all or none", batch.len()));
     let accepted = enqueue_batch(app, &batch, caller).map_err(refused_at_the_door)?;
     console.end_live();
-    tell_batch_notes(app, &batch, &accepted, console);
+    tell_notes(app, &batch.iter().map(|(_, new)| new).zip(&accepted).collect::<Vec<_>>(), console);
     print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
     tell_only_here(app, &accepted, console);
     Ok(Exit::Done.code())

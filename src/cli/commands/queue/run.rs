@@ -1,6 +1,6 @@
 //! `luzia run`: queues one task, streams its output and ends as the task does.
 
-use super::enqueue::{refuse_options_beside_from, tell_batch_notes, tell_notes};
+use super::enqueue::{refuse_options_beside_from, tell_notes};
 use super::preempt;
 use super::room::{Patience, Room, Terminal};
 use crate::app::admission::reach::may_start;
@@ -364,7 +364,7 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
         return Ok(Exit::Done.code());
     }
     let accepted = enqueue_batch(app, &batch, caller)?;
-    tell_batch_notes(app, &batch, &accepted, console);
+    tell_notes(app, &batch.iter().map(|(_, new)| new).zip(&accepted).collect::<Vec<_>>(), console);
     for one in accepted.iter().filter(|one| !one.created) {
         console.say(&has_key(&one.task));
         refuse_waiting_for(app, &[one.task.id], false)?;

@@ -13,7 +13,7 @@ const MOST_TOLD: usize = 10;
 
 /// `luzia emit`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = emit_help())]
+#[command(after_help = format!("{EMIT_HEAD}{}\n{EMIT_TAIL}", members::table()))]
 pub struct EmitArgs {
     /// The event: a kind that `luzia await` knows, event:NAME, or the name of an event, e.g. MESSAGE_RECEIVED
     #[arg(value_name = "EVENT")]
@@ -34,11 +34,6 @@ pub struct EmitArgs {
     /// The data of the event: JSON, - for standard input, or @ and a file
     #[arg(long, value_name = "JSON|-|@FILE")]
     pub data: Option<String>,
-}
-
-/// The help behind the options.
-fn emit_help() -> String {
-    format!("{EMIT_HEAD}{}\n{EMIT_TAIL}", members::table())
 }
 
 const EMIT_HEAD: &str = "\

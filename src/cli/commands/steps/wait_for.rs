@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// `luzia await`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = await_help())]
+#[command(after_help = format!("{AWAIT_HEAD}{}\n{AWAIT_TAIL}", members::table()))]
 pub struct AwaitArgs {
     /// The event to wait for: response, agent, document, signature, test, event, event:NAME, delay or output
     #[arg(value_name = "KIND")]
@@ -88,11 +88,6 @@ pub enum Word {
     Fail,
     /// It waits once more, then as fail
     Retry,
-}
-
-/// The help behind the options.
-fn await_help() -> String {
-    format!("{AWAIT_HEAD}{}\n{AWAIT_TAIL}", members::table())
 }
 
 const AWAIT_HEAD: &str = "\

@@ -122,27 +122,12 @@ impl Spool {
         Ok(())
     }
 
-    /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without
-    /// unlocking. If a process that the command left behind still holds the kernel lock, the lock stays until that process
-    /// ends.
-    pub fn release_process(&self, grant: &Grant, file: Hold) -> Result<GivenBack> {
+    /// Releases a lock of kind `process` by the process that took it, when its command has ended. `file` is its open lock file,
+    /// if the process still has it: it is closed without unlocking. If a process that the command left behind still holds the
+    /// kernel lock, the lock stays until that process ends, unless it `closes` with the command.
+    pub fn release_process(&self, grant: &Grant, file: Option<Hold>, closes: bool) -> Result<GivenBack> {
         let mut guards = self.enter_patiently(&grant.lane)?;
         drop(file);
-        self.release_unless_kept(&mut guards, grant, false)
-    }
-
-    /// Releases the lock of a `luzia lock --close` whose command has ended, even if the command left processes behind.
-    pub fn release_closing(&self, grant: &Grant) -> Result<GivenBack> {
-        self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant, true)
-    }
-
-    /// Releases the lock of a `luzia lock` whose command has ended, unless a process that the command left behind still keeps
-    /// it.
-    pub fn release_left(&self, grant: &Grant) -> Result<GivenBack> {
-        self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant, false)
-    }
-
-    fn release_unless_kept(&self, guards: &mut Guards<'_>, grant: &Grant, closes: bool) -> Result<GivenBack> {
         let stem = grant.lane.stem();
         let path = layout::lock_file(&stem, grant.slot);
         let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
@@ -157,7 +142,7 @@ impl Spool {
         if !closes && self.is_lock_file_held(&path)? {
             return Ok(GivenBack::Kept);
         }
-        self.free_lock(guards, &grant.lane, grant.slot, FreedBy::Other)?;
+        self.free_lock(&mut guards, &grant.lane, grant.slot, FreedBy::Other)?;
         Ok(GivenBack::Free)
     }
 

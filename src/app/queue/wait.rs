@@ -52,13 +52,11 @@ pub fn wait(
                 over.push(task);
             }
         }
-        if any && !over.is_empty() {
-            over.sort_by_key(|task| task.outcome().map(|outcome| outcome.completed_at));
-            over.truncate(1);
-            end_loans(app, lent, true, timeout_ms.map(|limit| begin.saturating_add(limit)))?;
-            return Ok(over);
-        }
-        if over.len() == ids.len() {
+        if over.len() == ids.len() || any && !over.is_empty() {
+            if any {
+                over.sort_by_key(|task| task.outcome().map(|outcome| outcome.completed_at));
+                over.truncate(1);
+            }
             end_loans(app, lent, true, timeout_ms.map(|limit| begin.saturating_add(limit)))?;
             return Ok(over);
         }

@@ -300,18 +300,9 @@ fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
         let all = found.rows.iter().map(json_of).chain([health_json(app)]);
         return Ok(console.items("cron", all)?);
     }
-    let mut table = Table::new(&[
-        Column::new("NAME"),
-        Column::new("NEXT"),
-        Column::new("LAST SLOT"),
-        Column::new("LAST TASK"),
-        Column::new("STATUS"),
-        Column::new("MISSED"),
-        Column::new("LINE"),
-        Column::wide("OVERLAP"),
-        Column::wide("USER"),
-        Column::wide("COMMAND"),
-    ]);
+    let first = ["NAME", "NEXT", "LAST SLOT", "LAST TASK", "STATUS", "MISSED", "LINE"].map(Column::new);
+    let wide = ["OVERLAP", "USER", "COMMAND"].map(Column::wide);
+    let mut table = Table::new(&[&first[..], &wide].concat());
     for row in &found.rows {
         let schedule = &row.schedule;
         let local = |at: Option<Timestamp>, none: &str| at.map_or_else(|| none.to_owned(), |at| row.zone.text(at));
@@ -358,7 +349,7 @@ fn next(name: Option<&str>, count: usize, app: &App, console: &mut Console) -> a
         let item = |(row, at): &(ScheduleRow, Timestamp)| json!({ "name": row.schedule.name.as_str(), "slot": json::time(*at), "local": row.zone.text(*at) });
         return Ok(console.items("cron", slots.iter().map(item))?);
     }
-    let mut table = Table::new(&[Column::new("NAME"), Column::new("SLOT"), Column::new("IN")]);
+    let mut table = Table::of(&["NAME", "SLOT", "IN"]);
     for (row, at) in &slots {
         let left = at.saturating_ms_since(console.now);
         table.row([row.schedule.name.to_string(), row.zone.text(*at), format_duration(left)]);

@@ -69,6 +69,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table without rows, all of whose columns are always shown.
+    pub fn of(titles: &[&'static str]) -> Self {
+        Self::new(&titles.iter().copied().map(Column::new).collect::<Vec<_>>())
+    }
+
     /// A table without rows.
     pub fn new(columns: &[Column]) -> Self {
         Self {

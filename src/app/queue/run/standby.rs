@@ -12,15 +12,12 @@ const LONGEST_TRUST: Duration = Duration::from_secs(60);
 /// The first and the longest pause while the duty changes hands.
 const HANDS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
+/// Returns the longest time until a `run` on standby is to be asked again, and `None` to end its wait.
+pub(super) type Stays<'a> = dyn FnMut() -> Option<Duration> + 'a;
+
 /// Waits while another `run` has the duty and the record of the task stays in its place. False if that took so long that the
-/// holder of the duty may be stopped: then this `run` makes one pass without it. `stays` returns the longest time until it is to
-/// be asked again, and `None` to end the wait.
-pub(super) fn stand_by(
-    app: &App,
-    task: &Task,
-    duty: &mut Option<Duty>,
-    stays: &mut dyn FnMut() -> Option<Duration>,
-) -> Result<bool, AppError> {
+/// holder of the duty may be stopped: then this `run` makes one pass without it.
+pub(super) fn stand_by(app: &App, task: &Task, duty: &mut Option<Duty>, stays: &mut Stays) -> Result<bool, AppError> {
     let context = own_context(app).0;
     let Some(mut standby) = app.store.join_standby(context.id(), task.id) else {
         return stand_by_looks(app, task, duty, stays);
@@ -41,7 +38,7 @@ fn stand_with(
     sandbox: &SandboxId,
     standby: &mut Standby,
     duty: &mut Option<Duty>,
-    stays: &mut dyn FnMut() -> Option<Duration>,
+    stays: &mut Stays,
 ) -> Result<bool, AppError> {
     // A process that moves the record from here on wakes this one.
     if !app.store.is_pending(task)? {
@@ -72,12 +69,7 @@ fn stand_with(
 }
 
 /// Waits without a place, by looks.
-fn stand_by_looks(
-    app: &App,
-    task: &Task,
-    duty: &mut Option<Duty>,
-    stays: &mut dyn FnMut() -> Option<Duration>,
-) -> Result<bool, AppError> {
+fn stand_by_looks(app: &App, task: &Task, duty: &mut Option<Duty>, stays: &mut Stays) -> Result<bool, AppError> {
     let begin = app.host.boot_ms();
     let mut record = app.store.watch_record(task)?;
     if !app.store.is_pending(task)? {

@@ -367,7 +367,7 @@ fn show(row: &LaneRow, slots: &[NamedSlot], console: &mut Console) -> Result<(),
         value["slots"] = slots.iter().map(slot_json).collect();
         return console.document(&json::single("lanes", value));
     }
-    let mut table = Table::new(&[Column::new("WHAT"), Column::new("NOW")]);
+    let mut table = Table::of(&["WHAT", "NOW"]);
     table.row(["lane".to_owned(), row.name.clone()]);
     if !row.is_pattern {
         table.row(["active".to_owned(), row.active.to_string()]);

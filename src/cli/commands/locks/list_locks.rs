@@ -52,21 +52,9 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
         console.items("list-locks", items)?;
         return Ok(Exit::Done.code());
     }
-    let mut table = Table::new(&[
-        Column::new("LANE"),
-        Column::new("STATE"),
-        Column::new("HOLDER"),
-        Column::new("AGE"),
-        Column::new("LOCK ID"),
-        Column::wide("VALUE"),
-        Column::wide("FENCE"),
-        Column::wide("PID"),
-        Column::wide("KIND"),
-        Column::wide("AGENT"),
-        Column::wide("SESSION"),
-        Column::wide("EXPIRES"),
-        Column::new("EVIDENCE"),
-    ]);
+    let first = ["LANE", "STATE", "HOLDER", "AGE", "LOCK ID"].map(Column::new);
+    let wide = ["VALUE", "FENCE", "PID", "KIND", "AGENT", "SESSION", "EXPIRES"].map(Column::wide);
+    let mut table = Table::new(&[&first[..], &wide, &[Column::new("EVIDENCE")]].concat());
     let lanes = Lanes::of_out(app, console);
     for view in views.iter().filter(|view| !lanes.hides(&view.lane_name())) {
         let mut row = lock_row(app, view, places.get(&view.lane_name()), &lanes);

@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::load_file;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
-use crate::cli::output::table::{Column, Table};
+use crate::cli::output::table::Table;
 use crate::model::time::format_duration;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ fn tell(outcome: &Outcome, changes: &[String], console: &mut Console) -> anyhow:
 }
 
 fn table(report: &Report) -> Table {
-    let mut table = Table::new(&COLUMNS.map(Column::new));
+    let mut table = Table::of(&COLUMNS);
     for user in &report.users {
         let UserReport { name, weight, tasks, waits, got_ms, part, overtaken } = user;
         let part = part.map_or_else(String::new, |part| format!("{part:.2}"));

@@ -8,7 +8,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::picture::spreads::svg;
-use crate::cli::output::table::{Column, Table};
+use crate::cli::output::table::Table;
 use crate::cli::result_file::write_text;
 use crate::model::time::format_duration;
 use crate::model::{Status, Timestamp};
@@ -125,54 +125,21 @@ pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
 
 type Told = (Table, Vec<Value>, Vec<(&'static str, Value)>);
 
-const LOCKS: [Column; 9] = [
-    Column::new("LANE"),
-    Column::new("GRANTS"),
-    Column::new("WAIT P50"),
-    Column::new("P95"),
-    Column::new("MAX"),
-    Column::new("HELD P50"),
-    Column::new("P95"),
-    Column::new("MAX"),
-    Column::new("CONTENDED"),
-];
+const LOCKS: [&str; 9] = ["LANE", "GRANTS", "WAIT P50", "P95", "MAX", "HELD P50", "P95", "MAX", "CONTENDED"];
 
-const LANES: [Column; 6] = [
-    Column::new("LANE"),
-    Column::new("LIMIT"),
-    Column::new("DEPTH"),
-    Column::new("MOST"),
-    Column::new("ACTIVE"),
-    Column::new("MOST"),
-];
+const LANES: [&str; 6] = ["LANE", "LIMIT", "DEPTH", "MOST", "ACTIVE", "MOST"];
 
-const ESTIMATES: [Column; 6] = [
-    Column::new("LANE"),
-    Column::new("WAITED"),
-    Column::new("ESTIMATED"),
-    Column::new("WITHIN P50"),
-    Column::new("WITHIN P90"),
-    Column::new("SHARE"),
-];
+const ESTIMATES: [&str; 6] = ["LANE", "WAITED", "ESTIMATED", "WITHIN P50", "WITHIN P90", "SHARE"];
 
-const TASKS: [Column; 8] = [
-    Column::new("STATUS"),
-    Column::new("COUNT"),
-    Column::new("MEAN AGE"),
-    Column::new("WAIT P50"),
-    Column::new("P95"),
-    Column::new("RAN P50"),
-    Column::new("P95"),
-    Column::new("MAX"),
-];
+const TASKS: [&str; 8] = ["STATUS", "COUNT", "MEAN AGE", "WAIT P50", "P95", "RAN P50", "P95", "MAX"];
 
 fn of_lines(
     lines: &[LaneLine],
     row: fn(&LaneLine) -> Option<Vec<String>>,
     item: fn(&LaneLine) -> Option<Value>,
-    columns: &[Column],
+    columns: &[&'static str],
 ) -> Told {
-    let mut table = Table::new(columns);
+    let mut table = Table::of(columns);
     lines.iter().filter_map(row).for_each(|cells| table.row(cells));
     (table, lines.iter().filter_map(item).collect(), Vec::new())
 }
@@ -240,7 +207,7 @@ pub(super) fn spread_json(spread: Spread) -> Value {
 
 fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
     let (lines, requeued) = task_stats(app, begin)?;
-    let (mut table, mut items) = (Table::new(&TASKS), Vec::new());
+    let (mut table, mut items) = (Table::of(&TASKS), Vec::new());
     for status in Status::ALL {
         let Some(line) = lines.get(status.word()) else { continue };
         let (waits, runs) = (Spread::of(&line.stats.waits), Spread::of(&line.stats.runs));
@@ -256,7 +223,7 @@ fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
 /// By lane, and all of them.
 fn of_estimates(app: &App, begin: Timestamp) -> Result<Told, AppError> {
     let lanes = estimate_scores(app, begin)?;
-    let (mut table, mut items, mut all) = (Table::new(&ESTIMATES), Vec::new(), LaneScore::default());
+    let (mut table, mut items, mut all) = (Table::of(&ESTIMATES), Vec::new(), LaneScore::default());
     for (lane, score) in &lanes {
         table.row(score_row(lane, score));
         items.push(score_json(Some(lane), score));

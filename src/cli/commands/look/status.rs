@@ -11,7 +11,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::lane::Lanes;
 use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
-use crate::cli::output::table::{Column, Table};
+use crate::cli::output::table::Table;
 use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
 use crate::model::config::SlotsFrom;
@@ -97,7 +97,7 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
         });
         return console.document(&value);
     }
-    let mut table = Table::new(&[Column::new("WHAT"), Column::new("USED"), Column::new("MAX")]);
+    let mut table = Table::of(&["WHAT", "USED", "MAX"]);
     table.row(["slots".to_owned(), capacity.used.to_string(), capacity.max.to_string()]);
     for (name, count) in &capacity.by_user {
         table.row([format!("user {name}"), count.to_string(), String::new()]);
@@ -273,7 +273,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     }
     let [high, normal, low] = overview.counts.pending;
     let total = high + normal + low;
-    let mut lines = Table::new(&[Column::new("WHAT"), Column::new("NOW")]);
+    let mut lines = Table::of(&["WHAT", "NOW"]);
     lines.row(["pending".to_owned(), format!("{total} ({high} high, {normal} normal, {low} low)")]);
     if overview.counts.parked > 0 {
         lines.row(["parked".to_owned(), format!("{} (not due, or after others)", overview.counts.parked)]);

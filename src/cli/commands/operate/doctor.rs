@@ -8,7 +8,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
 use crate::cli::output::style::Tone;
-use crate::cli::output::table::{Column, Table};
+use crate::cli::output::table::Table;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ fn tell_findings(findings: &[Finding], mended: &Mended, console: &mut Console) -
     for failed in &mended.failed {
         console.say(&format!("not mended: {failed}"));
     }
-    let mut table = Table::new(&[Column::new("CHECK"), Column::new("LEVEL"), Column::new("SEEN")]);
+    let mut table = Table::of(&["CHECK", "LEVEL", "SEEN"]);
     for finding in findings {
         let tone = match finding.level {
             Level::Ok => Tone::Good,

@@ -137,16 +137,6 @@ Exit codes:
   66   no such hook; none was removed
   others as in luzia-exit-codes(7)";
 
-const COLUMNS: [Column; 7] = [
-    Column::new("NAME"),
-    Column::new("EVENT"),
-    Column::new("FOR"),
-    Column::new("TIMEOUT"),
-    Column::wide("ADDED"),
-    Column::wide("BY"),
-    Column::new("ACTION"),
-];
-
 /// `luzia hook`.
 pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, console: &mut Console) -> Answer {
     match verb {
@@ -197,7 +187,9 @@ fn list(hooks: &[Hook], console: &mut Console) -> Result<(), crate::cli::output:
     if console.is_json() {
         return console.items("hook", hooks.iter().map(hook_json));
     }
-    let mut table = Table::new(&COLUMNS);
+    let first = ["NAME", "EVENT", "FOR", "TIMEOUT"].map(Column::new);
+    let wide = ["ADDED", "BY"].map(Column::wide);
+    let mut table = Table::new(&[&first[..], &wide, &[Column::new("ACTION")]].concat());
     for hook in hooks {
         let whom = [hook.user.clone(), hook.lane.clone()];
         let action = match &hook.action {

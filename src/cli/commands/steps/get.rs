@@ -6,7 +6,7 @@ use crate::app::steps::subject;
 use crate::app::steps::vars::{var_name, var_of, vars_of};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::table::{Column, Table};
+use crate::cli::output::table::Table;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
     let read = vars_of(app, id)?;
     tell_damage(read.damage.as_ref(), console);
     if !console.json("get", || json!({ "id": id.to_string(), "vars": read.value }))? {
-        let mut table = Table::new(&[Column::new("NAME"), Column::new("VALUE")]);
+        let mut table = Table::of(&["NAME", "VALUE"]);
         for (name, value) in &read.value {
             table.row([name.clone(), text(value)]);
         }

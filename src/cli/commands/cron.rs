@@ -9,7 +9,7 @@ use crate::app::queue::terms::moments::said;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::running_json;
@@ -192,14 +192,9 @@ pub fn run(
             print_task(&task, app, console).map_err(|error| after_accepting(app, task.id, error))?;
         }
         CronVerb::Rm { name } => {
-            let schedule = cron_rm(app, name)?;
-            let name = schedule.name.as_str();
-            tell(
-                name,
-                json!({ "name": name, "removed": true }),
-                &format!("the schedule \"{name}\" is removed"),
-                console,
-            )?;
+            let name = cron_rm(app, name)?.name;
+            let document = || json!({ "name": name.as_str(), "removed": true });
+            console.tell("cron", &name, document, || format!("the schedule \"{name}\" is removed"))?;
         }
     }
     Ok(Exit::Done.code())
@@ -214,25 +209,13 @@ fn add(
 ) -> anyhow::Result<()> {
     let new = ScheduleRequest { task: args.task.with_steps(read)?, ..args.clone() };
     let row = cron_add(app, &new, caller).map_err(super::queue::enqueue::refused_at_the_door)?;
-    let name = row.schedule.name.as_str();
+    let name = &row.schedule.name;
     let first = row.schedule.next.map_or_else(|| "never".to_owned(), |at| said(app, at, &row.zone));
-    tell(name, json_of(&row), &format!("\"{name}\" makes its first task at {first}"), console)?;
+    console.tell("cron", name, || json_of(&row), || format!("\"{name}\" makes its first task at {first}"))?;
     // The schedule is stored, whether the dispatcher can be looked at or not.
     if !console.is_json() && app.inside.is_none() && !has_dispatcher(app).unwrap_or(true) {
         console.hint("nothing is running that starts tasks; `luzia daemon` makes them on time");
     }
-    Ok(())
-}
-
-/// Answers with one schedule: a document, a name, or a sentence.
-fn tell(name: &str, document: Value, sentence: &str, console: &mut Console) -> Result<(), Stop> {
-    if console.is_json() {
-        return console.document(&json::single("cron", document));
-    }
-    if console.format == OutputFormat::Name {
-        return console.out(&format!("{name}\n"));
-    }
-    console.say(sentence);
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use super::table::{Layout, Table};
 use crate::cli::args::{Globals, OutputFormat};
 use crate::model::Timestamp;
 use serde_json::Value;
+use std::fmt::Display;
 use std::io;
 
 /// One of the two streams.
@@ -195,6 +196,24 @@ impl<'a> Console<'a> {
             self.document(&json::single(schema, thing()))?;
         }
         Ok(self.is_json())
+    }
+
+    /// Answers with one thing: its document, its name, or a sentence about it.
+    pub fn tell(
+        &mut self,
+        schema: &str,
+        name: &dyn Display,
+        thing: impl FnOnce() -> Value,
+        sentence: impl FnOnce() -> String,
+    ) -> Result<(), Stop> {
+        if self.json(schema, thing)? {
+            return Ok(());
+        }
+        if self.format == OutputFormat::Name {
+            return self.out(&format!("{name}\n"));
+        }
+        self.say(&sentence());
+        Ok(())
     }
 
     /// Writes a line of JSON lines, with its kind.

@@ -389,9 +389,8 @@ fn show(row: &LaneRow, slots: &[NamedSlot], console: &mut Console) -> Result<(),
 }
 
 fn changed(row: &LaneRow, is_changed: bool, console: &mut Console) -> Result<(), Stop> {
-    if console.is_json() {
-        let value = json::with(json!({ "changed": is_changed }), rule_of(row));
-        return console.document(&json::single("lanes", value));
+    if console.json("lanes", || json::with(json!({ "changed": is_changed }), rule_of(row)))? {
+        return Ok(());
     }
     let max = limit(row).map_or_else(|| "no limit".to_owned(), |max| format!("a limit of {max}"));
     let rest = rule_words(row).filter(|(_, value)| !value.is_empty());

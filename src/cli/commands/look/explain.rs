@@ -95,13 +95,14 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
             let unseen = who.blind.map(|blind| blind.reason().text());
             json!({ "pid": pid, "alive": who.is_alive, "stopped": who.is_stopped, "unseen": unseen })
         });
+        let preempt = |wish: Preempt| json!({ "how": wish.how.word(), "grace_ms": wish.grace_ms, "others": wish.others, "by": wish.by });
         let more = json!({
             "reasons": why.obstacles.iter().map(|o| messages::obstacle_json(o, task, now)).collect::<Vec<_>>(),
             "lanes_now": why.lanes.iter().map(lane_json).collect::<Vec<_>>(),
             "supervisor": supervisor,
             "wait": wait_json(app, task)?,
             "unset": unset_places(app, task),
-            "preempt": preempt_of(app, task).map(|wish| preempt_json(&wish)),
+            "preempt": preempt_of(app, task).map(preempt),
         });
         let mut value = json::with(json::task(task), more);
         if task.status() == Status::Pending {
@@ -169,10 +170,6 @@ fn unset_text(app: &App, task: &Task) -> String {
 fn preempt_of(app: &App, task: &Task) -> Option<Preempt> {
     let is_its = |wish: &&Preempt| wish.task == task.id && task.status() == Status::Pending;
     control(app).preempts.iter().find(is_its).cloned()
-}
-
-fn preempt_json(wish: &Preempt) -> Value {
-    json!({ "how": wish.how.word(), "grace_ms": wish.grace_ms, "others": wish.others, "by": wish.by })
 }
 
 /// The event for which a task waits, and the last events that did not match.

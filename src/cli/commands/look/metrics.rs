@@ -44,9 +44,7 @@ pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {
     match &args.textfile {
         Some(path) => {
             write_text("textfile", path, &text)?;
-            if console.is_json() {
-                console.document(&json::document("metrics", [("textfile", json!(path))]))?;
-            }
+            console.json("metrics", || json!({ "textfile": path }))?;
         }
         None if console.is_json() => {
             let items = samples(&text).into_iter().map(|sample| {

@@ -99,9 +99,7 @@ pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
                 .into());
         }
         write_text("svg", path, &svg(&lane_stats(app, begin)?))?;
-        if console.is_json() {
-            console.document(&json::document("stats", [("svg", json!(path))]))?;
-        }
+        console.json("stats", || json!({ "svg": path }))?;
         return Ok(Exit::Done.code());
     }
     let (table, items, more) = match topic {

@@ -16,7 +16,7 @@ use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
 use crate::model::config::SlotsFrom;
 use crate::model::control::Hold;
-use crate::model::{LaneName, Task, TaskId};
+use crate::model::{LaneName, Task, TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,12 +90,8 @@ fn slots_text(capacity: &Capacity) -> String {
 fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
         // Exactly these members, as S3.16 compares the whole document.
-        let value = json!({
-            "slots": slots(capacity),
-            "by_project": capacity.by_project,
-            "by_user": capacity.by_user,
-        });
-        return console.document(&value);
+        let Capacity { by_project, by_user, .. } = capacity;
+        return console.document(&json!({ "slots": slots(capacity), "by_project": by_project, "by_user": by_user }));
     }
     let mut table = Table::of(&["WHAT", "USED", "MAX"]);
     table.row(["slots".to_owned(), capacity.used.to_string(), capacity.max.to_string()]);
@@ -108,66 +104,49 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
     console.table(&table)
 }
 
-fn active_json(app: &App, task: &Task, console: &Console) -> Result<Value, AppError> {
-    task_json(app, task, shortage::standstill(app, task)?, None, console)
-}
-
 fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Result<Value, AppError> {
-    let tasks: Result<Vec<Value>, AppError> =
-        overview.active.iter().map(|task| active_json(app, task, console)).collect();
+    let active = |task: &Task| task_json(app, task, shortage::standstill(app, task)?, None, console);
+    let tasks = overview.active.iter().map(active).collect::<Result<Vec<_>, _>>()?;
+    let oldest = |(id, since): (TaskId, Timestamp)| json!({ "task": id.to_string(), "since": json::time(since), "waited_ms": console.now.ms_since(since).max(0) });
+    let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let Elsewhere { lives, ended, unseen } = &overview.elsewhere.0;
     let [high, normal, low] = overview.counts.pending;
     let of_user = |view: &&LockView| view.lane.as_ref().is_none_or(LaneName::is_user);
     let details: Vec<Value> = overview.locks.iter().filter(of_user).map(lock_json).collect();
     let lane_locks: Vec<Value> = overview.locks.iter().filter(|view| !of_user(view)).map(lock_json).collect();
     let living =
         overview.locks.iter().filter(of_user).filter(|view| crate::app::lock_state(&view.verdict) != "stale").count();
-    Ok(json::document(
-        "status",
-        [
-            (
-                "pending",
-                json!({ "high": high, "normal": normal, "low": low, "total": high + normal + low, "parked": overview.counts.parked }),
-            ),
-            (
-                "active",
-                json!({
-                    "slots_used": overview.capacity.used,
-                    "slots_max": overview.capacity.max,
-                    "slots_from": slots_source(&overview.capacity),
-                    "by_project": overview.capacity.by_project,
-                    "by_user": overview.capacity.by_user,
-                }),
-            ),
-            ("user_locks", json!({ "active": living, "details": details })),
-            ("lane_locks", lane_locks.into()),
-            ("waiters", waiters_json(app)?),
-            ("by_user", json!(overview.capacity.by_user)),
-            ("users", users_json(overview)),
-            (
-                "oldest_wait",
-                overview.oldest.map_or(Value::Null, |(id, since)| {
-                    json!({ "task": id.to_string(), "since": json::time(since), "waited_ms": console.now.ms_since(since).max(0) })
-                }),
-            ),
-            (
-                "last_hour",
-                json!({
-                    "completed": overview.recent.completed,
-                    "failed": overview.recent.failed,
-                    "cancelled": overview.recent.cancelled,
-                }),
-            ),
-            ("tasks", tasks?.into()),
-            ("paused", config_reload::control(app).standing(console.now).map(hold_json).collect()),
-            ("set_aside", json!(overview.set_aside)),
-            ("has_dispatcher", json!(overview.has_dispatcher)),
-            ("other_sandboxes", elsewhere_json(&overview.elsewhere.0)),
-            ("needs_pass", json!(overview.front.needs_pass.map(|id| id.to_string()))),
-            ("user_exclusion", json!(no_exclusion(app).is_none())),
-            ("state_dir", json!(app.store_path())),
-            ("state_dir_rule", json!(rule)),
-        ],
-    ))
+    let more = json!({
+        "pending": { "high": high, "normal": normal, "low": low, "total": high + normal + low, "parked": overview.counts.parked },
+        "active": {
+            "slots_used": overview.capacity.used,
+            "slots_max": overview.capacity.max,
+            "slots_from": slots_source(&overview.capacity),
+            "by_project": overview.capacity.by_project,
+            "by_user": overview.capacity.by_user,
+        },
+        "user_locks": { "active": living, "details": details },
+        "lane_locks": lane_locks,
+        "waiters": waiters_json(app)?,
+        "by_user": overview.capacity.by_user,
+        "users": users_json(overview),
+        "oldest_wait": overview.oldest.map(oldest),
+        "last_hour": {
+            "completed": overview.recent.completed,
+            "failed": overview.recent.failed,
+            "cancelled": overview.recent.cancelled,
+        },
+        "tasks": tasks,
+        "paused": config_reload::control(app).standing(console.now).map(hold_json).collect::<Vec<_>>(),
+        "set_aside": overview.set_aside,
+        "has_dispatcher": overview.has_dispatcher,
+        "other_sandboxes": { "lives": names(lives), "ended": names(ended), "unseen": names(unseen) },
+        "needs_pass": overview.front.needs_pass.map(|id| id.to_string()),
+        "user_exclusion": no_exclusion(app).is_none(),
+        "state_dir": app.store_path(),
+        "state_dir_rule": rule,
+    });
+    Ok(json::single("status", more))
 }
 
 /// Users with waiting or running tasks, and the number of each; the user with the most comes first.
@@ -185,11 +164,6 @@ fn users_json(overview: &Overview) -> Value {
     let user =
         |(name, pending, active): (&str, u64, u64)| json!({ "user": name, "pending": pending, "active": active });
     users(overview).into_iter().map(user).collect()
-}
-
-fn elsewhere_json(elsewhere: &Elsewhere) -> Value {
-    let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-    json!({ "lives": names(&elsewhere.lives), "ended": names(&elsewhere.ended), "unseen": names(&elsewhere.unseen) })
 }
 
 /// The tasks that wait in other sandboxes, in words.

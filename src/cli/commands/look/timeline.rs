@@ -71,9 +71,7 @@ pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
     for (option, path, draw) in files {
         let Some(path) = path else { continue };
         write_text(option, path, &draw(&holds, from, now))?;
-        if console.is_json() {
-            console.document(&json::document("timeline", [(option, json!(path))]))?;
-        }
+        console.json("timeline", || json!({ option: path }))?;
         return Ok(Exit::Done.code());
     }
     match console.format {

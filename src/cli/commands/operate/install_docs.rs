@@ -5,7 +5,6 @@ use crate::app::{AppError, Code};
 use crate::cli::docs;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use clap::{Args, ValueHint};
 use serde_json::json;
 
@@ -97,9 +96,7 @@ pub fn run(args: &InstallDocsArgs, documents: &Documents, console: &mut Console)
         };
         paths.extend(is_done.then_some(path));
     }
-    if console.is_json() {
-        console.document(&json::document("install-docs", [("items", json!(paths))]))?;
-    } else {
+    if !console.json("install-docs", || json!({ "items": paths }))? {
         paths.iter().try_for_each(|path| console.out(&format!("{path}\n")))?;
     }
     Ok(Exit::Done.code())

@@ -5,7 +5,6 @@ use crate::app::App;
 use crate::app::cron::local_zone;
 use crate::app::queue::edit;
 use crate::app::queue::terms::moments::said;
-use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement};
 use crate::cli::output::console::{Answer, Console};
@@ -80,15 +79,16 @@ pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answe
     let edit = &args.edit;
     let Some(task) = &args.task else { return of_chosen(&args.chosen, edit, app, ask, console) };
     let task = edit::edit(app, app.task_id(task)?, edit)?;
-    if console.is_json() {
-        console.document(&json::single("edit", json::task(&task)))?;
-    } else if console.format == OutputFormat::Name {
-        console.out(&format!("{}\n", task.id))?;
-    } else {
-        let due = task.due_at.filter(|_| edit.at.is_some() || edit.delay.is_some());
-        let due = due.map_or_else(String::new, |at| format!("; it starts at {}", said(app, at, &local_zone(app))));
-        console.say(&format!("{} is changed{due}", task.id));
-    }
+    console.tell(
+        "edit",
+        &task.id,
+        || json::task(&task),
+        || {
+            let due = task.due_at.filter(|_| edit.at.is_some() || edit.delay.is_some());
+            let due = due.map_or_else(String::new, |at| format!("; it starts at {}", said(app, at, &local_zone(app))));
+            format!("{} is changed{due}", task.id)
+        },
+    )?;
     Ok(Exit::Done.code())
 }
 

@@ -2,7 +2,6 @@
 
 use crate::app::App;
 use crate::app::queue::order::{Goal, Moved, Others, move_task};
-use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -58,15 +57,9 @@ pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
     };
     let moved = move_task(app, app.task_id(&args.task)?, goal)?;
     let task = &moved.task;
-    if console.is_json() {
-        let before = moved.priority_before.map(Priority::number);
-        let value = json::with(json::task(task), json!({ "moved": before.is_some(), "priority_before": before }));
-        console.document(&json::single("move", value))?;
-    } else if console.format == OutputFormat::Name {
-        console.out(&format!("{}\n", task.id))?;
-    } else {
-        console.say(&said(&moved));
-    }
+    let before = moved.priority_before.map(Priority::number);
+    let more = || json!({ "moved": before.is_some(), "priority_before": before });
+    console.tell("move", &task.id, || json::with(json::task(task), more()), || said(&moved))?;
     let hint = match moved.takes_turns_with {
         Some(Others::Users) => {
             "the two tasks are of different users, who take turns by their shares: the other one may still start first"

@@ -3,7 +3,6 @@
 use crate::app::{App, AppError, Code, shell_word};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
 use serde_json::json;
 use std::io;
 
@@ -42,9 +41,7 @@ pub(super) fn install(unit: &Unit, replaces: bool, app: &App, rule: &str, consol
     if is_changed {
         (unit.write)(path, &text).map_err(|error| failed("write", path, &error))?;
     }
-    if console.is_json() {
-        let members = [("path", json!(path)), ("changed", is_changed.into()), ("next", json!(NEXT))];
-        console.document(&json::document("daemon", members))?;
+    if console.json("daemon", || json!({ "path": path, "changed": is_changed, "next": NEXT }))? {
         return Ok(Exit::Done.code());
     }
     console.say(&format!("{path} {}", if is_changed { "was written; start it with" } else { "is there already" }));

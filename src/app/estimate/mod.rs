@@ -12,7 +12,7 @@ use crate::policy::simulate::estimate::{Holding, estimate, estimate_lock};
 use crate::policy::simulate::history::History;
 use crate::policy::simulate::score::Score;
 use crate::store::LockView;
-use queue::{follow_rules, queue_as_it_is};
+use queue::{Queue, follow_rules, queue_as_it_is};
 use std::collections::BTreeMap;
 
 pub(crate) use queue::longest;
@@ -42,6 +42,23 @@ const MOST_SCORED: u64 = 500;
 /// The expected start of a task, over the queue of all users. `None` if too little is known, or the effort does not suffice.
 /// Changes nothing.
 pub fn estimate_start(app: &App, task: &Task, effort: Effort) -> Result<Option<Estimate>, AppError> {
+    let queue = expected_queue(app, Some(task), effort)?;
+    Ok(queue.and_then(|queue| start_in(&queue, app, task, effort)))
+}
+
+/// As [`expected`], for tasks of one queue, each with its first reason to wait.
+pub fn expected_starts<'a>(
+    app: &App,
+    tasks: impl Iterator<Item = (&'a Task, &'a Obstacle)>,
+    effort: Effort,
+) -> Result<BTreeMap<TaskId, Estimate>, AppError> {
+    let Some(queue) = expected_queue(app, None, effort)? else { return Ok(BTreeMap::new()) };
+    let ending = tasks.filter(|(_, obstacle)| !is_open(obstacle));
+    Ok(ending.filter_map(|(task, _)| Some((task.id, start_in(&queue, app, task, effort)?))).collect())
+}
+
+/// The queue of all users with what is expected of it. `None` if the effort does not suffice.
+fn expected_queue(app: &App, extra: Option<&Task>, effort: Effort) -> Result<Option<Queue>, AppError> {
     if app.is_absent || !app.store.has_layout()? {
         return Ok(None);
     }
@@ -51,23 +68,29 @@ pub fn estimate_start(app: &App, task: &Task, effort: Effort) -> Result<Option<E
         return Ok(None);
     }
     let history = history(app, effort.event_bytes)?;
-    let Some(mut queue) = queue_as_it_is(app, &config_reload::config(app), &history, effort.tasks, Some(task))? else {
+    let Some(mut queue) = queue_as_it_is(app, &config_reload::config(app), &history, effort.tasks, extra)? else {
         return Ok(None);
     };
     expect(&mut queue.load, &history, &config_reload::config(app), app.host.now());
     follow_rules(app, &mut queue.load, &config_reload::config(app));
-    let Some(target) = queue.places.get(&task.id) else { return Ok(None) };
-    Ok(estimate(&queue.load, &queue.ledger, app.host.now(), *target, effort.looks, task.id.0))
+    Ok(Some(queue))
+}
+
+fn start_in(queue: &Queue, app: &App, task: &Task, effort: Effort) -> Option<Estimate> {
+    let target = queue.places.get(&task.id)?;
+    estimate(&queue.load, &queue.ledger, app.host.now(), *target, effort.looks, task.id.0)
+}
+
+/// Whether a reason to wait does not end by itself.
+fn is_open(obstacle: &Obstacle) -> bool {
+    let is_endless = matches!(obstacle, Obstacle::Paused { pause } if pause.until.is_none());
+    is_endless
+        || matches!(obstacle, Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Cycle { .. })
 }
 
 /// Like `estimate_start`, for a task with reasons to wait: `None` without a reason, or with a reason that does not end by
 /// itself.
 pub fn expected(app: &App, task: &Task, reasons: &[Obstacle], effort: Effort) -> Result<Option<Estimate>, AppError> {
-    let is_open = |obstacle: &Obstacle| {
-        let is_endless = matches!(obstacle, Obstacle::Paused { pause } if pause.until.is_none());
-        is_endless
-            || matches!(obstacle, Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Cycle { .. })
-    };
     if reasons.is_empty() || reasons.iter().any(is_open) {
         return Ok(None);
     }

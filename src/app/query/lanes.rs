@@ -138,16 +138,9 @@ pub fn lane_named(name: &str) -> Result<LaneName, AppError> {
 
 /// The lanes in use, those with a rule, and the built-in ones; for a pattern, those that match it.
 pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
-    let (mut active, mut queue) = (BTreeMap::new(), BTreeMap::new());
-    let mut is_complete = true;
+    let (mut active, mut queue, mut is_complete) = (BTreeMap::new(), BTreeMap::new(), true);
     if app.store.has_locks()? {
-        // A lender and its borrowers are one holder.
-        let mut families = BTreeSet::new();
-        for view in list::locks(app)?.iter().filter(|view| !view.verdict.is_stale()) {
-            if families.insert((view.lane_name(), loan::root(view.slot))) {
-                *active.entry(view.lane_name()).or_insert(0) += 1;
-            }
-        }
+        active = holders(app)?;
         for (at, task) in app.store.pending_tasks(None)?.enumerate() {
             is_complete = at < MOST_COUNTED;
             if !is_complete {
@@ -177,7 +170,18 @@ pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
     Ok(Lanes { rows: rows.collect(), is_complete })
 }
 
-fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
+/// Numbers of living holders, by lane. A lender and its borrowers are one holder.
+pub(super) fn holders(app: &App) -> Result<BTreeMap<String, u64>, AppError> {
+    let (mut active, mut families) = (BTreeMap::new(), BTreeSet::new());
+    for view in list::locks(app)?.iter().filter(|view| !view.verdict.is_stale()) {
+        if families.insert((view.lane_name(), loan::root(view.slot))) {
+            *active.entry(view.lane_name()).or_insert(0) += 1;
+        }
+    }
+    Ok(active)
+}
+
+pub(super) fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRow {
     let (config, control, now) = (config_reload::config(app), config_reload::control(app), app.host.now());
     let is_pattern = name.ends_with('*');
     // The rule of a pattern is that of a name that matches it.
@@ -270,8 +274,8 @@ fn after_a_change(app: &App, named: &Named) -> Result<LaneRow, AppError> {
     Ok(lane_row(app, named.text(), 0, 0))
 }
 
-/// The lanes that a task waits for, without `global`, which every task takes.
-fn lanes_of(task: &Task) -> Vec<LaneName> {
+/// The lanes that a task takes, without `global`, which every task takes.
+pub(super) fn lanes_of(task: &Task) -> Vec<LaneName> {
     let user: Option<&Name> = task.takes_user_lane.then_some(&task.user);
     user.map(LaneName::user).into_iter().chain(task.lanes.iter().cloned()).collect()
 }

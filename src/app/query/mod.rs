@@ -7,6 +7,7 @@ pub mod details;
 pub mod events;
 pub mod evidence;
 pub mod explain;
+pub mod glance;
 pub mod lanes;
 pub mod list;
 pub mod logs;

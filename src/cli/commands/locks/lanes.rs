@@ -324,7 +324,8 @@ fn list(lanes: &Lanes, console: &mut Console) -> Result<(), Stop> {
     Ok(())
 }
 
-fn state(row: &LaneRow) -> &'static str {
+/// The state of a lane in a word.
+pub fn state(row: &LaneRow) -> &'static str {
     match (row.is_pattern, row.hold.is_some(), u64::from(row.max)) {
         (true, ..) => "",
         (_, true, _) => "paused",

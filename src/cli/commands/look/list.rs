@@ -1,6 +1,6 @@
 //! `luzia list`: tasks, written page by page while they are read, so that a queue of any length fits into memory.
 
-mod columns;
+pub mod columns;
 mod order;
 
 use crate::app::query::explain::Reasons;

@@ -54,6 +54,19 @@ pub(super) fn table(shown: &[usize], is_asked_for: bool) -> Table {
     Table::new(&columns.map(always).collect::<Vec<_>>())
 }
 
+/// Text of the column with a title.
+pub fn titled(
+    title: &str,
+    task: &Task,
+    why: (Option<&Obstacle>, Option<&OpenWait>),
+    stuck: Option<Stuck>,
+    lanes: &Lanes,
+    now: Timestamp,
+) -> String {
+    let at = COLUMNS.iter().position(|column| column.title == title);
+    at.map_or_else(String::new, |at| cell(at, task, why, stuck, lanes, now).0)
+}
+
 /// Text of a column.
 pub(super) fn cell(
     at: usize,

@@ -184,7 +184,7 @@ pub(crate) fn wrapped(command: &Command) -> Vec<String> {
 }
 
 /// The state of a terminal before its input was made raw. Dropping this value restores it.
-pub struct RawInput(rustix::termios::Termios);
+pub struct RawInput(pub(crate) rustix::termios::Termios);
 
 impl RawInput {
     /// Passes each key of the terminal on standard input on at once and unchanged, and output unchanged, because it comes

@@ -6,7 +6,8 @@
 use crate::os::real::process::procfs;
 use nix::sys::signal::SigSet;
 use signal_hook::consts::signal::{
-    SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGUSR1, SIGXFSZ,
+    SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1,
+    SIGWINCH, SIGXFSZ,
 };
 use signal_hook::{flag, low_level::pipe};
 use std::io::{self, Read};
@@ -25,13 +26,17 @@ pub enum Caught {
     Hangup,
     /// SIGUSR1: one scheduling pass.
     Pass,
+    /// SIGTSTP, as Ctrl-Z sends it.
+    Stop,
+    /// SIGWINCH: the terminal has another size.
+    Resize,
 }
 
 /// The signals that ask a process to end.
 pub(crate) const ENDS: [Caught; 3] = [Caught::Interrupt, Caught::Terminate, Caught::Hangup];
 
 impl Caught {
-    const ALL: [Self; 4] = [Self::Terminate, Self::Interrupt, Self::Hangup, Self::Pass];
+    const ALL: [Self; 6] = [Self::Terminate, Self::Interrupt, Self::Hangup, Self::Pass, Self::Stop, Self::Resize];
 
     /// Its number (signal(7)).
     pub(crate) fn number(self) -> i32 {
@@ -40,6 +45,8 @@ impl Caught {
             Self::Interrupt => SIGINT,
             Self::Hangup => SIGHUP,
             Self::Pass => SIGUSR1,
+            Self::Stop => SIGTSTP,
+            Self::Resize => SIGWINCH,
         }
     }
 }

@@ -23,6 +23,7 @@ mod result_file;
 mod shim;
 mod signals;
 pub(crate) mod task_lines;
+mod top;
 pub mod verbs;
 
 pub use entry::entry;

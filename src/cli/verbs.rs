@@ -11,6 +11,7 @@ use super::entry::{self, alone, in_state, with_terminal};
 use super::input::{confirm, read_data, read_input};
 use super::output::console::{Answer, Console};
 use super::signals::{daemon_ended, ended};
+use super::top::on_screen;
 use super::{account_files, agent::setup, mcp_server, shim};
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
@@ -287,9 +288,9 @@ shown {
     Timeline(look::timeline::TimelineArgs) "timeline" Look []
         in_state |args, at, console| look::timeline::run(args, at.app, console);
 
-    /// Show the tasks and the locks, again and again
+    /// Show lanes and tasks on a full screen, and act on them
     Top(look::top::TopArgs) "top" Look []
-        in_state |args, at, console| look::top::run(args, at.app, console);
+        in_state |args, at, console| on_screen(args, at, console).unwrap_or_else(|| look::top::run(args, at.app, console));
 
     /// Print numbers for Prometheus
     Metrics(look::metrics::MetricsArgs) "metrics" Look []

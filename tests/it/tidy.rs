@@ -33,7 +33,7 @@ const APP_ORDER: [&str; 10] =
     ["capacity", "admission", "estimate", "lifecycle", "waits", "pass", "query", "locks", "steps", "queue"];
 
 /// The files that connect the commands to the real operating system and the store.
-const WIRES: [&str; 11] = [
+const WIRES: [&str; 12] = [
     "src/cli/account_files.rs",
     "src/cli/agent/setup.rs",
     "src/cli/context.rs",
@@ -45,6 +45,7 @@ const WIRES: [&str; 11] = [
     "src/cli/result_file.rs",
     "src/cli/shim.rs",
     "src/cli/signals.rs",
+    "src/cli/top/mod.rs",
 ];
 
 /// A crate, and the only files that may name it.

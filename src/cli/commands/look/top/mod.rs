@@ -1,4 +1,4 @@
-//! `luzia top`: the tasks and the locks, again and again.
+//! `luzia top` as text: the tasks and the locks, once or again and again. `cli/top` is the full screen.
 
 use super::list::{self, ListArgs};
 use crate::app::config_reload::follow_control;
@@ -21,25 +21,36 @@ use std::time::Duration;
 /// `luzia top`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Show the tasks and the locks, and show them again every two seconds until Ctrl-C. Where stdout is no \
-                  terminal they are shown once.",
+    long_about = "Show the lanes and the tasks on a full screen, with keys to see one in full, and to cancel, retry, pause or \
+                  hasten it.\n\n\
+                  With --once, --json or another -o, and where standard input or stdout is no terminal: the tasks and the \
+                  locks as text, once. A dumb terminal gets that text again every two seconds until Ctrl-C.",
     after_help = TOP_HELP
 )]
 pub struct TopArgs {
-    /// Show them once and end
+    /// Show the text once and end
     #[arg(long)]
     pub once: bool,
 
-    /// The time between two looks
+    /// The time between two looks where nothing changes
     #[arg(long, value_name = "DUR", default_value = "2s", allow_hyphen_values = true)]
     pub interval: String,
 
-    /// Show the first N tasks, in the order of `luzia list`
+    /// In the text: the first N tasks, in the order of `luzia list`
     #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = number::<usize>, allow_hyphen_values = true)]
     pub limit: usize,
 }
 
 const TOP_HELP: &str = "\
+Screen:
+  The last line names the keys, and ? explains each. A key that acts shows the
+  command that it runs. It asks first: for y where work is held up or begun
+  anew, for a typed yes where a running task is ended.
+  The first 500 tasks that wait are shown, and the lanes that they or holders
+  have. A change is seen at once, further ones a second later, or later where
+  a look takes long: looks take a twentieth of the time at most.
+  Colours are those of 16, and none with NO_COLOR.
+
 Examples:
   luzia top
   luzia top --once
@@ -47,7 +58,7 @@ Examples:
   luzia top --json
 
 Exit codes:
-  0    shown once
+  0    shown once, or q ended the screen
   2    usage
   130  Ctrl-C ended it
   others as in luzia-exit-codes(7)";
@@ -55,11 +66,15 @@ Exit codes:
 /// Moves to the corner of a terminal and empties it.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
-/// `luzia top`.
+/// The time between two looks, in milliseconds.
+pub fn interval_ms(args: &TopArgs) -> Result<u64, AppError> {
+    let given = moments::duration("interval", Some(&args.interval))?.filter(|ms| *ms > 0);
+    given.ok_or_else(|| AppError::usage("--interval must be longer than 0"))
+}
+
+/// `luzia top` as text.
 pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> Answer {
-    let Some(pause_ms) = moments::duration("interval", Some(&args.interval))?.filter(|ms| *ms > 0) else {
-        return Err(AppError::usage("--interval must be longer than 0").into());
-    };
+    let pause_ms = interval_ms(args)?;
     if console.is_json() {
         console.document(&document(args, app, console)?)?;
         return Ok(Exit::Done.code());

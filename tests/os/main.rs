@@ -11,6 +11,7 @@ mod handles;
 #[expect(dead_code, reason = "the integration tests need both of its functions")]
 mod home;
 mod processes;
+mod screen;
 #[path = "../it/support/skip.rs"]
 mod skip;
 mod starting;

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// Length of one sleep when nothing can be watched.
 const POLL: Duration = Duration::from_millis(20);
 
+/// More waits than the first ones that are sleeps.
+const MOST_SLEEPS: usize = 16;
+
 /// Changes since this value was made, to be waited for.
 pub struct Changes {
     watch: Option<Box<dyn Watch>>,
@@ -23,6 +26,15 @@ impl Changes {
         match &mut self.watch {
             Some(watch) => drop(watch.wait(longest)),
             None => self.clock.sleep(longest.min(POLL)),
+        }
+    }
+
+    /// Passes over the first waits, which are sleeps. From here on a wait ends with a change, where the kernel reports any.
+    pub fn pass_over_sleeps(&mut self) {
+        for _ in 0..MOST_SLEEPS {
+            if !self.watch.as_mut().is_some_and(|watch| watch.wait(Duration::ZERO).unwrap_or_default()) {
+                break;
+            }
         }
     }
 

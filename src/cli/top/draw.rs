@@ -2,7 +2,7 @@
 
 use super::actions::Care;
 use super::keys::bar;
-use super::state::{Detail, Page, Pane, Prompt, State};
+use super::state::{Detail, Page, Pane, Prompt, State, argument};
 use crate::app::estimate::rough;
 use crate::app::query::glance::{LaneUse, TaskNow, Which};
 use crate::app::shell_word;
@@ -23,20 +23,18 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The most lines of a question or a sentence.
 const MOST_SAID: usize = 4;
 
-const LANE_COLUMNS: [Column; 5] =
-    [Column::new("LANE"), Column::new("USED"), Column::new("QUEUE"), Column::new("OLDEST"), Column::new("STATE")];
-
-/// The columns of tasks. Those of `luzia list`, but the last, have its text.
-const TASK_COLUMNS: [Column; 9] = [
-    Column::new("ID"),
-    Column::new("USER"),
-    Column::new("STATUS"),
-    Column::new("PRIO").ranked(4),
-    Column::new("RAN").ranked(3),
-    Column::new("WAITED").ranked(2),
-    Column::new("START").ranked(1),
-    Column::new("REASON"),
-    Column::new("COMMAND"),
+const LANE_COLUMNS: [&str; 5] = ["LANE", "USED", "QUEUE", "OLDEST", "STATE"];
+/// The columns of tasks, with their ranks. They have the texts of `luzia list`.
+const TASK_COLUMNS: [(&str, u8); 9] = [
+    ("ID", 0),
+    ("USER", 0),
+    ("STATUS", 0),
+    ("PRIO", 4),
+    ("RAN", 3),
+    ("WAITED", 2),
+    ("START", 1),
+    ("REASON", 0),
+    ("COMMAND", 0),
 ];
 
 /// The heights of the two tables, without their headings.
@@ -144,12 +142,12 @@ fn style(tone: Tone, color: bool) -> Style {
 fn header(state: &State) -> String {
     let count = |status: Status| state.seen.tasks.iter().filter(|now| now.task.status() == status).count();
     let (used, max) = state.seen.slots;
-    let more = if state.seen.has_more { "the first " } else { "" };
+    let more = if state.seen.has_more { "+" } else { "" };
     let tasks = match state.which {
         Which::Started => "reading the queue".to_owned(),
         Which::Unfinished => {
             let (runs, waits) = (count(Status::Running) + count(Status::Waiting), count(Status::Pending));
-            format!("{runs} started, {more}{waits} waiting")
+            format!("{runs} started, {waits}{more} waiting")
         }
         Which::Ended => format!("{} over", state.seen.tasks.len()),
     };
@@ -164,14 +162,14 @@ fn rows(state: &State, canvas: &mut Canvas<'_>) {
     };
     let lanes = state.lanes();
     let shown = window(state.at[0], lanes.len(), lanes_height);
-    let mut table = Table::new(&LANE_COLUMNS);
+    let mut table = Table::new(&LANE_COLUMNS.map(Column::new));
     lanes[shown.clone()].iter().for_each(|lane| table.row(lane_cells(lane, state)));
     let tones: Vec<Tone> = lanes[shown.clone()].iter().map(|lane| lane_tone(lane)).collect();
     canvas.table(&table, "STATE", &tones, chosen(Pane::Lanes, &shown));
     canvas.y = u16::try_from(lanes_height + 3).unwrap_or(u16::MAX);
     let tasks = state.tasks();
     let shown = window(state.at[1], tasks.len(), tasks_height);
-    let mut table = Table::new(&TASK_COLUMNS);
+    let mut table = Table::new(&TASK_COLUMNS.map(|(title, rank)| Column::new(title).ranked(rank)));
     tasks[shown.clone()].iter().for_each(|now| table.row(task_cells(now, state)));
     let tones: Vec<Tone> = tasks[shown.clone()].iter().map(|now| tone(now.task.status())).collect();
     canvas.table(&table, "STATUS", &tones, chosen(Pane::Tasks, &shown));
@@ -198,19 +196,19 @@ fn lane_tone(lane: &LaneUse) -> Tone {
 
 fn task_cells(now: &TaskNow, state: &State) -> Vec<String> {
     let why = (now.obstacle.as_ref(), now.wait.as_ref());
-    let cell = |title| match (title, &now.estimate) {
+    let cell = |title: &str| match (title, &now.estimate) {
         ("START", Some(estimate)) if now.task.status() == Status::Pending => {
             format!("in {}", rough(estimate.p50_ms))
         }
-        _ => columns::titled(title, &now.task, why, now.stuck, &state.names, state.now),
+        _ => columns::cell(title, &now.task, why, now.stuck, &state.names, state.now).0,
     };
-    TASK_COLUMNS.iter().map(|column| cell(column.title)).collect()
+    TASK_COLUMNS.iter().map(|(title, _)| cell(title)).collect()
 }
 
 /// The explanation in the upper half at most, and the end of the log below it.
 fn draw_detail(detail: &Detail, canvas: &mut Canvas<'_>) {
     let width = usize::from(canvas.buffer.area.width);
-    let name = detail.thing.as_ref().map(shell_word);
+    let name = detail.thing.as_ref().map(|thing| shell_word(argument(thing)));
     canvas.line(&name.as_ref().map_or_else(|| "keys".to_owned(), |name| format!("luzia explain {name}")), Tone::Strong);
     let why = folded(&escape_lines(&detail.explain), width);
     if detail.log.is_empty() {

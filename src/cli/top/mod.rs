@@ -12,7 +12,6 @@ use super::context::{account, variable};
 use super::entry::InState;
 use super::output::console::{Answer, Console, Streams, Wrote};
 use super::output::lane::Lanes;
-use crate::app::capacity::bars::full_name;
 use crate::app::config_reload::follow_control;
 use crate::app::locks::consent::foreign_question;
 use crate::app::query::glance::{Which, glance};
@@ -22,22 +21,22 @@ use crate::app::waits::tail::Piece;
 use crate::app::{App, AppError};
 use crate::cli::args::{Globals, Instead, OutputFormat};
 use crate::cli::exit::Exit;
-use crate::model::TaskId;
+use crate::model::{Target, TaskId};
 use crate::os::real::{Errand, Screen, term};
 use crate::store::Changes;
 use actions::{Care, Planned};
 use keys::{Action, keys_in};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use state::{Ask, Detail, Page, Prompt, State, Thing, Wish};
+use state::{Ask, Detail, Page, Prompt, State, Wish, argument};
 use std::time::Duration;
 
 /// Number of lines of each stream of a log that a detail has.
 const LOG_LINES: usize = 500;
 /// The time between two looks after a change, in milliseconds.
 const BUSY_MS: u64 = 1_000;
-/// Looks after a change take at most a twentieth of the time, and those without one a hundred-and-fiftieth.
-const RESTS: [u64; 2] = [20, 150];
+/// Looks after a change take at most a twentieth of the time, and those without one a two-hundredth.
+const RESTS: [u64; 2] = [20, 200];
 
 /// Shows the full screen until it is left. `None` where `top` writes its text: without a terminal on both sides, on a dumb
 /// one, with `--once`, and in another form than the table.
@@ -82,6 +81,7 @@ impl Top<'_> {
     /// Runs until a key or a signal ends it; with the number of the signal.
     fn run(&mut self, console: &Console) -> Result<Option<i32>, AppError> {
         let (mut changes, mut is_changed) = (self.app.store.watch(), true);
+        changes.pass_over_sleeps();
         changes.heed(self.screen.input());
         self.state.which = Which::Started;
         self.look(console);
@@ -173,7 +173,7 @@ impl Top<'_> {
     }
 
     /// Plans a command, and runs it or asks first.
-    fn ask(&mut self, action: Action, thing: &Thing) {
+    fn ask(&mut self, action: Action, thing: &Target) {
         match self.plan(action, thing).and_then(|(words, care)| Ok((fact(self.app, action, thing)?, words, care))) {
             Err(why) => self.state.said = why,
             Ok((_, words, Care::None)) => self.begin(&words),
@@ -184,15 +184,16 @@ impl Top<'_> {
     }
 
     /// The command of an action, by the present state of its thing.
-    fn plan(&self, action: Action, thing: &Thing) -> Planned {
+    fn plan(&self, action: Action, thing: &Target) -> Planned {
         match thing {
-            Thing::Task(id) => {
+            Target::Task(id) => {
                 let task = self.app.existing(*id).map_err(|error| error.message().to_owned())?;
                 actions::of_task(action, &task, is_paused_itself(self.app, &task))
             }
-            Thing::Lane(name) => {
-                let mut rows = self.state.seen.lanes.iter().map(|lane| &lane.row);
-                actions::of_lane(action, name, rows.any(|row| full_name(&row.name) == *name && row.hold.is_some()))
+            Target::Lane(lane) => {
+                let mut paused = self.state.seen.lanes.iter().filter(|lane| lane.row.hold.is_some());
+                let is_paused = paused.any(|paused| paused.row.name == lane.to_string());
+                actions::of_lane(action, &argument(thing), is_paused)
             }
         }
     }
@@ -236,9 +237,9 @@ impl Top<'_> {
 const INTERRUPT: i32 = 2;
 
 /// The fact on which the answer depends, where a task is somebody else's.
-fn fact(app: &App, action: Action, thing: &Thing) -> Result<String, String> {
+fn fact(app: &App, action: Action, thing: &Target) -> Result<String, String> {
     let verb = if action == Action::Cancel { "end" } else { "stop" };
-    let (Thing::Task(id), Action::Cancel | Action::Pause) = (thing, action) else { return Ok(String::new()) };
+    let (Target::Task(id), Action::Cancel | Action::Pause) = (thing, action) else { return Ok(String::new()) };
     let question = foreign_question(app, verb, &[*id], &account().unwrap_or_default());
     Ok(question.map_err(|error| error.message().to_owned())?.map_or_else(String::new, |question| question.fact))
 }
@@ -247,22 +248,21 @@ fn fact(app: &App, action: Action, thing: &Thing) -> Result<String, String> {
 fn look_closely(app: &App, detail: &mut Detail) -> Result<(), AppError> {
     let Some(thing) = &detail.thing else { return Ok(()) };
     detail.explain = explanation(app, thing);
-    if let Thing::Task(id) = thing {
+    if let Target::Task(id) = thing {
         detail.log = log_end(app, *id)?;
     }
     Ok(())
 }
 
 /// The text of `luzia explain`.
-fn explanation(app: &App, thing: &Thing) -> String {
+fn explanation(app: &App, thing: &Target) -> String {
     let mut text = Vec::new();
     let mut write = |_, bytes: &[u8]| {
         text.extend_from_slice(bytes);
         Wrote::Done
     };
     let mut console = Console::new(&Globals::default(), Streams::PLAIN, app.host.now(), &mut write);
-    let args =
-        ExplainArgs { target: Some(thing.to_string()), limit: None, instead: Instead { user: None, lane: None } };
+    let args = ExplainArgs { target: Some(argument(thing)), limit: None, instead: Instead { user: None, lane: None } };
     let explained = explain::run(&args, app, &mut console);
     match explained {
         Ok(_) => String::from_utf8_lossy(&text).into_owned(),
@@ -385,14 +385,14 @@ mod tests {
     fn a_row_stays_chosen_while_the_queue_moves_and_a_filter_leaves_what_has_its_text() {
         let mut state = screen(80, 24);
         (0..3).for_each(|_| drop(state.press(Key::Char('j'))));
-        assert_eq!(state.chosen(), Some(Thing::Task(TaskId(4))));
+        assert_eq!(state.chosen(), Some(Target::Task(TaskId(4))));
         let tasks = (3..9).map(|id| now(task(id, "bob"))).collect();
         state.take(Glance { tasks, ..Glance::default() });
-        assert_eq!((state.chosen(), state.at[1]), (Some(Thing::Task(TaskId(4))), 1));
+        assert_eq!((state.chosen(), state.at[1]), (Some(Target::Task(TaskId(4))), 1));
         for key in [Key::Char('/'), Key::Char('_'), Key::Char('7'), Key::Enter] {
             state.press(key);
         }
-        assert_eq!((state.tasks().len(), state.chosen()), (1, Some(Thing::Task(TaskId(7)))));
+        assert_eq!((state.tasks().len(), state.chosen()), (1, Some(Target::Task(TaskId(7)))));
         assert_eq!((state.press(Key::Esc), state.tasks().len()), (Wish::Nothing, 6));
         assert_eq!(state.press(Key::Esc), Wish::Quit);
         state.take(Glance::default());
@@ -422,7 +422,7 @@ mod tests {
         let log: String = (0..100).map(|at| format!("line {at}\u{1b}\n")).collect();
         let explain =
             "task_1 is running, and this sentence is longer than the sixty columns of the screen\n".to_owned();
-        state.page = Page::Detail(Detail { thing: Some(Thing::Task(TaskId(1))), explain, log, back: 0 });
+        state.page = Page::Detail(Detail { thing: Some(Target::Task(TaskId(1))), explain, log, back: 0 });
         let seen = lines(&state);
         assert_eq!(
             seen[1..4],

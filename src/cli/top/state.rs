@@ -5,7 +5,7 @@ use super::keys::{Action, Key, action_of, page};
 use crate::app::capacity::bars::full_name;
 use crate::app::query::glance::{Glance, LaneUse, TaskNow, Which};
 use crate::cli::output::lane::Lanes;
-use crate::model::{TaskId, Timestamp};
+use crate::model::{LaneName, Target, Timestamp};
 
 /// A table of the first page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,28 +17,18 @@ pub enum Pane {
     Tasks,
 }
 
-/// A task or a lane.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Thing {
-    /// A task.
-    Task(TaskId),
-    /// A lane, as an argument.
-    Lane(String),
-}
-
-impl std::fmt::Display for Thing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Task(id) => write!(f, "{id}"),
-            Self::Lane(name) => f.write_str(name),
-        }
+/// A task or a lane as an argument.
+pub fn argument(target: &Target) -> String {
+    match target {
+        Target::Task(id) => id.to_string(),
+        Target::Lane(lane) => full_name(&lane.to_string()),
     }
 }
 
 /// A text, and a log below it.
 pub struct Detail {
     /// The thing that they are about; none for the page of keys.
-    pub thing: Option<Thing>,
+    pub thing: Option<Target>,
     /// The text, as of `luzia explain`.
     pub explain: String,
     /// The last lines of its log.
@@ -59,7 +49,7 @@ pub enum Page {
 
 impl Page {
     /// A page with a text.
-    pub fn of(thing: Option<Thing>, explain: String) -> Self {
+    pub fn of(thing: Option<Target>, explain: String) -> Self {
         Self::Detail(Detail { thing, explain, log: String::new(), back: 0 })
     }
 }
@@ -96,8 +86,8 @@ pub enum Wish {
     Nothing,
     /// A look at the queue.
     Look,
-    /// A command for a thing.
-    Act(Action, Thing),
+    /// A command for a task or a lane.
+    Act(Action, Target),
     /// The run of a command.
     Run(Vec<String>),
     /// Everything drawn anew.
@@ -160,11 +150,13 @@ impl State {
     }
 
     /// The thing that keys act on.
-    pub fn chosen(&self) -> Option<Thing> {
+    pub fn chosen(&self) -> Option<Target> {
         match (&self.page, self.pane) {
             (Page::Detail(detail), _) => detail.thing.clone(),
-            (_, Pane::Tasks) => self.tasks().get(self.at[1]).map(|now| Thing::Task(now.task.id)),
-            (_, Pane::Lanes) => self.lanes().get(self.at[0]).map(|lane| Thing::Lane(full_name(&lane.row.name))),
+            (_, Pane::Tasks) => self.tasks().get(self.at[1]).map(|now| Target::Task(now.task.id)),
+            (_, Pane::Lanes) => {
+                self.lanes().get(self.at[0]).and_then(|lane| LaneName::parse(&lane.row.name).ok()).map(Target::Lane)
+            }
         }
     }
 

@@ -253,7 +253,9 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         let waiting = match &mut self.form {
             Form::Table(table) => {
                 let now = self.console.now;
-                table.toned_row(self.shown.iter().map(|at| columns::cell(*at, &task, why, stuck, &self.lanes, now)));
+                table.toned_row(
+                    self.shown.iter().map(|at| columns::cell(columns::title(*at), &task, why, stuck, &self.lanes, now)),
+                );
                 table.len()
             }
             Form::Names(names) => {

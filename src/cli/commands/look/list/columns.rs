@@ -29,6 +29,11 @@ const COLUMNS: [Column; 15] = [
     Column::new("COMMAND"),
 ];
 
+/// The title of the column at a place.
+pub(super) fn title(at: usize) -> &'static str {
+    COLUMNS[at].title
+}
+
 /// The place of REASON, the one column that costs looks at the locks.
 pub(super) const REASON: usize = 13;
 
@@ -55,28 +60,15 @@ pub(super) fn table(shown: &[usize], is_asked_for: bool) -> Table {
 }
 
 /// Text of the column with a title.
-pub fn titled(
+pub fn cell(
     title: &str,
-    task: &Task,
-    why: (Option<&Obstacle>, Option<&OpenWait>),
-    stuck: Option<Stuck>,
-    lanes: &Lanes,
-    now: Timestamp,
-) -> String {
-    let at = COLUMNS.iter().position(|column| column.title == title);
-    at.map_or_else(String::new, |at| cell(at, task, why, stuck, lanes, now).0)
-}
-
-/// Text of a column.
-pub(super) fn cell(
-    at: usize,
     task: &Task,
     (reason, wait): (Option<&Obstacle>, Option<&OpenWait>),
     stuck: Option<Stuck>,
     lanes: &Lanes,
     now: Timestamp,
 ) -> (String, Tone) {
-    let text = match COLUMNS[at].title {
+    let text = match title {
         "ID" => task.id.to_string(),
         "USER" => task.user.to_string(),
         "STATUS" => return (task.status().to_string(), tone(task.status())),

@@ -8,7 +8,7 @@ use crate::app::config_reload::conductor_path;
 use crate::app::pass::recovery::recover_now;
 use crate::app::{App, AppError, Code, config_reload};
 use crate::model::config::EVERY_PROJECT;
-use crate::model::evidence::{Reason, Verdict};
+use crate::model::evidence::Verdict;
 use crate::model::{LaneName, Name, Status};
 use crate::policy::staleness::judge;
 use crate::store::{Break, By, ClaimedMeta, Conductor, Event, LockView, Release, Released, StoreError};
@@ -155,8 +155,7 @@ fn believe(
         Verdict::Live { why, .. } if why.is_living_process() => {
             refuse(&format!("the task is not over: {}", why.text()))
         }
-        Verdict::Refused { why: Reason::NotAFile | Reason::ForeignOwner | Reason::NewerVersion }
-        | Verdict::Refused { .. } => refuse("the lock is not luzia's to remove"),
+        Verdict::Refused { .. } => refuse("the lock is not luzia's to remove"),
         Verdict::Live { .. } | Verdict::Stale { .. } => Ok(Some(Box::new(view))),
     }
 }

@@ -18,24 +18,6 @@ const SHORTEST_MS: u64 = 50;
 /// lock reports that. A lock file whose names another program has all removed is free until its keeper sees it.
 const LOOK_MS: u64 = 1000;
 
-/// Why a session is over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Over {
-    AgentEnded,
-    ToldToEnd,
-    NothingLeft,
-}
-
-impl Over {
-    fn word(self) -> &'static str {
-        match self {
-            Self::AgentEnded => "agent_ended",
-            Self::ToldToEnd => "told_to_end",
-            Self::NothingLeft => "nothing_left",
-        }
-    }
-}
-
 /// Keeps the leases of a session until it is over. This process was started with the lock of the keeper as its standard
 /// input.
 pub fn keep_session(
@@ -49,18 +31,18 @@ pub fn keep_session(
     let process = Identity { pid, start, boot_id: app.host.identity().boot_id };
     let mut changes = app.store.session_changes(key, &process)?;
     let (mut held, mut refreshed_ms) = (Vec::<SessionLock>::new(), None);
-    let over = loop {
+    let why = loop {
         app.store.take_wanted(key, &mut held)?;
         forget_those_gone(app, key, &mut held)?;
         end_those_over(app, key, &mut held)?;
         if is_told_to_end() {
-            break Over::ToldToEnd;
+            break "told_to_end";
         }
         if app.host.await_death(&process, Duration::ZERO) {
-            break Over::AgentEnded;
+            break "agent_ended";
         }
         if held.is_empty() && app.store.leave_session(key)? {
-            break Over::NothingLeft;
+            return Ok(());
         }
         let now = app.host.boot_ms();
         let every_ms = every_ms(app, &held);
@@ -71,7 +53,7 @@ pub fn keep_session(
         }
         changes.wait(until_next(app, &held, refreshed_ms.unwrap_or(now).saturating_add(every_ms)));
     };
-    end_session(app, key, over, held)
+    end_session(app, key, why, held)
 }
 
 /// Drops the locks that another process released or broke.
@@ -131,20 +113,17 @@ fn end_one(app: &App, key: &str, lock: SessionLock, why: &str) -> Result<bool, A
     Ok(true)
 }
 
-fn end_session(app: &App, key: &str, over: Over, held: Vec<SessionLock>) -> Result<(), AppError> {
-    if over == Over::NothingLeft {
-        return Ok(());
-    }
+fn end_session(app: &App, key: &str, why: &str, held: Vec<SessionLock>) -> Result<(), AppError> {
     let agent = held.iter().find_map(|lock| lock.agent().map(str::to_owned));
     let mut lanes = Vec::new();
     for lock in held {
         let lane = lock.grant.lane.clone();
-        if end_one(app, key, lock, over.word())? {
+        if end_one(app, key, lock, why)? {
             lanes.push(lane);
         }
     }
     let names: Vec<String> = lanes.iter().map(LaneName::to_string).collect();
-    let data = json!({ "session": key, "agent": agent, "why": over.word(), "lanes": names });
+    let data = json!({ "session": key, "agent": agent, "why": why, "lanes": names });
     app.store.note(&Event::new("session_ended").with(data));
     // A caller that asks from now on starts another keeper.
     app.store.leave_session(key)?;

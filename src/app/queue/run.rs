@@ -93,7 +93,16 @@ struct Seat {
 pub fn start_or_take_back(app: &App, id: TaskId) -> Result<Option<(Task, Obstacle)>, AppError> {
     pass(app)?;
     let task = app.existing(id)?;
-    Ok(take_back_if_blocked(app, &task)?.map(|obstacle| (task, obstacle)))
+    let mut status = task.status();
+    // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
+    while status == Status::Pending {
+        let obstacle = first_obstacle(app, &task)?;
+        if cancel_pending(app, id, &CancelRequest::by("run --no-wait", "it could not start at once"))?.is_some() {
+            return Ok(Some((task, obstacle.unwrap_or(Obstacle::Priority { ahead: 0 }))));
+        }
+        status = app.existing(id)?.status();
+    }
+    Ok(None)
 }
 
 /// For `run --no-wait` that has met a task with its key: makes a pass, and returns the task, with its obstacle if it has not
@@ -101,12 +110,12 @@ pub fn start_or_take_back(app: &App, id: TaskId) -> Result<Option<(Task, Obstacl
 pub fn start_or_leave(app: &App, id: TaskId) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
     pass(app)?;
     let task = app.existing(id)?;
-    Ok(match task.status() {
-        Status::Pending => Some((first_obstacle(app, &task)?, task)),
-        Status::Waiting => Some((None, task)),
-        _ => None,
-    }
-    .map(|(obstacle, task)| (task, obstacle)))
+    let obstacle = match task.status() {
+        Status::Pending => first_obstacle(app, &task)?,
+        Status::Waiting => None,
+        _ => return Ok(None),
+    };
+    Ok(Some((task, obstacle)))
 }
 
 /// Whether others wait for the end of a task by its key.
@@ -119,20 +128,6 @@ pub fn is_followed(app: &App, id: TaskId) -> bool {
 pub fn follow(app: &App, accepted: &Accepted) -> Result<Option<Lending>, AppError> {
     let is_met = !accepted.created && !accepted.task.status().is_final();
     Ok(is_met.then(|| app.store.follow(accepted.task.id)).transpose()?)
-}
-
-/// For `run --no-wait`: takes a task that did not start at once out of the queue again, and returns its obstacle.
-fn take_back_if_blocked(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
-    let mut status = task.status();
-    // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
-    while status == Status::Pending {
-        let obstacle = first_obstacle(app, task)?;
-        if cancel_pending(app, task.id, &CancelRequest::by("run --no-wait", "it could not start at once"))?.is_some() {
-            return Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 })));
-        }
-        status = app.existing(task.id)?.status();
-    }
-    Ok(None)
 }
 
 /// The messages of a task's events, in the words of their source, for `-v`.
@@ -198,8 +193,7 @@ fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audi
         }
         let may_print = (!group_output || task.status().is_final()) && wished != Wish::Unread;
         let mut is_told = true;
-        // A task that never started has no logs, and perhaps no directory for them.
-        if may_print && task.last_start.is_some() {
+        if may_print {
             // A command may write faster than its output can be passed on: the wish of its user does not wait for that.
             let kept_wish = (!task.status().is_final()).then_some(wished);
             is_told = pass_logs_on(app, &task, &mut tails, kept_wish, audience)?;
@@ -348,6 +342,10 @@ fn pass_logs_on(
     wished: Option<Wish>,
     audience: &mut dyn Audience,
 ) -> Result<bool, AppError> {
+    // A task that never started has no logs, and perhaps no directory for them.
+    if task.last_start.is_none() {
+        return Ok(true);
+    }
     let mut sink = |piece: Piece<'_>| {
         match piece {
             Piece::Bytes { stream, bytes, .. } if !audience.output(stream, bytes) => return false,

@@ -143,10 +143,6 @@ fn pass_output_on(
     wished: Wish,
     audience: &mut dyn Audience,
 ) -> Result<bool, AppError> {
-    // A task that never started has no logs, and perhaps no directory for them.
-    if task.last_start.is_none() {
-        return Ok(true);
-    }
     let open = tails.get_or_insert_with(|| [Tail::new(Stream::Out), Tail::new(Stream::Err)]);
     let is_told = pass_logs_on(app, task, open, Some(wished), audience)?;
     if is_told {

@@ -14,7 +14,7 @@ pub enum Care {
     Word,
 }
 
-/// A command to be run, or the reason why there is none.
+/// A command to be run, or the reason against it.
 pub type Planned = Result<(Vec<String>, Care), String>;
 
 fn words<const N: usize>(words: [&str; N], care: Care) -> Planned {

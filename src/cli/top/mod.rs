@@ -221,7 +221,7 @@ impl Top<'_> {
         let Some((shown, errand)) = &mut self.errand else { return false };
         let said = match errand.end() {
             Ok(None) => return false,
-            Ok(Some((_, said))) => {
+            Ok(Some(said)) => {
                 let said = String::from_utf8_lossy(&said).into_owned();
                 said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
             }

@@ -8,6 +8,7 @@
 
 mod clock;
 mod context;
+mod errand;
 mod files;
 mod gauges;
 mod groups;
@@ -22,6 +23,7 @@ pub mod term;
 mod user_files;
 
 pub use clock::{RealClock, zone_name};
+pub use errand::Errand;
 pub use files::RealFiles;
 pub use files::places::{RealPlaces, owner_of};
 pub use files::published::Published;
@@ -34,7 +36,6 @@ pub use process::RealProcesses;
 pub use process::account::exec_task;
 pub use process::passwd::{account_home, account_name};
 pub use process::pty::{RawInput, become_on_terminal, end_as, run_on_terminal};
-pub use process::run_capture::Errand;
 pub use process::run_capture::output;
 pub use process::signals::{Caught, catch, prepare_process, take};
 pub use screen::Screen;

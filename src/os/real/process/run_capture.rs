@@ -66,33 +66,7 @@ pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
     Ok(Output { exit: exit_of(done.status), stdout: done.stdout, stderr: done.stderr })
 }
 
-/// A program that runs beside this process.
-pub struct Errand {
-    child: Child,
-    said: File,
-}
-
-impl Errand {
-    /// Starts a program as [`output`] does, in a group of its own. Its end ends a wait for a caught signal.
-    pub fn begin(argv: &[String]) -> io::Result<Self> {
-        crate::os::real::process::signals::catch_child_deaths()?;
-        let said = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
-        let mut command = outside_of_the_task(argv, &[])?;
-        command.process_group(0).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
-        Ok(Self { child: command.spawn()?, said })
-    }
-
-    /// Its exit, and the beginning of its output and its errors; `None` while it runs.
-    pub fn end(&mut self) -> io::Result<Option<(Exit, Vec<u8>)>> {
-        let Some(status) = self.child.try_wait()? else { return Ok(None) };
-        let mut said = Vec::new();
-        self.said.rewind()?;
-        (&self.said).take(LONGEST_SAID).read_to_end(&mut said)?;
-        Ok(Some((exit_of(status), said)))
-    }
-}
-
-fn outside_of_the_task(argv: &[String], env: &[(String, String)]) -> io::Result<Command> {
+pub(crate) fn outside_of_the_task(argv: &[String], env: &[(String, String)]) -> io::Result<Command> {
     let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
     let (program, args) = argv.split_first().ok_or_else(no_command)?;
     let mut command = Command::new(program);

@@ -194,6 +194,12 @@ fn the_terminal_is_as_before_after_each_signal_and_after_a_stop() {
     window.sees("1 started, 1 waiting");
     window.types(&["q"]);
     window.sees("first screen");
+    // Without a shell to continue it, it is not stopped.
+    window.runs("clear; setsid -w \"$LUZIA\" top");
+    window.sees("1 started, 1 waiting");
+    window.types(&["C-z", "?"]);
+    window.sees("leave the page, or end");
+    window.types(&["q", "q"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::os::real::process::signals::{self, Caught};
 use crate::os::real::term::{Stream, write_all};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{fcntl_dupfd_cloexec, read, retry_on_intr};
+use rustix::process::{getpgrp, getsid};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, tcgetwinsize, tcsetattr};
 use std::fs::File;
@@ -86,8 +87,12 @@ impl Screen {
         signals::take(Caught::Stop)
     }
 
-    /// Gives the first screen back and stops this process, until SIGCONT.
+    /// Gives the first screen back and stops this process, until SIGCONT. Where no shell with jobs has started it, nobody would
+    /// continue it, and it goes on.
     pub fn stop(&mut self) -> io::Result<()> {
+        if getsid(None).is_ok_and(|session| session == getpgrp()) {
+            return Ok(());
+        }
         if let Some(raw) = self.raw.take() {
             give_back(&raw.0);
         }

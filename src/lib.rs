@@ -2,6 +2,8 @@
 
 pub mod app;
 pub mod cli;
+#[cfg(feature = "fleet")]
+pub mod fleet;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzed;

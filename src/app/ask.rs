@@ -1,6 +1,7 @@
 //! Durable requests to the supervisor of a task, and the wait until it has carried one out. `cancel` ends tasks, or keeps them
 //! from starting.
 
+use crate::app::fleet::Fleet;
 use crate::app::lifecycle::end::{ask_to_end, cancel_pending, cancel_resting, over};
 use crate::app::pass::recovery::recover_now;
 use crate::app::processes::stopped_supervisor;
@@ -8,6 +9,7 @@ use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::os::Signal;
 use crate::policy::lifecycle::{Trigger, next};
+use crate::policy::outcome::{Happened, conclude};
 use crate::store::{Changes, Place};
 use std::time::Duration;
 
@@ -20,7 +22,27 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
 pub fn cancel(app: &App, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return cancel_shared(app, &**fleet, id, request);
+    }
     cancel_and_wait(app, id, request).map_err(|error| after_asking_to_end(app, id, error))
+}
+
+/// Cancels a task that no host has.
+fn cancel_shared(app: &App, fleet: &dyn Fleet, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {
+    let task = app.existing(id)?;
+    if next(task.status(), Trigger::Cancel).is_none() {
+        return Err(over(&task));
+    }
+    let happened = Happened::Cancelled { by: request.by.clone(), reason: request.reason.clone() };
+    let ended = conclude(&task, &happened, app.host.now(), None);
+    match fleet.end_queued(&ended)? {
+        true => Ok(ended),
+        false => Err(match app.existing(id)? {
+            task if task.status().is_final() => over(&task),
+            _ => AppError::new(Code::TaskBusy, format!("a host has {id}")).hint("try again"),
+        }),
+    }
 }
 
 fn cancel_and_wait(app: &App, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {

@@ -70,6 +70,7 @@ codes! {
     KeyTaken "KEY_TAKEN" Busy "An unfinished task has the key.";
     LaneNotFound "LANE_NOT_FOUND" NotFound "There is no such lane.";
     LanePaused "LANE_PAUSED" Busy "A lane grants nothing, because somebody has paused it.";
+    LocalOnly "LOCAL_ONLY" Usage "A command works on one host, and a store of several hosts is named.";
     LockHeld "LOCK_HELD" Busy "A lane is held by somebody else.";
     LockLost "LOCK_LOST" No "A lock is not held any more.";
     NameTaken "NAME_TAKEN" Usage "A schedule has this name already.";
@@ -91,6 +92,7 @@ codes! {
     NoCommand "NO_COMMAND" NoCommand "There is no such command.";
     NoDigest "NO_DIGEST" Io "A work tree has no digest.";
     NoDirectory "NO_DIRECTORY" NotFound "A path is no directory.";
+    NoFleet "NO_FLEET" Usage "This luzia was built without stores of several hosts.";
     NoHome "NO_HOME" Config "The account has no home.";
     NoKeeper "NO_KEEPER" Unavailable "The keeper of a session does not answer.";
     NoLoan "NO_LOAN" No "A task cannot borrow the lanes of a parent.";
@@ -135,6 +137,9 @@ codes! {
     StepNotFound "STEP_NOT_FOUND" NotFound "No step of that name has ended.";
     StepRuns "STEP_RUNS" Busy "A step runs already.";
     StillQueued "STILL_QUEUED" Busy "A task is still in the queue.";
+    StoreAway "STORE_AWAY" Unavailable "The database of several hosts does not answer.";
+    StoreFailed "STORE_FAILED" Io "The database of several hosts has failed.";
+    StoreSchema "STORE_SCHEMA" Config "The database of several hosts has no tables for this luzia.";
     SupervisorStopped "SUPERVISOR_STOPPED" Busy "The supervisor of a task is stopped.";
     TaskBusy "TASK_BUSY" Busy "Another process changes a task at this moment.";
     TaskNotFound "TASK_NOT_FOUND" NotFound "There is no such task.";

@@ -15,6 +15,7 @@ pub mod demo;
 pub mod doctor;
 mod error;
 pub mod estimate;
+pub mod fleet;
 pub mod granted;
 pub mod hooks;
 mod kind;
@@ -55,7 +56,7 @@ use crate::model::{Agent, LaneName, LockKind, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
 use crate::policy::staleness::standing::standing;
-use crate::store::{LaneNeed, LockIndex, Request, RunDir, Site, Spool};
+use crate::store::{LaneNeed, LockIndex, Place, Request, RunDir, Site, Spool};
 use capacity::gates::busy;
 use cron::refuse_schedule;
 use names::at_lane;
@@ -75,6 +76,8 @@ pub struct App {
     pub store: Arc<Spool>,
     /// The configuration.
     pub settings: Settings,
+    /// The database with the tasks of several hosts, if one is named. The verbs that know it are about its tasks.
+    pub fleet: Option<Box<dyn fleet::Fleet>>,
     /// Arguments that make another process of luzia use the same state directory and configuration.
     pub same_place: Vec<String>,
     /// Whether the state directory does not exist, and this verb makes none.
@@ -118,6 +121,7 @@ impl App {
             run_dir,
             store,
             settings,
+            fleet: None,
             same_place: Vec::new(),
             is_absent: false,
             config_path: None,
@@ -218,7 +222,8 @@ impl App {
 
     /// A task that is not found, or whose record was damaged and has been set aside.
     fn absent(&self, id: TaskId) -> Result<AppError, AppError> {
-        let set_aside = if self.store.has_layout()? { self.store.set_aside_of(id)? } else { None };
+        let set_aside =
+            if self.fleet.is_none() && self.store.has_layout()? { self.store.set_aside_of(id)? } else { None };
         Ok(match set_aside {
             Some(path) => {
                 let message = format!("the record of {id} was damaged and is set aside: \"{path}\"");
@@ -231,7 +236,10 @@ impl App {
     }
 
     /// A task and its place; `None` without a state directory.
-    pub fn find(&self, id: TaskId) -> Result<Option<(crate::store::Place, Task)>, AppError> {
+    pub fn find(&self, id: TaskId) -> Result<Option<(Place, Task)>, AppError> {
+        if let Some(fleet) = &self.fleet {
+            return Ok(fleet.find(id)?.map(|task| (Place::of(task.status()), task)));
+        }
         if !self.store.has_layout()? {
             return Ok(None);
         }

@@ -57,6 +57,9 @@ const MOST_QUEUES: usize = 200;
 
 /// Whether only a process of this sandbox would start the tasks queued here, and no such process is at work.
 pub fn starts_only_here(app: &App) -> Result<bool, AppError> {
+    if app.fleet.is_some() {
+        return Ok(false);
+    }
     let is_alone = config(app).contexts == Contexts::Same && is_private(own_context(app).0.sandbox());
     Ok(is_alone && app.inside.is_none() && !has_dispatcher(app)?)
 }

@@ -7,6 +7,7 @@ use super::commands::queue::room::{Around, Terminal};
 use super::configuration::{Loaded, config_of, followed};
 use super::context::{app_of, inputs, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
+use super::fleet;
 use super::identity::caller_of;
 use super::input::{Consent, confirm};
 use super::mcp::Answered;
@@ -84,7 +85,8 @@ pub(super) fn captured(words: &[String], globals: &Globals) -> Answered {
     let code = match args::parse(own.into_iter().chain(words.iter().map(OsString::from)).collect()) {
         Ok(cli) => {
             let given = globals.clone();
-            let globals = Globals { state_dir: given.state_dir, config: given.config, ..cli.globals };
+            let globals =
+                Globals { state_dir: given.state_dir, config: given.config, store: given.store, ..cli.globals };
             let cli = Cli { globals, command: cli.command };
             let mut console = Console::new(&cli.globals, Streams::PLAIN, RealClock.now(), &mut write);
             let answer = verbs::run(&cli, &mut console);
@@ -212,7 +214,7 @@ pub(super) fn in_state(
     act: &mut dyn FnMut(&InState, &mut Console) -> Answer,
 ) -> Answer {
     let command = &cli.command;
-    let does = command.properties();
+    let mut does = command.properties();
     let loaded = match config_of(&cli.globals) {
         Err(error) if !does.contains(&Does::NoRules) => return Err(error.into()),
         loaded => loaded,
@@ -223,16 +225,22 @@ pub(super) fn in_state(
     for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
         console.say(&format!("warning: {warning}"));
     }
+    let store = fleet::for_command(command, &cli.globals, loaded.as_ref().ok().map(|loaded| &loaded.config))?;
+    if store.is_some() {
+        // The rules of `lanes set` and the pauses of this host are not those of all hosts.
+        does.push(Does::OwnRules);
+    }
     let found = state_dir(&cli.globals)?;
     let rule = found.rule.text();
     let mut app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, &does)?;
     (app.agent, app.label) = caller_of(command, app.agent.take())?;
+    app.fleet = store.map(|(url, from)| fleet::open(app.host.clone(), &url, from)).transpose()?;
     console.lanes = Lanes::of_err(&app, console);
-    if app.is_absent {
+    if app.is_absent && app.fleet.is_none() {
         // Without this note, a mistyped path looks like an empty queue.
         console.say(&format!("note: there is no state directory \"{}\" ({rule}) yet", found.path));
     }
-    if !does.contains(&Does::NoTimers) {
+    if !does.contains(&Does::NoTimers) && app.fleet.is_none() {
         for what in fire_timers(&app) {
             console.say(&format!("warning: {what}; it was set aside"));
         }
@@ -240,6 +248,7 @@ pub(super) fn in_state(
     let ask = |question: &str| confirm(&cli.globals, question);
     let at = InState { app: &app, rule, agree: Consent { ask: &ask, yes: cli.globals.yes } };
     let answer = act(&at, console).map_err(|error| with_lock_instead(error, command));
+    let answer = if app.fleet.is_some() { fleet::with_since(&app, answer) } else { answer };
     if does.contains(&Does::RunsHooks) {
         run_hooks(&app, &mut |text| console.say(text));
     } else {
@@ -331,7 +340,8 @@ pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) ->
     };
     let dir = real::TemporaryDirectory::new("luzia-demo-").map_err(failed)?;
     let files = open_state(&Found { path: dir.path().to_owned(), rule: state_dir::Rule::Variable }, false)?;
-    let mut variables = vec![("LUZIA_STATE_DIR".to_owned(), dir.path().to_owned())];
+    let mut variables =
+        vec![("LUZIA_STATE_DIR".to_owned(), dir.path().to_owned()), ("LUZIA_STORE".to_owned(), "local".to_owned())];
     if !matches!(config_of(globals), Ok(Loaded { path: None, .. })) {
         let written = files.open("config.json", crate::os::Open::CreateNew(0o600));
         written.and_then(|file| file.map_or(Ok(()), |mut file| file.write_all(b"{}\n"))).map_err(failed)?;

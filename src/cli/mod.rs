@@ -13,6 +13,7 @@ pub mod docs;
 mod entry;
 pub(crate) mod estimate;
 pub mod exit;
+mod fleet;
 pub(crate) mod identity;
 mod input;
 pub(crate) mod load_file;

@@ -12,7 +12,7 @@ use super::input::{confirm, read_data, read_input};
 use super::output::console::{Answer, Console};
 use super::signals::{daemon_ended, ended};
 use super::top::on_screen;
-use super::{account_files, agent::setup, mcp_server, shim};
+use super::{account_files, agent::setup, fleet, mcp_server, shim};
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 /// A group of `luzia --help`.
@@ -68,6 +68,8 @@ pub enum Does {
     ReportsFaults,
     /// The verb works in a state directory that belongs to another account.
     WorksForOthers,
+    /// The verb is about the tasks of several hosts where a store of them is named.
+    Fleet,
 }
 
 /// A verb that clap knows.
@@ -165,13 +167,19 @@ impl Command {
         };
         self.row().iter().copied().chain(more).collect()
     }
+
+    /// Whether the command acts on this host whatever store is named: luzia calls it itself, or a task calls it. Events that are
+    /// sent may be for tasks of other hosts.
+    pub fn stays_here(&self) -> bool {
+        Verb::of(self.name()).is_none_or(|verb| verb.group == Group::Inside && verb.word != "emit")
+    }
 }
 
 verbs! {
 shown {
     /// Put a task in the queue and print its id
     #[command(visible_alias = "add")]
-    Enqueue(queue::enqueue::EnqueueArgs) "enqueue" Queue [MakesState OwnRules RunsHooks]
+    Enqueue(queue::enqueue::EnqueueArgs) "enqueue" Queue [MakesState OwnRules RunsHooks Fleet]
         in_state |args, at, console| queue::enqueue::run(args, at.app, &caller(), &read_input, &at.agree, console);
 
     /// Queue a command, stream its output, and exit with its code
@@ -192,7 +200,7 @@ shown {
         };
 
     /// Cancel tasks, running ones too
-    Cancel(queue::cancel::CancelArgs) "cancel" Queue [NoRules RunsHooks Harms]
+    Cancel(queue::cancel::CancelArgs) "cancel" Queue [NoRules RunsHooks Harms Fleet]
         in_state |args, at, console| queue::cancel::run(args, at.app, account, at.agree.ask, console);
 
     /// Start no further tasks: of a user, of a lane, one task, or any (--all)
@@ -249,11 +257,11 @@ shown {
 
     /// List tasks
     #[command(visible_alias = "ls")]
-    List(look::list::ListArgs) "list" Look []
+    List(look::list::ListArgs) "list" Look [Fleet]
         in_state |args, at, console| look::list::run(args, at.app, console);
 
     /// Show everything known about a task
-    Show(look::show::ShowArgs) "show" Look [TakesEnded]
+    Show(look::show::ShowArgs) "show" Look [TakesEnded Fleet]
         in_state |args, at, console| look::show::run(args, at.app, console);
 
     /// Show a task, its steps, and the tasks that it has queued
@@ -269,7 +277,7 @@ shown {
         in_state |args, at, console| look::explain::run(args, at.app, console);
 
     /// Show the queue, the slots and the locks at a glance
-    Status(look::status::StatusArgs) "status" Look []
+    Status(look::status::StatusArgs) "status" Look [Fleet]
         in_state |args, at, console| look::status::run(args, at.app, at.rule, console);
 
     /// Print what happened, the oldest first
@@ -370,6 +378,14 @@ shown {
     /// See luzia take turns, in a state directory of its own
     Demo(operate::demo::DemoArgs) "demo" Operate []
         alone |args, cli, console| entry::demo(args, &cli.globals, console);
+
+    /// Make the tables of a store of several hosts, or show its state
+    Store(operate::store::StoreArgs) "store" Operate []
+        alone |args, cli, console| operate::store::run(&args.verb, &|| fleet::of(&cli.globals), console);
+
+    /// List the hosts of a store, and whether each takes tasks
+    Hosts(operate::hosts::HostsArgs) "hosts" Operate [Fleet]
+        in_state |args, at, console| operate::hosts::run(args, at.app, console);
 
     /// Print the lane of a repository, a work tree, a port, a database or a directory
     Name(operate::name::NameArgs) "name" Locks []

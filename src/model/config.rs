@@ -17,6 +17,8 @@ pub use rule::{Keeps, LONGEST_WINDOW_MS, LaneRule, MOST_GRANTS, OnOverdue, Rate,
 /// All settings of an administrator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
+    /// The database with the tasks of several hosts (`store`).
+    pub store: Option<String>,
     /// Whether tasks of one user take turns (S3.22, S3.23). Capacity applies either way.
     pub serialize_users: bool,
     /// Time after which a user's lease is stale if it has no time to live of its own, in milliseconds.
@@ -73,6 +75,8 @@ pub enum SlotsFrom {
     File,
     /// `luzia lanes set global`.
     Set,
+    /// This many hosts together.
+    Hosts(u32),
 }
 
 /// The tasks that a process starts, by the sandbox in which they were queued (`dispatch.contexts`, contract P9).
@@ -110,6 +114,7 @@ pub const THREAD_LOCK_TIMEOUT_MS: u64 = 600_000;
 impl Default for Config {
     fn default() -> Self {
         Self {
+            store: None,
             serialize_users: true,
             lock_timeout_ms: USER_LOCK_TIMEOUT_MS,
             slots_max: LEAST_SLOTS,

@@ -45,6 +45,9 @@ pub(crate) fn first_of_user(app: &App, user: &Name, tier: Tier) -> Result<Option
 
 /// Number of tasks of the same user that start before a pending one, [`MOST_AHEAD`] at most.
 pub fn position(app: &App, task: &Task) -> Result<u64, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return Ok(fleet.ahead(task.id)?.min(MOST_AHEAD));
+    }
     let known = Known::with(app, task, queues_of(app, task)?)?;
     let Some((at, number)) = known.find(task) else { return Ok(0) };
     let count = known.ahead(at, number).fold(0_usize, |sum, (_, turns)| sum.saturating_add(turns.len()));

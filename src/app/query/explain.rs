@@ -136,6 +136,9 @@ impl Reasons<'_> {
     /// The first reason why a pending task does not start, or a running one waits for space, for the REASON column; `None`
     /// when it would start at the next pass, or runs.
     pub fn first_obstacle(&mut self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if let Some(fleet) = &self.app.fleet {
+            return fleet.obstacle(task);
+        }
         if task.status() == Status::Running {
             return standstill(self.app, task);
         }

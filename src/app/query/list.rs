@@ -3,6 +3,7 @@
 use super::explain::first_obstacle;
 use super::lanes::Named;
 use crate::app::config_reload::config;
+use crate::app::fleet::Sink;
 use crate::app::overdue::by_rule;
 use crate::app::processes::stopped_supervisor;
 use crate::app::waits::as_seen;
@@ -115,12 +116,12 @@ pub type Waiting = BTreeMap<String, Vec<LineWaiter>>;
 
 /// The waiters for a lane with `lock` or `acquire`, in their order.
 pub fn waiters(app: &App, lane: &LaneName) -> Result<Vec<LineWaiter>, AppError> {
-    if app.store.has_layout()? { Ok(app.store.waiters(lane)?) } else { Ok(Vec::new()) }
+    if app.fleet.is_none() && app.store.has_layout()? { Ok(app.store.waiters(lane)?) } else { Ok(Vec::new()) }
 }
 
 /// The waiters for any lane with `lock` or `acquire`.
 pub fn all_waiters(app: &App) -> Result<Waiting, AppError> {
-    let lanes = if app.store.has_layout()? { app.store.lanes_with_line()? } else { Vec::new() };
+    let lanes = if app.fleet.is_none() && app.store.has_layout()? { app.store.lanes_with_line()? } else { Vec::new() };
     let mut waiting = Waiting::new();
     for lane in lanes {
         let waiters = app.store.waiters(&lane)?;
@@ -133,8 +134,8 @@ pub fn all_waiters(app: &App) -> Result<Waiting, AppError> {
 
 /// Gives every wanted task to `sink`: started ones first, then pending ones by number, then finished ones. A damaged record
 /// is given as an error. `sink` returns whether to continue.
-pub fn list(app: &App, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppError>) -> bool) -> Result<(), AppError> {
-    if !app.store.has_layout()? {
+pub fn list(app: &App, filter: &Filter, sink: Sink) -> Result<(), AppError> {
+    if app.fleet.is_none() && !app.store.has_layout()? {
         return Ok(());
     }
     let wants = |status: Status| {
@@ -146,6 +147,12 @@ pub fn list(app: &App, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppErr
         wants(task.status()) && filter.means(task) && (!filter.stuck || matches!(stuck(app, task), Ok(Some(_))))
     };
     let mut seen = std::collections::HashSet::new();
+    if let Some(fleet) = &app.fleet {
+        return fleet.tasks(&wants, filter.user.as_ref(), &mut |found| {
+            let wanted = !found.as_ref().is_ok_and(|task| !is_wanted(task) || !seen.insert(task.id));
+            !wanted || sink(found)
+        });
+    }
     let wants_started = wants(Status::Running) || wants(Status::Waiting);
     let mut places = Vec::new();
     if wants_started {
@@ -173,6 +180,9 @@ pub fn list(app: &App, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppErr
 
 /// The tasks that an empty list left out.
 pub fn unshown(app: &App, filter: &Filter) -> Result<Unshown, AppError> {
+    if app.fleet.is_some() {
+        return Ok(Unshown::Filtered);
+    }
     if !app.store.has_layout()? {
         return Ok(Unshown::NoQueue);
     }
@@ -184,7 +194,8 @@ pub fn unshown(app: &App, filter: &Filter) -> Result<Unshown, AppError> {
 
 /// Why no process watches a running task, by its record. `None` if the task does not run, or if a process watches it.
 pub fn stuck(app: &App, task: &Task) -> Result<Option<Stuck>, AppError> {
-    if !matches!(task.status(), Status::Running | Status::Waiting) {
+    // The host of a task of several hosts watches it.
+    if app.fleet.is_some() || !matches!(task.status(), Status::Running | Status::Waiting) {
         return Ok(None);
     }
     if app.run_dir.is_supervised(task.id)? {
@@ -214,7 +225,8 @@ fn expired(app: &App, id: TaskId) -> Result<Option<Stuck>, AppError> {
 /// Everything known about a task.
 pub fn show(app: &App, id: TaskId) -> Result<Shown, AppError> {
     let task = app.existing(id)?;
-    let started = if task.status() == Status::Running { app.store.started(id)?.flatten() } else { None };
+    let started =
+        if task.status() == Status::Running && app.fleet.is_none() { app.store.started(id)?.flatten() } else { None };
     let waits = matches!(task.status(), Status::Pending | Status::Running);
     let obstacle = if waits { first_obstacle(app, &task)? } else { None };
     let task = as_seen(app, task);
@@ -224,7 +236,7 @@ pub fn show(app: &App, id: TaskId) -> Result<Shown, AppError> {
 
 /// The supervisor of a running task.
 pub fn supervisor_pid(app: &App, task: &Task) -> Result<Option<u32>, AppError> {
-    if !matches!(task.status(), Status::Running | Status::Waiting) {
+    if app.fleet.is_some() || !matches!(task.status(), Status::Running | Status::Waiting) {
         return Ok(None);
     }
     let started = app.store.started(task.id)?.flatten().filter(|started| !started.is_elsewhere());

@@ -170,6 +170,9 @@ pub(crate) fn last_task(app: &App) -> Result<Option<TaskId>, AppError> {
 
 /// The newest task that is there, of a user where one is given.
 pub fn newest_task(app: &App, user: Option<&str>) -> Result<Option<TaskId>, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return fleet.newest(user);
+    }
     let mut ids = Vec::new();
     app.store.visit_ids(&mut |_, id| ids.push(id))?;
     ids.sort_unstable_by(|a, b| b.cmp(a));

@@ -2,6 +2,7 @@
 
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
+use crate::app::fleet::{Fleet, FleetCounts, FleetHost, running};
 use crate::app::overdue::by_rule;
 use crate::app::query::explain;
 use crate::app::query::explain::Front;
@@ -76,6 +77,9 @@ pub fn capacity(app: &App) -> Result<Capacity, AppError> {
 }
 
 fn capacity_and_active(app: &App) -> Result<(Capacity, Vec<Task>), AppError> {
+    if let Some(fleet) = &app.fleet {
+        return capacity_of_hosts(&**fleet);
+    }
     let config = config(app);
     let (by_project, by_user) = (BTreeMap::new(), BTreeMap::new());
     let mut capacity = Capacity { max: config.slots_max, from: config.slots_from, used: 0, by_project, by_user };
@@ -107,6 +111,41 @@ fn waits_since(app: &App, head: &Head) -> Option<(TaskId, Timestamp)> {
     app.store.peek(head).map(|task| (head.id, task.due_since()))
 }
 
+/// The slots of all living hosts and their use.
+fn capacity_of_hosts(fleet: &dyn Fleet) -> Result<(Capacity, Vec<Task>), AppError> {
+    let (active, [by_project, by_user]) = running(fleet)?;
+    let living: Vec<FleetHost> = fleet.hosts()?.into_iter().filter(|host| host.is_alive).collect();
+    let used = living.iter().fold(0_u32, |sum, host| sum.saturating_add(u32::try_from(host.tasks).unwrap_or(u32::MAX)));
+    let max = living.iter().fold(used, |sum, host| sum.saturating_add(host.free));
+    let from = SlotsFrom::Hosts(u32::try_from(living.len()).unwrap_or(u32::MAX));
+    Ok((Capacity { max, from, used, by_project, by_user }, active))
+}
+
+/// All hosts at a glance.
+fn overview_of_hosts(fleet: &dyn Fleet) -> Result<Overview, AppError> {
+    let (capacity, active) = capacity_of_hosts(fleet)?;
+    let FleetCounts { waiting: counts, oldest, recent: [completed, failed, cancelled] } = fleet.counts()?;
+    let oldest = oldest.map(|id| fleet.find(id)).transpose()?.flatten();
+    let is_living = matches!(capacity.from, SlotsFrom::Hosts(1..));
+    let front = match &oldest {
+        Some(task) => fleet.obstacle(task)?.map(|obstacle| (task.id, obstacle.word())),
+        None => None,
+    };
+    Ok(Overview {
+        counts,
+        capacity,
+        locks: Vec::new(),
+        unseen_locks: 0,
+        active,
+        set_aside: 0,
+        has_dispatcher: is_living,
+        front: Front { first: front, needs_pass: None },
+        elsewhere: (Elsewhere::default(), false),
+        oldest: oldest.map(|task| (task.id, task.due_since())),
+        recent: Recent { completed, failed, cancelled },
+    })
+}
+
 /// Ends of tasks since a moment.
 fn recent(app: &App, since: Timestamp) -> Result<Recent, AppError> {
     let mut recent = Recent::default();
@@ -126,6 +165,9 @@ fn recent(app: &App, since: Timestamp) -> Result<Recent, AppError> {
 
 /// Everything at a glance, with a look at `most_locks` locks of users at most.
 pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return overview_of_hosts(&**fleet);
+    }
     let has_layout = app.store.has_layout()?;
     let (capacity, active) = capacity_and_active(app)?;
     let timeout_ms = |lane: &LaneName| config(app).lock_timeout_ms(lane);

@@ -7,6 +7,7 @@ use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
 use crate::app::admission::reach::own_context;
 use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
+use crate::app::fleet::shared;
 use crate::app::granted::of_parent;
 use crate::app::lifecycle::enqueued;
 use crate::app::names::named_lanes;
@@ -77,6 +78,10 @@ pub struct Accepted {
 /// Accepts one request durably.
 pub fn enqueue(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Accepted, AppError> {
     let mut task = task_of(app, new, caller)?;
+    if let Some(fleet) = &app.fleet {
+        let accepted = fleet.enqueue(vec![shared(app, task, new)?])?;
+        return accepted.into_iter().next().ok_or_else(|| AppError::new(Code::Bug, "the store gave no answer"));
+    }
     app.store.prepare()?;
     check_dependencies(app, &mut task)?;
     accept_alone(app, task, new)
@@ -87,6 +92,11 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
     let mut tasks = Vec::with_capacity(batch.len());
     for (line, new) in batch {
         tasks.push(task_of(app, new, caller).map_err(|error| line_error(*line, error))?);
+    }
+    if let Some(fleet) = &app.fleet {
+        let lines = tasks.into_iter().zip(batch);
+        let ready = lines.map(|(task, (line, new))| shared(app, task, new).map_err(|error| line_error(*line, error)));
+        return fleet.enqueue(ready.collect::<Result<_, _>>()?);
     }
     app.store.prepare()?;
     for ((line, _), task) in batch.iter().zip(&mut tasks) {

@@ -68,6 +68,7 @@ fn of_lock<'a>(lock: &'a mut LockArgs, name: &str) -> Option<Place<'a>> {
 fn of_all<'a>(globals: &'a mut Globals, name: &str) -> Option<Place<'a>> {
     Some(match name {
         "--state-dir" => Place::One(&mut globals.state_dir),
+        "--store" => Place::One(&mut globals.store),
         "--json" => Place::Flag(&mut globals.json),
         "-q" | "--quiet" => Place::Flag(&mut globals.quiet),
         _ => return None,

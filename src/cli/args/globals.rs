@@ -15,6 +15,11 @@ pub struct Globals {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
     pub config: Option<String>,
 
+    /// The PostgreSQL database with the tasks of several hosts, instead of LUZIA_STORE and `store` in the configuration; `local`
+    /// for the tasks of this host
+    #[arg(long, value_name = "URL", global = true)]
+    pub store: Option<String>,
+
     /// Answer with one JSON document, and with errors as JSON
     #[arg(long, global = true, overrides_with = "json")]
     pub json: bool,

@@ -129,7 +129,7 @@ fn command_word(args: &[String]) -> Option<(usize, &str)> {
     let mut words = args.iter().map(String::as_str).enumerate().skip(1);
     loop {
         match words.next()? {
-            (_, "--state-dir" | "--config" | "--color" | "-o" | "--output") => drop(words.next()),
+            (_, "--state-dir" | "--config" | "--store" | "--color" | "-o" | "--output") => drop(words.next()),
             (_, word) if word.starts_with('-') => {}
             found => return Some(found),
         }

@@ -63,7 +63,7 @@ const INSIDE: &[&str] = &[
 type Variable = (&'static str, &'static str, &'static [&'static str]);
 
 /// The variables that luzia reads.
-const ENVIRONMENT: [Variable; 10] = [
+const ENVIRONMENT: [Variable; 13] = [
     ("LUZIA_STATE_DIR", "The state directory, as an absolute path, unless --state-dir is given.", &[]),
     (
         "STATE_DIRECTORY",
@@ -71,6 +71,13 @@ const ENVIRONMENT: [Variable; 10] = [
         &["luzia", "luzia-daemon", "luzia-dispatch"],
     ),
     ("LUZIA_CONFIG", "The configuration file, unless --config is given.", &[]),
+    ("LUZIA_STORE", "The database with the tasks of several hosts, unless --store is given.", &[]),
+    (
+        "PGPASSFILE",
+        "The file with the password of that database, of mode 0600; ~/.pgpass by default.",
+        &["luzia-store"],
+    ),
+    ("PGPASSWORD", "The password of that database.", &["luzia-store"]),
     ("LUZIA_AGENT", "The name of the agent that calls, as others see it.", TAKERS),
     ("LUZIA_SESSION", "The session of the agent that calls.", TAKERS),
     ("LUZIA_TASK_ID", "The task inside which this is called; luzia sets it, and checks it before using it.", INSIDE),

@@ -111,6 +111,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         Obstacle::Booked { .. }
         | Obstacle::HostBusy { .. }
         | Obstacle::NoGrant { .. }
+        | Obstacle::NoHost { .. }
         | Obstacle::SlotOccupied { .. }
         | Obstacle::TooFewSlots { .. } => rule_text(obstacle, task, now),
         Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } => rule_text(obstacle, task, now),
@@ -382,6 +383,7 @@ mod tests {
             all.push(Obstacle::OtherContext { differences: vec![Difference::Root], life, is_own });
         }
         all.extend([None, Some(lane())].map(|lane| Obstacle::NoGrant { lane }));
+        all.extend([None, Some("web1".to_owned())].map(|place| Obstacle::NoHost { place }));
         all.push(Obstacle::NewerRecord { first: two, record: "v 2".to_owned() });
         all.push(Obstacle::Priority { ahead: 3 });
         all.push(Obstacle::LaneOrder { lane: lane(), first: two });
@@ -401,7 +403,7 @@ mod tests {
                 Obstacle::Paused { .. } => {}
                 Obstacle::Cycle { .. } | Obstacle::Delayed { .. } | Obstacle::After { .. } => {}
                 Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Priority { .. } => {}
-                Obstacle::NoGrant { .. } => {}
+                Obstacle::NoGrant { .. } | Obstacle::NoHost { .. } => {}
                 Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
                 Obstacle::Loan { .. } | Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } => {}
                 Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}

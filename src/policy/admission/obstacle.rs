@@ -46,6 +46,11 @@ pub enum Obstacle {
         /// The lane whose grant is used up; `None` if the lease of the host has ended.
         lane: Option<LaneName>,
     },
+    /// No host takes it: of those that may, none has an agent that renews its lease, or all are drained.
+    NoHost {
+        /// The host that it is for; `None` for any.
+        place: Option<String>,
+    },
     /// The first record in the lane of its user cannot be read by this version.
     NewerRecord {
         /// The task of that record.
@@ -184,6 +189,7 @@ impl Obstacle {
             Self::After { .. } => "After",
             Self::OtherContext { .. } => "OtherContext",
             Self::NoGrant { .. } => "NoGrant",
+            Self::NoHost { .. } => "NoHost",
             Self::NewerRecord { .. } => "NewerRecord",
             Self::Priority { .. } => "Priority",
             Self::LaneOrder { .. } => "LaneOrder",

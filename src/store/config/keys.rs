@@ -67,6 +67,10 @@ pub(super) const FILE: &[Key<Config>] = keys! { Config:
     "v": Version, shown |_config| Value::Null,
         "The version of the format.",
         NEXT_COMMAND, "1", or "1";
+    "store": Text => store,
+        "The URL of the PostgreSQL database with the tasks of several hosts, without a password. --store and LUZIA_STORE come \
+         before it.",
+        NEXT_COMMAND, r#""postgres:///luzia?host=/run/postgresql""#, or "none: the state directory has all tasks";
     "per_user_serialization.enabled": Flag => serialize_users,
         "Whether the tasks and locks of one user take turns. Capacity and named lanes apply either way.",
         NEXT_GRANT, "false";

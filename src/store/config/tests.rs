@@ -306,12 +306,13 @@ prop_compose! {
         on_interrupt in prop_oneof![Just(OnInterrupt::Retry), Just(OnInterrupt::Fail)],
         allow_root: bool,
         allow_loader_env: bool,
+        store in proptest::option::of("postgres:///[a-z]{1,9}"),
         mcp_allow in proptest::collection::vec("[a-z*] [a-z *]{0,9}", 0..3),
         mcp_env in proptest::collection::vec("[A-Z_*]{1,9}", 0..3),
         users_known in proptest::collection::vec("[a-z ]{1,9}".prop_map(|name| Name::new(&name).expect("a name")), 0..3),
     ) -> Config {
         Config {
-            serialize_users, lock_timeout_ms, slots_max, slots_from: SlotsFrom::File, projects, lanes, tier_shares, retention_days, retention_tasks,
+            store, serialize_users, lock_timeout_ms, slots_max, slots_from: SlotsFrom::File, projects, lanes, tier_shares, retention_days, retention_tasks,
             logs_max_bytes, cgroups, poll_interval_ms, contexts, allow_root, allow_loader_env, users_known, mcp_allow, mcp_env,
             backoff_ms: retry_times.0, most_backoff_ms: retry_times.1, on_interrupt,
         }

@@ -74,6 +74,7 @@ fn slots_source(capacity: &Capacity) -> Value {
         SlotsFrom::Processors(online) => json!({ "source": "default", "processors": online }),
         SlotsFrom::File => json!({ "source": "config" }),
         SlotsFrom::Set => json!({ "source": "set" }),
+        SlotsFrom::Hosts(hosts) => json!({ "source": "hosts", "hosts": hosts }),
     }
 }
 
@@ -83,6 +84,7 @@ fn slots_text(capacity: &Capacity) -> String {
         SlotsFrom::Processors(online) => format!("the default with {online} processors online, at least 4"),
         SlotsFrom::File => "slots.max in the configuration".to_owned(),
         SlotsFrom::Set => "set by luzia lanes set global".to_owned(),
+        SlotsFrom::Hosts(hosts) => format!("of {hosts} hosts: luzia hosts"),
     };
     format!("{} of {} used ({from})", capacity.used, capacity.max)
 }
@@ -116,7 +118,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
     let lane_locks: Vec<Value> = overview.locks.iter().filter(|view| !of_user(view)).map(lock_json).collect();
     let living =
         overview.locks.iter().filter(of_user).filter(|view| crate::app::lock_state(&view.verdict) != "stale").count();
-    let more = json!({
+    let mut more = json!({
         "pending": { "high": high, "normal": normal, "low": low, "total": high + normal + low, "parked": overview.counts.parked },
         "active": {
             "slots_used": overview.capacity.used,
@@ -146,6 +148,9 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
         "state_dir": app.store_path(),
         "state_dir_rule": rule,
     });
+    if let Some(fleet) = &app.fleet {
+        more["store"] = fleet.name().into();
+    }
     Ok(json::single("status", more))
 }
 
@@ -290,6 +295,9 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     elsewhere_rows(&overview.elsewhere.0).into_iter().for_each(|text| lines.row(["other sandboxes".to_owned(), text]));
     if overview.set_aside > 0 {
         lines.row(["set aside".to_owned(), format!("{} damaged records; luzia doctor names them", overview.set_aside)]);
+    }
+    if let Some(fleet) = &app.fleet {
+        lines.row(["store".to_owned(), fleet.name()]);
     }
     lines.row(["state directory".to_owned(), format!("{} ({rule})", app.store_path())]);
     console.table(&lines)?;

@@ -11,7 +11,7 @@ const ONE_TASK: &str = "+task\n";
 const MOVE: &str = "+task\nmoved bool Whether its priority was changed.\npriority_before int~ The priority before, if it was changed.\n";
 
 /// The documents by the names of their schemas.
-pub const DOCUMENTS: [Shape; 48] = [
+pub const DOCUMENTS: [Shape; 51] = [
     document("error", "An error, on standard error.", ERROR),
     document("enqueue", "What was queued.", ENQUEUE),
     document("run", "How the task ended, on standard error; --result-file writes it to a file.", ONE_TASK),
@@ -61,6 +61,9 @@ pub const DOCUMENTS: [Shape; 48] = [
     document("doctor", "What was looked at, and what is wrong.", DOCTOR),
     document("shim-list", "The shims.", SHIMS),
     document("shim-doctor", "The shims that do not work.", SHIMS),
+    document("store-migrate", "What was done with the tables of a store.", STORE_MIGRATE),
+    document("store-status", "The state of a store.", STORE_STATUS),
+    document("hosts", "The hosts of a store.", HOSTS),
     document("agent-setup", "The files that were changed.", SETUP),
     document("daemon", "The unit of systemd that --install has written.", UNIT),
     document("install-docs", "The files that were written or removed.", "items [text] The paths.\n"),
@@ -213,6 +216,7 @@ other_sandboxes object Tasks that were queued in other sandboxes, the first of e
 user_exclusion bool Whether the tasks of one user take turns.
 state_dir text The state directory.
 state_dir_rule text The rule by which it was found.
+store? text The database with the tasks of several hosts, if one is named. The document is about its tasks then.
 ";
 
 const TOP: &str = "\
@@ -381,6 +385,29 @@ items [object] What was looked at: check, level (ok, warn or fail), message and 
 
 const SHIMS: &str = "\
 items [object] The shims: tool, lane, program and problem.
+";
+
+const STORE_MIGRATE: &str = "\
+store text The database.
+from int~ The version of the tables before; null without tables.
+to int The version of this luzia.
+changed bool Whether tables were made.
+dry_run bool Whether nothing was to be changed.
+";
+
+const STORE_STATUS: &str = "\
+store text The database.
+server text The version of PostgreSQL.
+schema_version int The version of the tables.
+hosts int How many hosts have joined.
+living_hosts int How many of them have a lease in force.
+queued int How many tasks wait for a host.
+active int How many tasks a host has.
+duty text~ The host that decides whose turn it is.
+";
+
+const HOSTS: &str = "\
+items [object] The hosts: name, alive, renewed_ms_ago, lease_ms, free, tasks, draining and duty.
 ";
 
 const SETUP: &str = "\

@@ -31,6 +31,15 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
             };
             (text, Some(format!("luzia explain {}", task.id)))
         }
+        Obstacle::NoHost { place } => {
+            let text = match place {
+                Some(place) => {
+                    format!("it is for host {place}, which is drained or has no agent: start `luzia daemon` there")
+                }
+                None => "no host has an agent that takes it: start `luzia daemon` on one".to_owned(),
+            };
+            (text, Some("luzia hosts".to_owned()))
+        }
         Obstacle::Booked { booked } => booked_text(booked, now),
         Obstacle::HostBusy { shut } => capacity::busy_text(shut),
         Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_text(lane, occupied),
@@ -98,6 +107,7 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Obstacle::OtherContext { differences, life, is_own } => other_context_json(differences, *life, *is_own, task),
+        Obstacle::NoHost { place } => json!({ "host": place }),
         Obstacle::NoGrant { lane } => json!({ "lane": lane.as_ref().map(ToString::to_string) }),
         Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
         Obstacle::Priority { ahead } => json!({ "ahead": ahead }),

@@ -3,7 +3,8 @@
 pub(crate) mod lease;
 
 use crate::model::task::FIRST_GRANTED;
-use crate::model::{LaneName, Task, TaskId, Timer};
+use crate::model::{LaneName, Task, TaskId, Timer, Timestamp};
+use crate::os::Meta;
 use crate::store::files::disk::counter::{self, CounterFile, CounterLine};
 use crate::store::files::disk::task_record::check_grants;
 use crate::store::files::locks::bucket::bucket;
@@ -106,6 +107,21 @@ impl Spool {
         self.stay_waiting(task.id, lock)?;
         self.ring();
         Ok(())
+    }
+
+    /// The moment since which the database of several hosts does not answer. The first call notes it.
+    pub fn store_away_since(&self) -> Result<Timestamp> {
+        let noted = |meta: Option<Meta>| meta.map(|meta| meta.modified);
+        if let Some(since) = noted(self.meta(layout::AWAY)?) {
+            return Ok(since);
+        }
+        drop(self.open_or_make(layout::AWAY)?);
+        Ok(noted(self.meta(layout::AWAY)?).unwrap_or_else(|| self.host.now()))
+    }
+
+    /// Notes that the database of several hosts has answered.
+    pub fn store_answers(&self) -> Result<()> {
+        self.unlink(layout::AWAY).map(drop)
     }
 
     /// Marks a finished granted task durably: its scheduler knows its end, so pruning may remove it.

@@ -2,7 +2,7 @@
 //! appears by a rename, complete and synced.
 
 use crate::model::task::{FIRST_GRANTED, Start, TaskState};
-use crate::model::{Name, QueueName, Task, TaskId, Timer};
+use crate::model::{Name, QueueName, Status, Task, TaskId, Timer};
 use crate::os::{Open, Published};
 use crate::store::files::disk::counter::{self, CounterFile};
 use crate::store::files::queue::pending::Spot;
@@ -35,6 +35,18 @@ pub enum Place {
     Waiting,
     /// Finished.
     Done,
+}
+
+impl Place {
+    /// The folder in which the record of a task of a status usually is.
+    pub fn of(status: Status) -> Self {
+        match status {
+            Status::Pending => Self::Pending,
+            Status::Running => Self::Running,
+            Status::Waiting => Self::Waiting,
+            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => Self::Done,
+        }
+    }
 }
 
 impl Spool {

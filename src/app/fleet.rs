@@ -1,0 +1,186 @@
+//! The tasks of several hosts, as use cases see them. The room `fleet` keeps them in a database; without one, the state directory
+//! has all tasks.
+
+use crate::app::queue::enqueue::Accepted;
+use crate::app::{App, AppError, Code, Obstacle};
+use crate::model::{Name, Status, Task, TaskId};
+use crate::request::TaskRequest;
+use crate::request::values::OnConflict;
+use crate::store::Counts;
+use std::collections::BTreeMap;
+
+/// A migration of the tables of a database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Migration {
+    /// The version of the tables that was found; `None` without tables.
+    pub from: Option<i32>,
+    /// The version of this luzia.
+    pub to: i32,
+}
+
+impl Migration {
+    /// Whether the tables are not of this version yet.
+    pub fn is_needed(&self) -> bool {
+        self.from != Some(self.to)
+    }
+}
+
+/// The state of a database.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoreState {
+    /// The version of the server.
+    pub server: String,
+    /// The version of the tables.
+    pub schema: i32,
+    /// Number of hosts.
+    pub hosts: usize,
+    /// Number of hosts whose leases are in force.
+    pub living_hosts: usize,
+    /// Number of tasks that wait for a host.
+    pub queued: u64,
+    /// Number of tasks that a host has.
+    pub active: u64,
+    /// The host that decides whose turn it is.
+    pub duty: Option<String>,
+}
+
+/// A host as the database knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FleetHost {
+    /// Its name.
+    pub name: String,
+    /// Whether its lease is in force.
+    pub is_alive: bool,
+    /// Milliseconds since it renewed its lease.
+    pub age_ms: u64,
+    /// The length of its lease, in milliseconds.
+    pub lease_ms: u64,
+    /// Number of tasks that it could start.
+    pub free: u32,
+    /// Number of its tasks.
+    pub tasks: u64,
+    /// Whether it takes no further tasks.
+    pub is_draining: bool,
+    /// Whether it decides whose turn it is.
+    pub has_duty: bool,
+}
+
+/// Numbers of the tasks of all hosts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FleetCounts {
+    /// Tasks that wait for a host.
+    pub waiting: Counts,
+    /// The waiting task of the lowest number.
+    pub oldest: Option<TaskId>,
+    /// Ends of the last hour: completed, failed or ended by a time limit, cancelled.
+    pub recent: [u64; 3],
+}
+
+/// Takes a task, or the error of a damaged record; returns whether to continue.
+pub type Sink<'a> = &'a mut dyn FnMut(Result<Task, AppError>) -> bool;
+
+/// A database with the tasks of several hosts.
+pub trait Fleet {
+    /// The database as it was named. It holds no password.
+    fn name(&self) -> String;
+
+    /// The statements that make the tables of this version.
+    fn script(&self) -> &'static str;
+
+    /// Brings the tables to this version in one transaction; with `dry_run` changes nothing.
+    fn migrate(&self, dry_run: bool) -> Result<Migration, AppError>;
+
+    /// The state of the database.
+    fn state(&self) -> Result<StoreState, AppError>;
+
+    /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and
+    /// whether it is a new one.
+    fn enqueue(&self, tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError>;
+
+    /// Gives the tasks in some states to `sink`: those that a host has, then those that wait for one, then those that are over, each
+    /// by number.
+    fn tasks(&self, wants: &dyn Fn(Status) -> bool, user: Option<&Name>, sink: Sink) -> Result<(), AppError>;
+
+    /// A task by its number.
+    fn find(&self, id: TaskId) -> Result<Option<Task>, AppError>;
+
+    /// The newest task, of a user where one is given.
+    fn newest(&self, user: Option<&str>) -> Result<Option<TaskId>, AppError>;
+
+    /// Number of tasks of the same user that come before a task.
+    fn ahead(&self, id: TaskId) -> Result<u64, AppError>;
+
+    /// The first reason why no host takes a task.
+    fn obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError>;
+
+    /// Numbers of the tasks.
+    fn counts(&self) -> Result<FleetCounts, AppError>;
+
+    /// The hosts, by name.
+    fn hosts(&self) -> Result<Vec<FleetHost>, AppError>;
+
+    /// Ends a task that no host has, with the record of its end. False if a host has it, or if it is over.
+    fn end_queued(&self, ended: &Task) -> Result<bool, AppError>;
+}
+
+/// Variables for the client of the database, which no task takes over from its caller.
+const OF_CLIENT: [&str; 3] = ["PGPASSWORD", "PGPASSFILE", "PGSERVICE"];
+
+/// The refusal of an option that is about one host.
+pub fn local_only(what: &str) -> AppError {
+    AppError::new(Code::LocalOnly, format!("{what} works on one host, and a store of several hosts is named"))
+        .hint("with --store local it is about the tasks of this host; nothing was done")
+}
+
+/// Makes a task ready for the database. What the database cannot promise is refused.
+pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<(Task, OnConflict), AppError> {
+    let on_conflict = new.on_conflict.unwrap_or_default();
+    let local = [
+        (app.inside.is_some(), "a task that another task queues"),
+        (new.parent.is_some(), "--parent"),
+        (!task.after.is_empty(), "--after"),
+        (new.group.is_some(), "--group"),
+        (new.reuse.is_some(), "--reuse"),
+        (new.slots.is_some_and(|count| count > 1), "--slots"),
+        (new.fresh.is_some(), "--fresh"),
+        (new.hold, "--hold"),
+        (task.stdin_of.is_some(), "--stdin"),
+        (on_conflict == OnConflict::Replace, "--on-conflict replace"),
+    ];
+    if let Some((_, what)) = local.into_iter().find(|(is_asked, _)| *is_asked) {
+        return Err(local_only(what));
+    }
+    let is_given = |name: &str| new.env.iter().any(|pair| pair.split('=').next() == Some(name));
+    let is_of_client = |key: &[u8]| {
+        OF_CLIENT.iter().any(|name| (key == name.as_bytes() || key == b"PGSERVICEFILE") && !is_given(name))
+    };
+    if task.env.iter().any(|(key, _)| is_of_client(key)) {
+        let rest: Vec<_> = task.env.iter().filter(|(key, _)| !is_of_client(key)).cloned().collect();
+        task.env = rest.into();
+    }
+    Ok((task, on_conflict))
+}
+
+/// The error of a database that does not answer, with the moment since which verbs of this host found it so.
+pub fn since(app: &App, error: AppError) -> AppError {
+    match (error.code() == Code::StoreAway).then(|| app.store.store_away_since()) {
+        Some(Ok(since)) => error.reworded(|why| format!("{why}; it is away since {since}")),
+        Some(Err(_)) | None => error,
+    }
+}
+
+/// Running tasks by user and by project.
+pub(crate) fn running(fleet: &dyn Fleet) -> Result<(Vec<Task>, [BTreeMap<String, u64>; 2]), AppError> {
+    let (mut active, mut by_project, mut by_user) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    // `list` reports a damaged record.
+    fleet.tasks(&|status| matches!(status, Status::Running | Status::Waiting), None, &mut |found| {
+        let Ok(task) = found else { return true };
+        *by_user.entry(task.user.to_string()).or_insert(0) += 1;
+        if let Some(project) = &task.project {
+            *by_project.entry(project.to_string()).or_insert(0) += 1;
+        }
+        active.push(task);
+        true
+    })?;
+    Ok((active, [by_project, by_user]))
+}

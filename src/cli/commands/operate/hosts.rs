@@ -1,0 +1,90 @@
+//! `luzia hosts`: the hosts of a store.
+
+use crate::app::fleet::FleetHost;
+use crate::app::{App, AppError};
+use crate::cli::exit::Exit;
+use crate::cli::output::brief;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::table::{Column, Table};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+/// `luzia hosts`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "List the hosts that share the tasks of a store, by name. A host joins when `luzia daemon` starts there with the \
+                  same store.",
+    subcommand_value_name = "VERB",
+    after_help = HOSTS_HELP
+)]
+pub struct HostsArgs {
+    /// The action; without one, list.
+    #[command(subcommand)]
+    pub verb: Option<HostsVerb>,
+}
+
+/// The verbs of `luzia hosts`.
+#[derive(Subcommand, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostsVerb {
+    /// List the hosts
+    #[command(after_help = HOSTS_HELP)]
+    List,
+}
+
+const HOSTS_HELP: &str = "\
+Examples:
+  luzia hosts
+  luzia hosts --json
+
+Exit codes:
+  0    listed, perhaps none
+  2    no store is named
+  69   the database does not answer
+  others as in luzia-exit-codes(7)";
+
+/// `luzia hosts`.
+pub fn run(_args: &HostsArgs, app: &App, console: &mut Console) -> Answer {
+    let Some(fleet) = &app.fleet else {
+        return Err(AppError::usage("no store of several hosts is named")
+            .hint("--store URL, LUZIA_STORE, or store in the configuration names a PostgreSQL database")
+            .into());
+    };
+    let hosts = fleet.hosts()?;
+    if console.is_json() {
+        console.items("hosts", hosts.iter().map(host_json))?;
+        return Ok(Exit::Done.code());
+    }
+    let titles = ["HOST", "STATE", "TASKS", "FREE", "RENEWED"].map(Column::new);
+    let mut table = Table::new(&titles);
+    for host in &hosts {
+        let ago = format!("{} ago", brief::length(i64::try_from(host.age_ms).unwrap_or(i64::MAX)));
+        table.row([host.name.clone(), state(host).to_owned(), host.tasks.to_string(), host.free.to_string(), ago]);
+    }
+    console.table(&table)?;
+    if hosts.is_empty() {
+        console.say("no host has joined; `luzia daemon` with this store joins");
+    }
+    Ok(Exit::Done.code())
+}
+
+fn state(host: &FleetHost) -> &'static str {
+    match host {
+        FleetHost { is_alive: false, .. } => "away",
+        FleetHost { is_draining: true, .. } => "drained",
+        FleetHost { has_duty: true, .. } => "alive, schedules",
+        FleetHost { .. } => "alive",
+    }
+}
+
+fn host_json(host: &FleetHost) -> Value {
+    json!({
+        "name": host.name,
+        "alive": host.is_alive,
+        "renewed_ms_ago": host.age_ms,
+        "lease_ms": host.lease_ms,
+        "free": host.free,
+        "tasks": host.tasks,
+        "draining": host.is_draining,
+        "duty": host.has_duty,
+    })
+}

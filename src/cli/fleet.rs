@@ -1,0 +1,133 @@
+//! The store of several hosts that a command line, the environment or the configuration names.
+
+use super::args::Globals;
+use super::configuration::config_of;
+use super::context::variable;
+use super::output::console::Answer;
+use super::verbs::{Command, Does};
+use crate::app::fleet::{Fleet, since};
+use crate::app::{App, AppError, Code};
+use crate::model::Config;
+use crate::os::Host;
+use crate::os::real::{RealClock, RealFiles, RealProcesses};
+use std::sync::Arc;
+
+/// The word for the tasks of this host.
+const LOCAL: &str = "local";
+
+/// The URL of the store, and the place that names it; `None` where the state directory has all tasks.
+pub(super) fn named(globals: &Globals, config: Option<&Config>) -> Result<Option<(String, &'static str)>, AppError> {
+    let of_config = || config.and_then(|config| config.store.clone()).map(|url| (url, "store in the configuration"));
+    let found = match globals.store.clone().map(|url| (url, "--store")) {
+        None => variable("LUZIA_STORE")?.map(|url| (url, "LUZIA_STORE")).or_else(of_config),
+        given => given,
+    };
+    Ok(found.filter(|(url, _)| url != LOCAL))
+}
+
+/// The store for a command that works in a state directory. A command that knows the tasks of this host only is refused where a
+/// store is named: it would give half an answer.
+pub(super) fn for_command(
+    command: &Command,
+    globals: &Globals,
+    config: Option<&Config>,
+) -> Result<Option<(String, &'static str)>, AppError> {
+    if command.stays_here() {
+        return Ok(None);
+    }
+    let named = named(globals, config)?;
+    if let Some((_, from)) = &named {
+        if cfg!(not(feature = "fleet")) {
+            return Err(not_built(from));
+        }
+        if !command.properties().contains(&Does::Fleet) {
+            let verb = command.name();
+            let message = format!("`luzia {verb}` works on one host, and a store of several hosts is named ({from})");
+            return Err(AppError::new(Code::LocalOnly, message).hint(format!(
+                "`luzia {verb} --store {LOCAL}` is about the tasks and locks of this host; nothing was done"
+            )));
+        }
+    }
+    Ok(named)
+}
+
+/// The answer of a verb that asked the store. The error of a store that is away names the moment since which it is.
+pub(super) fn with_since(app: &App, answer: Answer) -> Answer {
+    let answer = answer.map_err(|error| match error.downcast::<AppError>() {
+        Ok(error) => Err(since(app, error)),
+        Err(other) => Ok(other),
+    });
+    match answer {
+        Err(Err(away)) if away.code() == Code::StoreAway => Err(away.into()),
+        answered => {
+            // A failure loses the moment only.
+            let _ = app.store.store_answers();
+            answered.map_err(|error| error.unwrap_or_else(Into::into))
+        }
+    }
+}
+
+fn not_built(from: &str) -> AppError {
+    let message =
+        format!("a store of several hosts is named ({from}), and this luzia was built without the feature `fleet`");
+    AppError::new(Code::NoFleet, message).hint(
+        "`cargo build --release --features fleet` builds one with it; --store local is for the tasks of this host",
+    )
+}
+
+/// The store of a verb that is about nothing else.
+pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
+    let named = match &globals.store {
+        // A store that is given needs no configuration.
+        Some(_) => named(globals, None)?,
+        None => named(globals, Some(&config_of(globals)?.config))?,
+    };
+    let host = || Host::new(Arc::new(RealFiles::absent("/")), Arc::new(RealClock), Arc::new(RealProcesses));
+    match named {
+        Some((url, from)) => open(host(), &url, from),
+        None => Err(AppError::usage("no store of several hosts is named")
+            .hint("--store URL, LUZIA_STORE, or store in the configuration names a PostgreSQL database")),
+    }
+}
+
+/// Reads the URL, and the password that the environment has for it. Connects to nothing yet.
+#[cfg(feature = "fleet")]
+pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Box<dyn Fleet>, AppError> {
+    use crate::fleet::{Database, Target};
+
+    let target = Target::parse(url)?;
+    let given = variable("PGPASSWORD")?;
+    let file = if given.is_none() { password_file()? } else { None };
+    Ok(Box::new(Database::new(target.with_password(given, file.as_deref()), host)))
+}
+
+/// The text of the password file of libpq, which only its owner may read.
+#[cfg(feature = "fleet")]
+fn password_file() -> Result<Option<String>, AppError> {
+    use crate::os::real::term;
+    use crate::os::{Open, Vfs};
+
+    const MOST_BYTES: u64 = 1024 * 1024;
+    let below_home = || Some(format!("{}/.pgpass", term::env("HOME")?.to_str()?));
+    let Some(path) = variable("PGPASSFILE")?.or_else(below_home) else { return Ok(None) };
+    let failed = |error: std::io::Error| {
+        AppError::new(Code::ConfigUnreadable, format!("cannot read the password file \"{path}\": {error}"))
+            .hint("PGPASSFILE names another; nothing was done")
+    };
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", &path));
+    let Some(files) = RealFiles::reach(if folder.is_empty() { "/" } else { folder }).map_err(failed)? else {
+        return Ok(None);
+    };
+    let Some(mut file) = files.open(name, Open::ReadOnly).map_err(failed)? else { return Ok(None) };
+    if file.meta().map_err(failed)?.mode & 0o077 != 0 {
+        let message = format!("the password file \"{path}\" can be read by other accounts");
+        return Err(AppError::new(Code::ConfigUnsafe, message).hint(format!("chmod 600 {path}")));
+    }
+    Ok(String::from_utf8(file.read_all(MOST_BYTES).map_err(failed)?).ok())
+}
+
+/// Refuses a store, because this program has no client of a database.
+#[cfg(not(feature = "fleet"))]
+pub(super) fn open(_host: Host, _url: &str, from: &str) -> Result<Box<dyn Fleet>, AppError> {
+    Err(not_built(from))
+}

@@ -1,0 +1,75 @@
+//! FLEET: the tasks of several hosts in one PostgreSQL (`docs/fleet.md`). The database decides who may, `policy` decides whose turn
+//! it is, each host decides what lives. Compiled with the feature `fleet`.
+
+mod errors;
+mod migrate;
+mod server;
+mod sql;
+mod target;
+mod tasks;
+
+pub use server::Database;
+pub use target::Target;
+
+use crate::app::fleet::{Fleet, FleetCounts, FleetHost, Migration, Sink, StoreState};
+use crate::app::queue::enqueue::Accepted;
+use crate::app::{AppError, Obstacle};
+use crate::model::{Name, Status, Task, TaskId};
+use crate::request::values::OnConflict;
+
+/// The version of the tables that this luzia uses.
+const SCHEMA: i32 = 1;
+
+impl Fleet for Database {
+    fn name(&self) -> String {
+        self.target.to_string()
+    }
+
+    fn script(&self) -> &'static str {
+        migrate::SCRIPT
+    }
+
+    fn migrate(&self, dry_run: bool) -> Result<Migration, AppError> {
+        migrate::migrate(self, dry_run)
+    }
+
+    fn state(&self) -> Result<StoreState, AppError> {
+        migrate::state(self)
+    }
+
+    fn enqueue(&self, tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError> {
+        tasks::enqueue(self, tasks)
+    }
+
+    fn tasks(&self, wants: &dyn Fn(Status) -> bool, user: Option<&Name>, sink: Sink) -> Result<(), AppError> {
+        tasks::tasks(self, wants, user, sink)
+    }
+
+    fn find(&self, id: TaskId) -> Result<Option<Task>, AppError> {
+        tasks::find(self, id)
+    }
+
+    fn newest(&self, user: Option<&str>) -> Result<Option<TaskId>, AppError> {
+        tasks::newest(self, user)
+    }
+
+    fn ahead(&self, id: TaskId) -> Result<u64, AppError> {
+        tasks::ahead(self, id)
+    }
+
+    fn obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        tasks::obstacle(self, task)
+    }
+
+    fn counts(&self) -> Result<FleetCounts, AppError> {
+        tasks::counts(self)
+    }
+
+    fn hosts(&self) -> Result<Vec<FleetHost>, AppError> {
+        tasks::hosts(self)
+    }
+
+    fn end_queued(&self, ended: &Task) -> Result<bool, AppError> {
+        tasks::end_queued(self, ended)
+    }
+}

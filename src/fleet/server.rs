@@ -1,0 +1,85 @@
+//! The connection to the database: one for each process that needs it, made with the first statement.
+
+use super::{SCHEMA, Target, errors, sql};
+use crate::app::AppError;
+use crate::model::task::Word;
+use crate::os::Host;
+use postgres::{Client, Error, NoTls};
+use std::cell::RefCell;
+use std::time::Duration;
+
+/// The pauses before a lost connection or a refused transaction is tried again.
+const PAUSES_MS: [u64; 4] = [20, 100, 400, 1500];
+
+/// The database of several hosts, as one process uses it.
+pub struct Database {
+    pub(super) target: Target,
+    pub(super) host: Host,
+    client: RefCell<Option<Client>>,
+}
+
+impl Database {
+    /// The database of a target. Connects with the first statement.
+    pub fn new(target: Target, host: Host) -> Self {
+        Self { target, host, client: RefCell::default() }
+    }
+
+    /// Makes a connection, whatever is in the database.
+    pub(super) fn connect(&self) -> Result<Client, AppError> {
+        self.target.config.connect(NoTls).map_err(|error| self.refused(&error))
+    }
+
+    /// Does something with the connection. After a lost reply it is done again over a new connection, so it must change nothing
+    /// when it is repeated: each change names a request, a session or a token.
+    pub(super) fn with<T>(&self, act: impl FnMut(&mut Client) -> Result<T, Error>) -> Result<T, AppError> {
+        self.ask(act)?.map_err(|error| self.refused(&error))
+    }
+
+    /// As [`Self::with`], with the refusal of the server as it came.
+    pub(super) fn ask<T>(
+        &self,
+        mut act: impl FnMut(&mut Client) -> Result<T, Error>,
+    ) -> Result<Result<T, Error>, AppError> {
+        for pause in PAUSES_MS {
+            match self.once(&mut act)? {
+                Err(error) if errors::is_passing(&error) => {
+                    *self.client.borrow_mut() = None;
+                    self.host.sleep(Duration::from_millis(pause));
+                }
+                done => return Ok(done),
+            }
+        }
+        self.once(&mut act)
+    }
+
+    /// The error of a refusal.
+    pub(super) fn refused(&self, error: &Error) -> AppError {
+        errors::of(error, &self.target)
+    }
+
+    fn once<T>(&self, act: &mut impl FnMut(&mut Client) -> Result<T, Error>) -> Result<Result<T, Error>, AppError> {
+        let mut client = self.client.borrow_mut();
+        if client.is_none() {
+            let mut new = match self.target.config.connect(NoTls) {
+                Ok(new) => new,
+                // A server that is away is not waited for: what runs needs no verb.
+                Err(error) => return Err(self.refused(&error)),
+            };
+            match new.query_one(sql::VERSION, &[]) {
+                Ok(row) if row.get::<_, i32>(0) == SCHEMA => *client = Some(new),
+                Ok(row) => return Err(errors::other_version(&self.target, row.get(0))),
+                Err(error) => return Err(self.refused(&error)),
+            }
+        }
+        match client.as_mut() {
+            Some(client) => Ok(act(client)),
+            None => Err(errors::absent(&self.target)),
+        }
+    }
+
+    /// A random word, which the server draws.
+    pub(super) fn word(&self) -> Result<Word, AppError> {
+        let text: String = self.with(|client| Ok(client.query_one(sql::WORD, &[])?.get(0)))?;
+        Ok(Word::parse(&text.replace('-', "")).unwrap_or_default())
+    }
+}

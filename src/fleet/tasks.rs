@@ -1,0 +1,240 @@
+//! Tasks in the database: records in two parts, and the verbs that change and look at them.
+
+use super::{Database, errors, sql};
+use crate::app::fleet::{FleetCounts, FleetHost, Sink};
+use crate::app::queue::enqueue::Accepted;
+use crate::app::{AppError, Code, Holder, Obstacle, Pause};
+use crate::model::evidence::{Reason, Verdict};
+use crate::model::{LaneName, Name, Status, Task, TaskId, Tier, Timestamp};
+use crate::request::values::OnConflict;
+use crate::store::decode_task;
+use postgres::Row;
+use serde_json::{Map, Value, json};
+
+/// The members of a record that only a start needs.
+const APART: [&str; 4] = ["env", "env_hex", "limits", "sandbox"];
+/// Number of tasks that are read at once.
+const PAGE: i32 = 500;
+/// The states that mean the statuses of tasks: with a host, without one, over.
+const STATES: [(&str, &[Status]); 3] = [
+    ("arw", &[Status::Pending, Status::Running, Status::Waiting]),
+    ("qd", &[Status::Pending]),
+    ("e", &[Status::Completed, Status::Failed, Status::Timeout, Status::Cancelled]),
+];
+
+/// The record of a task in two parts: its description, and the members that only its start needs.
+pub(super) fn split(task: &Task) -> Result<(String, String), AppError> {
+    let failed = |error: serde_json::Error| AppError::new(Code::Bug, error.to_string());
+    let mut record: Map<String, Value> = serde_json::to_value(task).and_then(serde_json::from_value).map_err(failed)?;
+    let spec: Map<String, Value> =
+        APART.iter().filter_map(|name| Some(((*name).to_owned(), record.shift_remove(*name)?))).collect();
+    Ok((serde_json::to_string(&record).map_err(failed)?, serde_json::to_string(&spec).map_err(failed)?))
+}
+
+fn id_of(number: i64) -> TaskId {
+    TaskId(number.unsigned_abs())
+}
+
+fn number_of(id: TaskId) -> i64 {
+    i64::try_from(id.0).unwrap_or(i64::MAX)
+}
+
+/// The task of a row with its number and its record.
+fn task_of(row: &Row) -> Result<Task, AppError> {
+    let (id, record): (i64, &str) = (row.get(0), row.get(1));
+    Ok(decode_task(&id_of(id).to_string(), record.as_bytes(), None)?)
+}
+
+/// One task as `enqueue` takes it.
+fn queued(task: &Task, on_conflict: OnConflict, place: &str) -> Result<Value, AppError> {
+    let (record, spec) = split(task)?;
+    let lanes: Vec<String> =
+        task.all_lanes().iter().filter(|lane| !lane.is_global()).map(ToString::to_string).collect();
+    let conflict = match on_conflict {
+        OnConflict::Queue => "queue",
+        OnConflict::Reject => "reject",
+        OnConflict::Skip | OnConflict::Join | OnConflict::Replace => "skip",
+    };
+    Ok(json!({
+        "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": lanes,
+        "tier": tier_number(task.priority.tier()), "priority": task.priority.number(),
+        "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict, "record": record, "spec": spec,
+    }))
+}
+
+fn tier_number(tier: Tier) -> u8 {
+    match tier {
+        Tier::High => 0,
+        Tier::Normal => 1,
+        Tier::Low => 2,
+    }
+}
+
+/// Queues tasks. The numbers and the name of the request are drawn first, so a lost answer is asked for again and is the same.
+pub(super) fn enqueue(database: &Database, mut tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError> {
+    let count = i32::try_from(tasks.len()).map_err(|_| AppError::usage("a batch has too many lines"))?;
+    let numbers = database.with(|client| client.query(sql::NUMBERS, &[&count]))?;
+    let request = database.word()?.to_string();
+    let place = database.host.name();
+    let mut list = Vec::with_capacity(tasks.len());
+    for ((task, on_conflict), row) in tasks.iter_mut().zip(&numbers) {
+        task.id = id_of(row.get(0));
+        list.push(queued(task, *on_conflict, &place)?);
+    }
+    let list = Value::from(list).to_string();
+    let rows = database.ask(|client| client.query(sql::ENQUEUE, &[&request, &list]))?.map_err(|error| {
+        match error.as_db_error().filter(|error| error.code().code() == errors::KEY_TAKEN) {
+            Some(taken) => key_taken(taken.message()),
+            None => database.refused(&error),
+        }
+    })?;
+    let answers = rows.iter().zip(tasks).map(|(row, (task, _))| {
+        let (id, created) = (id_of(row.get(0)), row.get(1));
+        let task = if created { Task { id, ..task } } else { existing(database, id)? };
+        Ok(Accepted { task, created })
+    });
+    answers.collect()
+}
+
+fn key_taken(id: &str) -> AppError {
+    let id = id.parse().map_or(TaskId(0), id_of);
+    AppError::new(Code::KeyTaken, format!("{id} has the key and is unfinished; nothing was queued"))
+        .hint("wait for it; --on-conflict queue puts the new task behind it")
+        .next(format!("luzia show {id}"))
+}
+
+fn existing(database: &Database, id: TaskId) -> Result<Task, AppError> {
+    find(database, id)?.ok_or_else(|| AppError::new(Code::TaskNotFound, format!("there is no {id}")))
+}
+
+/// A task by its number.
+pub(super) fn find(database: &Database, id: TaskId) -> Result<Option<Task>, AppError> {
+    let row = database.with(|client| client.query_opt(sql::TASK, &[&number_of(id)]))?;
+    row.as_ref().map(task_of).transpose()
+}
+
+/// Gives tasks to `sink`, page by page.
+pub(super) fn tasks(
+    database: &Database,
+    wants: &dyn Fn(Status) -> bool,
+    user: Option<&Name>,
+    sink: Sink,
+) -> Result<(), AppError> {
+    let user = user.map(Name::as_str);
+    for (states, statuses) in STATES {
+        if !statuses.iter().any(|status| wants(*status)) {
+            continue;
+        }
+        let mut above = 0_i64;
+        loop {
+            let page = database.with(|client| client.query(sql::TASKS, &[&states, &user, &above, &PAGE]))?;
+            for row in &page {
+                above = row.get(0);
+                let found = task_of(row);
+                if found.as_ref().map_or(true, |task| wants(task.status())) && !sink(found) {
+                    return Ok(());
+                }
+            }
+            if page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The newest task, of a user where one is given.
+pub(super) fn newest(database: &Database, user: Option<&str>) -> Result<Option<TaskId>, AppError> {
+    let row = database.with(|client| client.query_one(sql::NEWEST, &[&user]))?;
+    Ok(row.get::<_, Option<i64>>(0).map(id_of))
+}
+
+/// Number of queued tasks of the same user that come before a task.
+pub(super) fn ahead(database: &Database, id: TaskId) -> Result<u64, AppError> {
+    let row = database.with(|client| client.query_one(sql::AHEAD, &[&number_of(id)]))?;
+    Ok(row.get::<_, i64>(0).unsigned_abs())
+}
+
+/// The first reason why no host takes a task.
+pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    if task.status() != Status::Pending {
+        return Ok(None);
+    }
+    if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
+        return Ok(Some(Obstacle::Delayed { until }));
+    }
+    let Some(row) = database.with(|client| client.query_opt(sql::WHY, &[&number_of(task.id)]))? else {
+        return Ok(None);
+    };
+    if row.get::<_, i64>(1) == 0 {
+        return Ok(Some(Obstacle::NoHost { place: row.get(0) }));
+    }
+    let Some(lane) = row.get::<_, Option<&str>>(2).and_then(|lane| LaneName::parse(lane).ok()) else {
+        let ahead = ahead(database, task.id)?;
+        return Ok((ahead > 0).then_some(Obstacle::Priority { ahead }));
+    };
+    if row.get(3) {
+        return Ok(Some(Obstacle::Paused { pause: Pause::of(lane.to_string(), Timestamp(0)) }));
+    }
+    let number = |at: usize| u32::try_from(row.get::<_, i64>(at)).unwrap_or(u32::MAX);
+    let holder = row.get::<_, Option<i64>>(6).map(|holder| id_of(holder).to_string());
+    let verdict = Verdict::Live { why: Reason::LeaseRuns, overdue: false };
+    let holder = Holder::unknown(holder.as_deref(), verdict);
+    let max = u32::try_from(row.get::<_, i32>(5)).unwrap_or(0);
+    Ok(Some(match lane.is_user() {
+        true => Obstacle::UserLockHeld { holder },
+        false => Obstacle::LaneFull { lane, used: number(4), max, needed: 1, holder },
+    }))
+}
+
+/// Numbers of the tasks.
+pub(super) fn counts(database: &Database) -> Result<FleetCounts, AppError> {
+    let mut counts = FleetCounts::default();
+    for row in database.with(|client| client.query(sql::COUNTS, &[]))? {
+        let (state, tasks, first): (&str, u64, i64) = (row.get(1), row.get::<_, i64>(4).unsigned_abs(), row.get(5));
+        match (state, row.get(3)) {
+            ("q", true) => {
+                let waiting = &mut counts.waiting;
+                let tier = usize::from(row.get::<_, i16>(2).unsigned_abs()).min(2);
+                waiting.pending[tier] += tasks;
+                *waiting.users.entry(row.get(0)).or_insert(0) += tasks;
+                counts.oldest = counts.oldest.into_iter().chain([id_of(first)]).min();
+            }
+            ("q" | "d", _) => counts.waiting.parked += tasks,
+            _ => {}
+        }
+    }
+    for row in database.with(|client| client.query(sql::RECENT, &[]))? {
+        let at = match row.get::<_, Option<&str>>(0).and_then(Status::parse) {
+            Some(Status::Completed) => 0,
+            Some(Status::Failed | Status::Timeout) => 1,
+            Some(Status::Cancelled) => 2,
+            _ => continue,
+        };
+        counts.recent[at] += row.get::<_, i64>(1).unsigned_abs();
+    }
+    Ok(counts)
+}
+
+/// The hosts, by name.
+pub(super) fn hosts(database: &Database) -> Result<Vec<FleetHost>, AppError> {
+    let number = |row: &Row, at: usize| row.get::<_, i64>(at).unsigned_abs();
+    let host = |row: &Row| FleetHost {
+        name: row.get(0),
+        is_alive: row.get(1),
+        age_ms: number(row, 2),
+        lease_ms: number(row, 3),
+        free: row.get::<_, i32>(4).unsigned_abs(),
+        tasks: number(row, 5),
+        is_draining: row.get(6),
+        has_duty: row.get(7),
+    };
+    Ok(database.with(|client| client.query(sql::HOSTS, &[]))?.iter().map(host).collect())
+}
+
+/// Ends a task that no host has.
+pub(super) fn end_queued(database: &Database, ended: &Task) -> Result<bool, AppError> {
+    let (request, (record, _)) = (database.word()?.to_string(), split(ended)?);
+    let row = database.with(|client| client.query_one(sql::CANCEL, &[&request, &number_of(ended.id), &record]))?;
+    Ok(row.get(0))
+}

@@ -1,0 +1,11 @@
+//! Tests of the tasks of several hosts, with a real PostgreSQL: one server for this binary, one database for each test.
+#![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod proxy;
+mod server;
+mod stores;
+#[path = "../it/support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the other tests need all of it")]
+mod support;
+mod waiting;

@@ -28,7 +28,7 @@ pub fn cancel(app: &App, id: TaskId, request: &CancelRequest) -> Result<Task, Ap
     cancel_and_wait(app, id, request).map_err(|error| after_asking_to_end(app, id, error))
 }
 
-/// Cancels a task that no host has.
+/// Cancels a task of several hosts: one that no host has ends at once, and the host of another one is asked to end it.
 fn cancel_shared(app: &App, fleet: &dyn Fleet, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {
     let task = app.existing(id)?;
     if next(task.status(), Trigger::Cancel).is_none() {
@@ -38,10 +38,35 @@ fn cancel_shared(app: &App, fleet: &dyn Fleet, id: TaskId, request: &CancelReque
     let ended = conclude(&task, &happened, app.host.now(), None);
     match fleet.end_queued(&ended)? {
         true => Ok(ended),
-        false => Err(match app.existing(id)? {
-            task if task.status().is_final() => over(&task),
-            _ => AppError::new(Code::TaskBusy, format!("a host has {id}")).hint("try again"),
-        }),
+        false => end_on_host(app, fleet, id, request),
+    }
+}
+
+/// Asks the host of a task to end it, and waits for the end.
+fn end_on_host(app: &App, fleet: &dyn Fleet, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {
+    let host = fleet.wish_end(id, request)?;
+    let begin = app.host.boot_ms();
+    loop {
+        let task = app.existing(id)?;
+        match task.status() {
+            Status::Cancelled => return Ok(task),
+            status if status.is_final() => return Err(over(&task)),
+            _ if host.is_none() => {
+                return Err(AppError::new(Code::TaskBusy, format!("a host has just taken {id}")).hint("try again"));
+            }
+            _ => {}
+        }
+        let grace = request.grace_ms.unwrap_or(task.grace_ms);
+        if app.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
+            let host = host.unwrap_or_default();
+            return Err(AppError::new(
+                Code::CancelPending,
+                format!("{id} does not end, although host {host} was asked to end it"),
+            )
+            .hint("the request stays; the host carries it out when it answers")
+            .next(format!("luzia show {id}")));
+        }
+        app.host.sleep(LOOK);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::app::{App, AppError, Code, Obstacle};
 use crate::model::{Name, Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
-use crate::store::Counts;
+use crate::store::{CancelRequest, Counts};
 use std::collections::BTreeMap;
 
 /// A migration of the tables of a database.
@@ -79,6 +79,21 @@ pub struct FleetCounts {
 /// Takes a task, or the error of a damaged record; returns whether to continue.
 pub type Sink<'a> = &'a mut dyn FnMut(Result<Task, AppError>) -> bool;
 
+/// The last part of the output of a task that is over.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tail {
+    /// The host that has it, or had it last.
+    pub host: Option<String>,
+    /// The bytes, once they were posted.
+    pub output: Option<Vec<u8>>,
+}
+
+/// The agent of a host, as a daemon calls it between its passes.
+pub trait FleetAgent {
+    /// One round: renews the lease, accepts tasks, posts ends, and decides whose turn it is if this host has the duty.
+    fn step(&mut self, app: &App) -> Result<(), AppError>;
+}
+
 /// A database with the tasks of several hosts.
 pub trait Fleet {
     /// The database as it was named. It holds no password.
@@ -121,6 +136,15 @@ pub trait Fleet {
 
     /// Ends a task that no host has, with the record of its end. False if a host has it, or if it is over.
     fn end_queued(&self, ended: &Task) -> Result<bool, AppError>;
+
+    /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
+    fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError>;
+
+    /// The last part of the output of a task.
+    fn tail(&self, id: TaskId) -> Result<Tail, AppError>;
+
+    /// The agent of this host, with the length of its lease.
+    fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_>;
 }
 
 /// Variables for the client of the database, which no task takes over from its caller.

@@ -18,6 +18,7 @@ use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, ended, interrupts};
 use super::verbs::{self, Command, Does};
+use crate::app::fleet::Fleet;
 use crate::app::granted::watch_lease;
 use crate::app::hooks::{hand_hooks_over, run_handed_over, run_hooks};
 use crate::app::locks::keeper::keep_session;
@@ -203,6 +204,8 @@ pub(super) struct InState<'a> {
     pub app: &'a App,
     /// The rule by which the state directory was found, in words.
     pub rule: &'static str,
+    /// The store of a daemon, which works in the state directory and shares tasks beside that.
+    pub store: Option<&'a dyn Fleet>,
     /// The way in which a person agrees.
     pub agree: Consent<'a>,
 }
@@ -235,6 +238,7 @@ pub(super) fn in_state(
     let mut app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, &does)?;
     (app.agent, app.label) = caller_of(command, app.agent.take())?;
     app.fleet = store.map(|(url, from)| fleet::open(app.host.clone(), &url, from)).transpose()?;
+    let of_daemon = if matches!(command, Command::Daemon(_)) { app.fleet.take() } else { None };
     console.lanes = Lanes::of_err(&app, console);
     if app.is_absent && app.fleet.is_none() {
         // Without this note, a mistyped path looks like an empty queue.
@@ -246,7 +250,8 @@ pub(super) fn in_state(
         }
     }
     let ask = |question: &str| confirm(&cli.globals, question);
-    let at = InState { app: &app, rule, agree: Consent { ask: &ask, yes: cli.globals.yes } };
+    let at =
+        InState { app: &app, rule, store: of_daemon.as_deref(), agree: Consent { ask: &ask, yes: cli.globals.yes } };
     let answer = act(&at, console).map_err(|error| with_lock_instead(error, command));
     let answer = if app.fleet.is_some() { fleet::with_since(&app, answer) } else { answer };
     if does.contains(&Does::RunsHooks) {

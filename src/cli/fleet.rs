@@ -98,7 +98,8 @@ pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Box<dyn Fleet>,
     let target = Target::parse(url)?;
     let given = variable("PGPASSWORD")?;
     let file = if given.is_none() { password_file()? } else { None };
-    Ok(Box::new(Database::new(target.with_password(given, file.as_deref()), host)))
+    let name = variable("LUZIA_HOST")?.unwrap_or_else(|| host.name());
+    Ok(Box::new(Database::new(target.with_password(given, file.as_deref()), host, name)))
 }
 
 /// The text of the password file of libpq, which only its owner may read.

@@ -183,7 +183,7 @@ shown {
         in_state |args, at, console| queue::enqueue::run(args, at.app, &caller(), &read_input, &at.agree, console);
 
     /// Queue a command, stream its output, and exit with its code
-    Run(queue::run::RunArgs) "run" Queue [MakesState OwnRules NoTimers]
+    Run(queue::run::RunArgs) "run" Queue [MakesState OwnRules NoTimers Fleet]
         in_state |args, at, console| with_terminal(|terminal| {
             queue::run::run(args, at.app, &caller(), &read_input, &at.agree, terminal, console)
         });
@@ -193,7 +193,7 @@ shown {
         in_state |args, at, console| with_terminal(|terminal| queue::attach::run(args, at.app, terminal, console));
 
     /// Wait until tasks have finished
-    Wait(queue::wait::WaitArgs) "wait" Queue [NoRules TakesEnded]
+    Wait(queue::wait::WaitArgs) "wait" Queue [NoRules TakesEnded Fleet]
         in_state |args, at, console| match args.stream {
             true => with_terminal(|terminal| queue::wait::stream(args, at.app, account, terminal, console)),
             false => queue::wait::run(args, at.app, account, console),
@@ -269,7 +269,7 @@ shown {
         in_state |args, at, console| look::tree::run(args, at.app, console);
 
     /// Print the output of a task
-    Logs(look::logs::LogsArgs) "logs" Look [NoRules TakesEnded]
+    Logs(look::logs::LogsArgs) "logs" Look [NoRules TakesEnded Fleet]
         in_state |args, at, console| look::logs::run(args, at.app, account, console);
 
     /// Say why a task, a user or a lane is waiting, and what would change it
@@ -350,9 +350,9 @@ shown {
         in_state |args, at, console| operate::dispatch::run(args, at.app, &mut ended(), console);
 
     /// Start tasks whenever their turn comes, until stopped
-    Daemon(operate::daemon::DaemonArgs) "daemon" Operate [MakesState OwnRules NoTimers]
+    Daemon(operate::daemon::DaemonArgs) "daemon" Operate [MakesState OwnRules NoTimers Fleet]
         in_state |args, at, console| {
-            operate::daemon::run(args, at.app, at.rule, &account_files::unit, &mut daemon_ended(), console)
+            operate::daemon::run(args, at.app, at.rule, at.store, &account_files::unit, &mut daemon_ended(), console)
         };
 
     /// Remove locks whose holders are proven dead, and recover dead tasks

@@ -1,6 +1,8 @@
 //! FLEET: the tasks of several hosts in one PostgreSQL (`docs/fleet.md`). The database decides who may, `policy` decides whose turn
 //! it is, each host decides what lives. Compiled with the feature `fleet`.
 
+mod agent;
+mod duty;
 mod errors;
 mod migrate;
 mod server;
@@ -11,11 +13,12 @@ mod tasks;
 pub use server::Database;
 pub use target::Target;
 
-use crate::app::fleet::{Fleet, FleetCounts, FleetHost, Migration, Sink, StoreState};
+use crate::app::fleet::{Fleet, FleetAgent, FleetCounts, FleetHost, Migration, Sink, StoreState, Tail};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{AppError, Obstacle};
 use crate::model::{Name, Status, Task, TaskId};
 use crate::request::values::OnConflict;
+use crate::store::CancelRequest;
 
 /// The version of the tables that this luzia uses.
 const SCHEMA: i32 = 1;
@@ -71,5 +74,17 @@ impl Fleet for Database {
 
     fn end_queued(&self, ended: &Task) -> Result<bool, AppError> {
         tasks::end_queued(self, ended)
+    }
+
+    fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError> {
+        tasks::wish_end(self, id, request)
+    }
+
+    fn tail(&self, id: TaskId) -> Result<Tail, AppError> {
+        tasks::tail(self, id)
+    }
+
+    fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_> {
+        Box::new(agent::Agent::new(self, lease_ms))
     }
 }

@@ -229,3 +229,228 @@ RETURNS TABLE (hosts bigint, living bigint, queued bigint, active bigint, duty t
     (SELECT count(*) FROM host WHERE renewed_at > clock_timestamp() - lease_ms * interval '1 ms'),
     (SELECT count(*) FROM task WHERE state IN ('q', 'd')), (SELECT count(*) FROM task WHERE state IN ('a', 'r', 'w')),
     (SELECT h.name FROM duty d JOIN host h ON h.id = d.host_id AND h.session = d.session) $$;
+
+-- The use of users, as `policy` writes it. The holder of the duty keeps it here, so that a take-over forgets no share.
+CREATE TABLE ledger (one bool PRIMARY KEY DEFAULT true CHECK (one), body text NOT NULL);
+INSERT INTO ledger (body) VALUES ('');
+
+-- An agent. Each word of a host names its session; a word about a task names the token of its assignment, too. An older session or
+-- token changes nothing.
+
+-- A host joins. Promise: a name belongs to one session as long as the beat of that session moves. p_seen is the beat that the new
+-- session has itself seen unchanged for longer than the lease.
+CREATE FUNCTION luzia_1.join(p_name text, p_session uuid, p_seen bigint, p_lease bigint)
+RETURNS TABLE (id int, beat bigint, lease_ms bigint, is_joined bool) LANGUAGE plpgsql SET search_path = luzia AS $$
+DECLARE h host;
+BEGIN
+  INSERT INTO host (name, session, lease_ms) VALUES (p_name, p_session, p_lease) ON CONFLICT DO NOTHING;
+  SELECT * INTO h FROM host WHERE host.name = p_name FOR NO KEY UPDATE;
+  IF h.session = p_session OR h.beat = p_seen THEN
+    UPDATE host SET session = p_session, beat = host.beat + 1, renewed_at = clock_timestamp(), lease_ms = p_lease, free = 0
+      WHERE host.id = h.id;
+    RETURN QUERY SELECT h.id, h.beat + 1, p_lease, true;
+  ELSE
+    RETURN QUERY SELECT h.id, h.beat, h.lease_ms, false;
+  END IF;
+END $$;
+
+-- Renews the lease, and tells how many tasks the host could start; those that are assigned and not accepted are taken off. Promise:
+-- no row for an older session.
+CREATE FUNCTION luzia_1.renew(p_host int, p_session uuid, p_free int) RETURNS SETOF bool
+LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
+  UPDATE host SET beat = beat + 1, renewed_at = clock_timestamp(),
+    free = p_free - (SELECT count(*) FROM task t WHERE t.host_id = p_host AND t.state = 'a')
+  WHERE id = p_host AND session = p_session RETURNING is_draining $$;
+
+-- The tasks that are assigned to a host and not accepted, each with its record, what a start needs, and its grants.
+CREATE FUNCTION luzia_1.assigned(p_host int, p_session uuid)
+RETURNS TABLE (id bigint, token text, record text, spec text, lanes text[], slots int[], fences bigint[])
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT t.id, t.token::text, r.body, s.body,
+    ARRAY(SELECT l.name FROM hold h JOIN lane l ON l.id = h.lane_id WHERE h.task_id = t.id AND h.token = t.token ORDER BY l.id, h.slot),
+    ARRAY(SELECT h.slot FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot),
+    ARRAY(SELECT h.fence FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot)
+  FROM task t JOIN record r ON r.task_id = t.id JOIN spec s ON s.task_id = t.id
+  WHERE t.host_id = p_host AND t.state = 'a' AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session)
+  ORDER BY t.id $$;
+
+-- All tasks of a host with their tokens, to be compared with its state directory.
+CREATE FUNCTION luzia_1.held(p_host int, p_session uuid) RETURNS TABLE (id bigint, token text, state text, record text)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT t.id, t.token::text, t.state::text, r.body FROM task t JOIN record r ON r.task_id = t.id
+  WHERE t.host_id = p_host AND t.state IN ('a', 'r', 'w') AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session)
+  ORDER BY t.id $$;
+
+-- The host has accepted a task durably, or its record has changed: the start of the command is in it. True for the present token.
+CREATE FUNCTION luzia_1.running(p_host int, p_session uuid, p_task bigint, p_token uuid, p_record text) RETURNS bool
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+BEGIN
+  PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE task SET state = 'r' WHERE id = p_task AND token = p_token AND host_id = p_host AND state IN ('a', 'r'); IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE record SET body = p_record WHERE task_id = p_task;
+  RETURN true;
+END $$;
+
+-- A task leaves its host: it is over (e), or queued again (q). Its holds go by its token, and no lane is locked: to delete a hold
+-- can only make room. Promises: one end for each assignment; a repetition is true, too; an older token or session is false.
+CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint, p_tail bytea)
+RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+DECLARE t task;
+BEGIN
+  PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
+  SELECT * INTO t FROM task WHERE id = p_task AND token = p_token FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
+  IF t.state IN ('q', 'e') THEN RETURN true; END IF;
+  IF t.host_id <> p_host THEN RETURN false; END IF;
+  UPDATE task SET state = p_state::"char", ending = p_ending, due_at = to_timestamp(p_due_ms::double precision / 1000),
+    host_id = CASE WHEN p_state = 'e' THEN host_id END, xid = pg_current_xact_id(),
+    ended_at = CASE WHEN p_state = 'e' THEN clock_timestamp() END WHERE id = p_task;
+  DELETE FROM hold WHERE task_id = p_task AND token = p_token;
+  DELETE FROM wish WHERE task_id = p_task;
+  UPDATE record SET body = p_record WHERE task_id = p_task;
+  IF p_tail IS NOT NULL THEN
+    INSERT INTO tail VALUES (p_task, p_tail) ON CONFLICT (task_id) DO UPDATE SET body = p_tail;
+  END IF;
+  IF p_state = 'e' THEN DELETE FROM spec WHERE task_id = p_task; END IF;
+  RETURN true;
+END $$;
+
+-- Asks the host of a task for something. Promise: a repetition asks once. The name of the host, or nothing if no host has it.
+CREATE FUNCTION luzia_1.wish(p_request uuid, p_task bigint, p_what text, p_args text) RETURNS SETOF text
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+DECLARE t task;
+BEGIN
+  SELECT * INTO t FROM task WHERE id = p_task AND state IN ('a', 'r', 'w') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN; END IF;
+  INSERT INTO request (uuid, tasks) VALUES (p_request, ARRAY[p_task]) ON CONFLICT DO NOTHING;
+  IF FOUND THEN INSERT INTO wish (host_id, task_id, what, args) VALUES (t.host_id, p_task, p_what, p_args::jsonb); END IF;
+  RETURN QUERY SELECT h.name FROM host h WHERE h.id = t.host_id;
+END $$;
+
+-- What is asked of a host, with the tokens of the tasks. A wish stays until its task leaves the host.
+CREATE FUNCTION luzia_1.wishes(p_host int, p_session uuid) RETURNS TABLE (id bigint, task_id bigint, token text, what text, args text)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT w.id, w.task_id, t.token::text, w.what, w.args::text FROM wish w JOIN task t ON t.id = w.task_id
+  WHERE w.host_id = p_host AND t.host_id = p_host AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session) ORDER BY w.id $$;
+
+-- The host of a task, and the last part of its output.
+CREATE FUNCTION luzia_1.tail(p_task bigint) RETURNS TABLE (host text, body bytea) LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT h.name, l.body FROM task t LEFT JOIN host h ON h.id = t.host_id LEFT JOIN tail l ON l.task_id = t.id WHERE t.id = p_task $$;
+
+-- The duty. One agent at a time has it; two of them waste work and grant nothing twice.
+
+-- Who has the duty, with its beat.
+CREATE FUNCTION luzia_1.duty() RETURNS TABLE (session text, beat bigint) LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT d.session::text, d.beat FROM duty d $$;
+
+-- Takes the duty if its beat is the one that was seen. True for the one that has it.
+CREATE FUNCTION luzia_1.take_duty(p_host int, p_session uuid, p_seen bigint) RETURNS bool
+LANGUAGE plpgsql SET search_path = luzia AS $$
+BEGIN
+  UPDATE duty SET host_id = p_host, session = p_session, beat = beat + 1 WHERE beat = p_seen;
+  RETURN FOUND;
+END $$;
+
+-- Whether anything that a pass depends on has changed since a snapshot, late commits included, and the present snapshot.
+CREATE FUNCTION luzia_1.changes(p_seen text) RETURNS TABLE (snapshot text, is_changed bool, next_ms bigint)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+  SELECT pg_current_snapshot()::text, p_seen IS NULL
+    OR EXISTS (SELECT FROM task t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot))
+    OR EXISTS (SELECT FROM task t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))),
+    (SELECT (extract(epoch FROM min(t.due_at) - clock_timestamp()) * 1000)::bigint FROM task t
+      WHERE t.state = 'q' AND t.due_at > clock_timestamp()) $$;
+
+-- The first tasks of each queue, which is a user, a place, a tier and a set of lanes. A queue for an absent host is one of its own,
+-- so it stops nobody.
+CREATE FUNCTION luzia_1.heads(p_most int)
+RETURNS TABLE (id bigint, usr text, place text, tier smallint, priority smallint, lanes bigint[], takes_user_lane bool)
+LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
+  SELECT h.id, h.usr, h.place, h.tier, h.priority, h.lanes,
+    EXISTS (SELECT FROM lane l WHERE l.id = ANY (h.lanes) AND l.name = 'user:' || h.usr)
+  FROM (SELECT t.*, row_number() OVER (PARTITION BY t.usr, t.place, t.tier, t.lanes ORDER BY t.priority, t.id) AS at
+        FROM task t WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())) h
+  WHERE h.at <= p_most ORDER BY h.usr, h.place, h.tier, h.lanes, h.at $$;
+
+-- The lanes that are held or have rules of their own, with the number of their holds.
+CREATE FUNCTION luzia_1.lanes_in_use() RETURNS TABLE (id bigint, used bigint, capacity int, is_paused bool)
+LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
+  SELECT l.id, count(h.*), l.capacity, l.is_paused FROM lane l LEFT JOIN hold h ON h.lane_id = l.id
+  WHERE l.capacity <> 1 OR l.is_paused OR h.lane_id IS NOT NULL GROUP BY l.id $$;
+
+-- The hosts as the duty needs them.
+CREATE FUNCTION luzia_1.rooms()
+RETURNS TABLE (id int, name text, session text, beat bigint, lease_ms bigint, free int, is_draining bool, has_tasks bool)
+LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT h.id, h.name, h.session::text, h.beat, h.lease_ms, h.free, h.is_draining,
+    EXISTS (SELECT FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')) FROM host h $$;
+
+-- Grants a task its lanes on a host, all or none. Promises: the lanes have room while their rows are locked; the lowest free slot of
+-- each; a fence above all earlier ones and not before the clock, so that an import keeps the order; an older holder of the duty or
+-- session of the host is refused. Nothing waits for a lock: a row that is busy is an answer.
+CREATE FUNCTION luzia_1.assign(p_duty uuid, p_task bigint, p_host int, p_session uuid) RETURNS text
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+DECLARE now_us bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+  ls bigint[]; l lane; taken int[]; i int; lid bigint; sl int[] := '{}'; fs bigint[] := '{}'; tok uuid := gen_random_uuid();
+BEGIN
+  PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN 'duty'; END IF;
+  UPDATE host SET free = free - 1 WHERE id = p_host AND session = p_session AND NOT is_draining AND free > 0; IF NOT FOUND THEN RETURN 'host'; END IF;
+  SELECT lanes INTO ls FROM task WHERE id = p_task;
+  FOREACH lid IN ARRAY ls LOOP
+    SELECT * INTO l FROM lane WHERE id = lid FOR NO KEY UPDATE SKIP LOCKED; IF NOT FOUND THEN RAISE EXCEPTION 'busy' USING ERRCODE = 'LZ003'; END IF;
+    IF l.is_paused THEN RAISE EXCEPTION 'paused' USING ERRCODE = 'LZ003'; END IF;
+    taken := ARRAY(SELECT slot FROM hold WHERE lane_id = lid);
+    IF cardinality(taken) >= l.capacity THEN RAISE EXCEPTION 'full' USING ERRCODE = 'LZ003'; END IF;
+    i := 0; WHILE i = ANY (taken) LOOP i := i + 1; END LOOP;
+    sl := sl || i; fs := fs || greatest(l.fence + 1, now_us);
+  END LOOP;
+  UPDATE task SET state = 'a', host_id = p_host, token = tok, xid = pg_current_xact_id(), starts = starts + 1
+    WHERE id = (SELECT id FROM task WHERE id = p_task AND state = 'q' FOR NO KEY UPDATE SKIP LOCKED);
+  IF NOT FOUND THEN RAISE EXCEPTION 'gone' USING ERRCODE = 'LZ003'; END IF;
+  FOR i IN 1 .. cardinality(ls) LOOP
+    INSERT INTO hold VALUES (ls[i], sl[i], fs[i], p_task, tok);
+    UPDATE lane SET fence = fs[i] WHERE id = ls[i];
+  END LOOP;
+  RETURN '';
+END $$;
+
+-- Keeps the use of users; refused for an older holder of the duty.
+CREATE FUNCTION luzia_1.keep_ledger(p_duty uuid, p_body text) RETURNS void LANGUAGE sql SET search_path = luzia AS $$
+  UPDATE ledger SET body = p_body WHERE EXISTS (SELECT FROM duty WHERE session = p_duty) $$;
+
+-- Takes a host for lost: its session is over, so every later word of it is refused. Promise: only if its beat is the one that the
+-- holder of the duty has itself seen unchanged for longer than the lease.
+CREATE FUNCTION luzia_1.lose(p_duty uuid, p_host int, p_seen bigint) RETURNS bool LANGUAGE plpgsql SET search_path = luzia AS $$
+BEGIN
+  PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE host SET session = gen_random_uuid(), free = 0 WHERE id = p_host AND beat = p_seen;
+  RETURN FOUND;
+END $$;
+
+-- Takes a task from a lost host, as `leave` does. Promise: by the token of its assignment, so one bad row stops no other.
+CREATE FUNCTION luzia_1.reap(p_duty uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint)
+RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+BEGIN
+  PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE task SET state = p_state::"char", ending = p_ending, due_at = to_timestamp(p_due_ms::double precision / 1000), host_id = NULL,
+    xid = pg_current_xact_id(), ended_at = CASE WHEN p_state = 'e' THEN clock_timestamp() END
+    WHERE id = p_task AND token = p_token AND state IN ('a', 'r', 'w'); IF NOT FOUND THEN RETURN false; END IF;
+  DELETE FROM hold WHERE task_id = p_task AND token = p_token;
+  DELETE FROM wish WHERE task_id = p_task;
+  UPDATE record SET body = p_record WHERE task_id = p_task;
+  IF p_state = 'e' THEN DELETE FROM spec WHERE task_id = p_task; END IF;
+  RETURN true;
+END $$;
+
+-- The tasks of a lost host.
+CREATE FUNCTION luzia_1.lost(p_host int) RETURNS TABLE (id bigint, token text, state text, record text)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT t.id, t.token::text, t.state::text, r.body FROM task t JOIN record r ON r.task_id = t.id
+  WHERE t.host_id = p_host AND t.state IN ('a', 'r', 'w') ORDER BY t.id $$;
+
+-- What must never be: a lane with more holds than its capacity, a hold of nobody, a task that a host has without all its holds, a
+-- hold whose fence is above that of its lane.
+CREATE VIEW luzia_1.broken AS
+  SELECT 'over capacity' AS what, l.id FROM lane l WHERE l.capacity < (SELECT count(*) FROM hold h WHERE h.lane_id = l.id)
+  UNION ALL SELECT 'hold of nobody', h.lane_id FROM hold h
+    WHERE NOT EXISTS (SELECT FROM task t WHERE t.id = h.task_id AND t.token = h.token AND t.state IN ('a', 'r', 'w'))
+  UNION ALL SELECT 'without all holds', t.id FROM task t
+    WHERE t.state IN ('a', 'r', 'w') AND cardinality(t.lanes) <> (SELECT count(*) FROM hold h WHERE h.task_id = t.id AND h.token = t.token)
+  UNION ALL SELECT 'fence below a hold', h.lane_id FROM hold h JOIN lane l ON l.id = h.lane_id WHERE h.fence > l.fence;

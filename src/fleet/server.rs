@@ -15,13 +15,15 @@ const PAUSES_MS: [u64; 4] = [20, 100, 400, 1500];
 pub struct Database {
     pub(super) target: Target,
     pub(super) host: Host,
+    /// The name of this host in the store.
+    pub(super) name: String,
     client: RefCell<Option<Client>>,
 }
 
 impl Database {
     /// The database of a target. Connects with the first statement.
-    pub fn new(target: Target, host: Host) -> Self {
-        Self { target, host, client: RefCell::default() }
+    pub fn new(target: Target, host: Host, name: String) -> Self {
+        Self { target, host, name, client: RefCell::default() }
     }
 
     /// Makes a connection, whatever is in the database.

@@ -40,3 +40,47 @@ pub const SERVER: &str = "SELECT current_setting('server_version'), current_sett
 /// Of two migrations at once the second waits, and then finds the work done. No other statement waits for a migration longer than
 /// a second.
 pub const MIGRATE_LOCK: &str = "SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_xact_lock(7858236391)";
+
+/// A host joins, with a session of its own. A name belongs to one session as long as its beat moves.
+pub const JOIN: &str = "SELECT id, beat, lease_ms, is_joined FROM luzia_1.join($1, $2::text::uuid, $3, $4)";
+/// Renews the lease of a host; no row for an older session.
+pub const RENEW: &str = "SELECT * FROM luzia_1.renew($1, $2::text::uuid, $3)";
+/// The tasks that a host has to accept, with their grants.
+pub const ASSIGNED: &str =
+    "SELECT id, token, record, spec, lanes, slots, fences FROM luzia_1.assigned($1, $2::text::uuid)";
+/// The tasks of a host, to be compared with its state directory.
+pub const HELD: &str = "SELECT id, token, state, record FROM luzia_1.held($1, $2::text::uuid)";
+/// A host has a task, with this record; true for the present session and token.
+pub const RUNNING: &str = "SELECT luzia_1.running($1, $2::text::uuid, $3, $4::text::uuid, $5)";
+/// A task leaves its host, once for each assignment; true for the present session and token.
+pub const LEAVE: &str = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, $6, $7, $8, $9)";
+/// Asks the host of a task for something, once for each request.
+pub const WISH: &str = "SELECT * FROM luzia_1.wish($1::text::uuid, $2, $3, $4)";
+/// The requests to a host.
+pub const WISHES: &str = "SELECT id, task_id, token, what, args FROM luzia_1.wishes($1, $2::text::uuid)";
+/// The last part of the output of a task.
+pub const TAIL: &str = "SELECT host, body FROM luzia_1.tail($1)";
+/// The holder of the duty.
+pub const DUTY: &str = "SELECT session, beat FROM luzia_1.duty()";
+/// Takes or keeps the duty: one of several that saw the same beat gets it.
+pub const TAKE_DUTY: &str = "SELECT luzia_1.take_duty($1, $2::text::uuid, $3)";
+/// Whether a pass has anything to look at: exact, each change once.
+pub const CHANGES: &str = "SELECT snapshot, is_changed, next_ms FROM luzia_1.changes($1)";
+/// The first tasks of each queue.
+pub const HEADS: &str = "SELECT id, usr, place, tier, priority, lanes, takes_user_lane FROM luzia_1.heads($1)";
+/// The lanes that are held or have rules.
+pub const LANES_IN_USE: &str = "SELECT id, used, capacity, is_paused FROM luzia_1.lanes_in_use()";
+/// The hosts with their room and their beats.
+pub const ROOMS: &str = "SELECT id, name, session, beat, lease_ms, free, is_draining, has_tasks FROM luzia_1.rooms()";
+/// Grants a task its lanes on a host, all or none.
+pub const ASSIGN: &str = "SELECT luzia_1.assign($1::text::uuid, $2, $3, $4::text::uuid)";
+/// The use of users.
+pub const LEDGER: &str = "SELECT body FROM luzia.ledger";
+/// Keeps the use of users.
+pub const KEEP_LEDGER: &str = "SELECT luzia_1.keep_ledger($1::text::uuid, $2)::text";
+/// Ends the session of a host whose beat was seen unchanged for longer than its lease.
+pub const LOSE: &str = "SELECT luzia_1.lose($1::text::uuid, $2, $3)";
+/// The tasks of a lost host.
+pub const LOST: &str = "SELECT id, token, state, record FROM luzia_1.lost($1)";
+/// Takes a task from a lost host, by the token of its assignment.
+pub const REAP: &str = "SELECT luzia_1.reap($1::text::uuid, $2, $3::text::uuid, $4, $5, $6, $7)";

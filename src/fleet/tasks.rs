@@ -1,13 +1,13 @@
 //! Tasks in the database: records in two parts, and the verbs that change and look at them.
 
 use super::{Database, errors, sql};
-use crate::app::fleet::{FleetCounts, FleetHost, Sink};
+use crate::app::fleet::{FleetCounts, FleetHost, Sink, Tail};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Tier, Timestamp};
 use crate::request::values::OnConflict;
-use crate::store::decode_task;
+use crate::store::{CancelRequest, decode_task};
 use postgres::Row;
 use serde_json::{Map, Value, json};
 
@@ -31,11 +31,11 @@ pub(super) fn split(task: &Task) -> Result<(String, String), AppError> {
     Ok((serde_json::to_string(&record).map_err(failed)?, serde_json::to_string(&spec).map_err(failed)?))
 }
 
-fn id_of(number: i64) -> TaskId {
+pub(super) fn id_of(number: i64) -> TaskId {
     TaskId(number.unsigned_abs())
 }
 
-fn number_of(id: TaskId) -> i64 {
+pub(super) fn number_of(id: TaskId) -> i64 {
     i64::try_from(id.0).unwrap_or(i64::MAX)
 }
 
@@ -75,11 +75,10 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<(Task, OnConflict)>) -
     let count = i32::try_from(tasks.len()).map_err(|_| AppError::usage("a batch has too many lines"))?;
     let numbers = database.with(|client| client.query(sql::NUMBERS, &[&count]))?;
     let request = database.word()?.to_string();
-    let place = database.host.name();
     let mut list = Vec::with_capacity(tasks.len());
     for ((task, on_conflict), row) in tasks.iter_mut().zip(&numbers) {
         task.id = id_of(row.get(0));
-        list.push(queued(task, *on_conflict, &place)?);
+        list.push(queued(task, *on_conflict, &database.name)?);
     }
     let list = Value::from(list).to_string();
     let rows = database.ask(|client| client.query(sql::ENQUEUE, &[&request, &list]))?.map_err(|error| {
@@ -224,7 +223,7 @@ pub(super) fn hosts(database: &Database) -> Result<Vec<FleetHost>, AppError> {
         is_alive: row.get(1),
         age_ms: number(row, 2),
         lease_ms: number(row, 3),
-        free: row.get::<_, i32>(4).unsigned_abs(),
+        free: u32::try_from(row.get::<_, i32>(4)).unwrap_or(0),
         tasks: number(row, 5),
         is_draining: row.get(6),
         has_duty: row.get(7),
@@ -237,4 +236,18 @@ pub(super) fn end_queued(database: &Database, ended: &Task) -> Result<bool, AppE
     let (request, (record, _)) = (database.word()?.to_string(), split(ended)?);
     let row = database.with(|client| client.query_one(sql::CANCEL, &[&request, &number_of(ended.id), &record]))?;
     Ok(row.get(0))
+}
+
+/// Asks the host of a task to end it; the name of that host, or `None` if no host has it.
+pub(super) fn wish_end(database: &Database, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError> {
+    let word = database.word()?.to_string();
+    let args = json!({ "by": request.by, "reason": request.reason, "grace_ms": request.grace_ms }).to_string();
+    let row = database.with(|client| client.query_opt(sql::WISH, &[&word, &number_of(id), &"cancel", &args]))?;
+    Ok(row.map(|row| row.get(0)))
+}
+
+/// The host of a task and the last part of its output.
+pub(super) fn tail(database: &Database, id: TaskId) -> Result<Tail, AppError> {
+    let row = database.with(|client| client.query_opt(sql::TAIL, &[&number_of(id)]))?;
+    Ok(row.map_or_else(Tail::default, |row| Tail { host: row.get(0), output: row.get(1) }))
 }

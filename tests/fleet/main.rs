@@ -2,9 +2,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod hosts;
 mod proxy;
+mod rules;
 mod server;
 mod stores;
+mod storm;
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the other tests need all of it")]
 mod support;

@@ -2,6 +2,7 @@
 
 use crate::app::admission::reach::own_context;
 use crate::app::config_reload::config;
+use crate::app::fleet::{FleetAgent, since};
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::lifecycle::report::Pass;
 use crate::app::{App, AppError, Code, Kind, pass};
@@ -13,6 +14,8 @@ use std::time::Duration;
 /// Rest of a dispatcher after a failure, or after claims without a result: haste does not repair the host, and each try is
 /// written to disk.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// Longest pause between two rounds of the agent of a store: changes of the database announce themselves to nobody.
+const AGENT_PAUSE: Duration = Duration::from_millis(100);
 /// Time for which changes are collected while tasks run, in milliseconds: at least, and at most.
 const TOGETHER_MS: (u64, u64) = (5, 80);
 /// Length of the pause after a pass that found nothing, in lengths of that pass, while tasks run.
@@ -102,7 +105,12 @@ pub(crate) fn pass_patiently(
 }
 
 /// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was missed.
-pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<(), AppError> {
+pub fn daemon(
+    app: &App,
+    poll: Option<Duration>,
+    mut agent: Option<Box<dyn FleetAgent + '_>>,
+    log: &mut dyn Log,
+) -> Result<(), AppError> {
     if app.inside.is_some() {
         return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
     }
@@ -112,6 +120,7 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
     let mut news = app.store.follow_events()?;
     while !log.is_ended() {
         must(app.store.is_still_there()?)?;
+        let agent_pause = agent.as_mut().map(|agent| share(app, &mut **agent, log)).transpose()?;
         let pass = pass_patiently(app, |_| true, &mut |error| log.failed(error))?;
         if let Some(pass) = &pass {
             log.pass(pass);
@@ -123,10 +132,27 @@ pub fn daemon(app: &App, poll: Option<Duration>, log: &mut dyn Log) -> Result<()
         let pass = pass.unwrap_or_default();
         let poll = poll.unwrap_or_else(|| Duration::from_millis(config(app).poll_interval_ms));
         let pause = until(pass.next_due, app.host.now(), poll);
+        let pause = agent_pause.map_or(pause, |longest| longest.min(pause));
         rhythm.wait(&app.site(), pause, pass.is_quiet());
     }
     // The tasks that ended while the daemon was asked to end.
     tell_news(app, &mut news, log)
+}
+
+/// One round of the agent of a store. A database that does not answer stops nothing here: tasks run on as long as the lease
+/// allows, and the next round tries again. Returns the longest pause until then.
+fn share(app: &App, agent: &mut dyn FleetAgent, log: &mut dyn Log) -> Result<Duration, AppError> {
+    match agent.step(app) {
+        Ok(()) => {
+            app.store.store_answers()?;
+            Ok(AGENT_PAUSE)
+        }
+        Err(error) if matches!(error.code(), Code::HostTaken | Code::StoreSchema | Code::NoPermission) => Err(error),
+        Err(error) => {
+            log.failed(&since(app, error));
+            Ok(REST_AFTER_FAILURE)
+        }
+    }
 }
 
 /// Reports the events since the last call.

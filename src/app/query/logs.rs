@@ -6,7 +6,7 @@ pub use crate::app::waits::tail::Stream;
 use crate::app::waits::tail::{Pace, Piece, Sink, Tail, unread};
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId, Timestamp};
-use crate::store::LogNotes;
+use crate::store::{LogNotes, STDOUT_LOG};
 use std::time::Duration;
 
 /// The part of the logs that is wanted.
@@ -161,6 +161,12 @@ pub fn logs(
         changes.wait(Duration::from_millis(if readings.iter().any(Reading::is_open) { paced } else { 500 }));
     }
     end_loans(app, lent, true, None)
+}
+
+/// Whether the logs of a task are on this host.
+pub fn has_output_here(app: &App, task: &Task) -> bool {
+    let conductor = app.run_dir.conductor(&task.conductor_dir, false).ok().flatten();
+    conductor.is_some_and(|conductor| matches!(conductor.read_log(task.id, STDOUT_LOG), Ok(Some(_))))
 }
 
 /// The newest task that is there; inside a task, the newest of its user.

@@ -13,6 +13,8 @@ use std::time::Duration;
 const REMIND_MS: u64 = 5000;
 /// Longest sleep of a waiter between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// The pause between two looks at the tasks of several hosts, which no file announces.
+const SHARED_PAUSE: Duration = Duration::from_millis(200);
 
 /// Waits until all of the tasks are over and returns them, or with `any` returns the one that was over first. `on_look` gets
 /// each unfinished task at each look, and whether its state is another one than before.
@@ -38,7 +40,9 @@ pub fn wait(
     let mut changes = app.store.watch();
     loop {
         heed_signals(app, &mut lent)?;
-        let _ = fire_timers(app);
+        if app.fleet.is_none() {
+            let _ = fire_timers(app);
+        }
         let mut over = Vec::new();
         for (id, last) in ids.iter().zip(&mut last) {
             if last.is_some_and(Status::is_final) && !any {
@@ -79,6 +83,10 @@ pub fn wait(
         if !lent.is_empty() && app.host.boot_ms().saturating_sub(reminded_ms) >= REMIND_MS {
             reminded_ms = app.host.boot_ms();
             remind_lenders(app, &lent)?;
+        }
+        if app.fleet.is_some() {
+            app.host.sleep(SHARED_PAUSE.min(Duration::from_millis(left)));
+            continue;
         }
         changes.wait(LONGEST_PAUSE.min(Duration::from_millis(left)));
     }

@@ -1,6 +1,6 @@
 //! Manual pages, made from the definitions that they describe.
 //!
-//! `man/` holds them for packagers; `tests/it/generated.rs` compares. luzia-spool(5) alone is written by hand.
+//! `man/` holds them for packagers; `tests/it/generated.rs` compares. luzia-spool(5) and luzia-fleet(7) are written by hand.
 
 mod config_page;
 mod deploy_page;
@@ -20,10 +20,14 @@ const SOURCE: &str = concat!("luzia ", env!("CARGO_PKG_VERSION"));
 /// The page on the state directory.
 const SPOOL: &str = include_str!("../../../man/luzia-spool.5");
 
+/// The page on stores of several hosts.
+const FLEET: &str = include_str!("../../../man/luzia-fleet.7");
+
 /// Every manual page by its file name, e.g. `luzia-run.1`.
 pub fn pages() -> BTreeMap<String, String> {
     let mut pages = made();
     pages.insert("luzia-spool.5".to_owned(), SPOOL.to_owned());
+    pages.insert("luzia-fleet.7".to_owned(), FLEET.to_owned());
     pages
 }
 

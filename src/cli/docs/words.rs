@@ -63,7 +63,7 @@ const INSIDE: &[&str] = &[
 type Variable = (&'static str, &'static str, &'static [&'static str]);
 
 /// The variables that luzia reads.
-const ENVIRONMENT: [Variable; 13] = [
+const ENVIRONMENT: [Variable; 14] = [
     ("LUZIA_STATE_DIR", "The state directory, as an absolute path, unless --state-dir is given.", &[]),
     (
         "STATE_DIRECTORY",
@@ -72,6 +72,11 @@ const ENVIRONMENT: [Variable; 13] = [
     ),
     ("LUZIA_CONFIG", "The configuration file, unless --config is given.", &[]),
     ("LUZIA_STORE", "The database with the tasks of several hosts, unless --store is given.", &[]),
+    (
+        "LUZIA_HOST",
+        "The name of this host in a store of several hosts, by default its host name.",
+        &["luzia-daemon", "luzia-enqueue", "luzia-run"],
+    ),
     (
         "PGPASSFILE",
         "The file with the password of that database, of mode 0600; ~/.pgpass by default.",
@@ -106,6 +111,7 @@ const RELATED: &[(&str, &[(&str, u8)])] = &[
             ("luzia-json", 5),
             ("luzia-agents", 7),
             ("luzia-deploy", 7),
+            ("luzia-fleet", 7),
             ("flock", 1),
             ("at", 1),
             ("crontab", 1),
@@ -113,6 +119,8 @@ const RELATED: &[(&str, &[(&str, u8)])] = &[
     ),
     ("luzia-enqueue", &[("luzia-run", 1), ("luzia-wait", 1), ("luzia-dispatch", 1), ("luzia-list", 1), ("at", 1)]),
     ("luzia-run", &[("luzia-enqueue", 1), ("luzia-attach", 1), ("luzia-lock", 1), ("systemd-run", 1)]),
+    ("luzia-store", &[("luzia-fleet", 7), ("luzia-hosts", 1), ("luzia-daemon", 1), ("psql", 1)]),
+    ("luzia-hosts", &[("luzia-fleet", 7), ("luzia-store", 1), ("luzia-daemon", 1)]),
     ("luzia-attach", &[("luzia-run", 1), ("luzia-logs", 1)]),
     ("luzia-wait", &[("luzia-enqueue", 1), ("luzia-attach", 1)]),
     ("luzia-cancel", &[("luzia-retry", 1), ("luzia-pause", 1)]),

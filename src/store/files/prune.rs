@@ -58,6 +58,17 @@ impl Spool {
         Ok(gone)
     }
 
+    /// Removes a finished granted task whose end its scheduler knows, so that it can be assigned to this host again. False if it
+    /// is not over here.
+    pub fn forget_posted(&self, id: TaskId) -> Result<bool> {
+        for (day, _) in self.done_days()? {
+            if self.meta(&layout::done(&day, id))?.is_some() {
+                return self.prune_task(&day, id);
+            }
+        }
+        Ok(false)
+    }
+
     /// Removes one finished task. Commit point: the unlink of its record; a crash before it leaves a record without logs, and
     /// the next pruning goes on.
     fn prune_task(&self, day: &str, id: TaskId) -> Result<bool> {

@@ -231,3 +231,34 @@ fn a_relative_state_directory_in_the_environment_is_no_queue_of_every_directory(
     let script = "cd $PLACE && exec \"$LUZIA\" --state-dir state list";
     place.spawn(&mut place.shell(script)).end().coded(0);
 }
+
+#[test]
+fn a_store_of_several_hosts_is_refused_by_a_luzia_without_the_feature() {
+    if cfg!(feature = "fleet") {
+        return;
+    }
+    let place = lived_in();
+    let store = ["--store", "postgres:///d?host=/nowhere"];
+    for args in [&["list"][..], &["enqueue", "-u", "a", "--", "true"], &["stats"], &["store", "status"], &["hosts"]] {
+        let ran = refused(&place, &[&args[..1], &store, &args[1..]].concat(), 2);
+        assert!(ran.err.contains("`fleet`") && ran.err.contains("--store local"), "{}", ran.err);
+    }
+    for (name, value) in [("LUZIA_STORE", store[1]), ("LUZIA_STORE", "nonsense")] {
+        let ran = place.spawn(place.command(&["list"]).env(name, value)).end().coded(2);
+        assert!(ran.err.contains("(LUZIA_STORE)"), "{}", ran.err);
+    }
+    // The tasks of this host, and the commands inside of them, are at hand as ever.
+    place.ok(&["list", "--store", "local"]);
+    place.spawn(place.command(&["list", "--store", "local"]).env("LUZIA_STORE", store[1])).end().coded(0);
+    let script = "\"$LUZIA\" set a=1 && \"$LUZIA\" get a";
+    let ran = place.spawn(
+        place
+            .command(&["run", "--store", "local", "-u", "in", "--env", "X=1", "--", "true"])
+            .env("LUZIA_STORE", store[1]),
+    );
+    ran.end().coded(0);
+    let luzia = format!("LUZIA={}", crate::support::LUZIA);
+    let inside = ["run", "-u", "in", "--env", &luzia, "--store", "local", "--", "sh", "-c", script];
+    let ran = place.spawn(place.command(&inside).env("LUZIA_STORE", store[1])).end().coded(0);
+    assert_eq!(ran.out, "1\n");
+}

@@ -2,7 +2,8 @@
 
 mod course;
 
-use crate::app::query::logs::{Stream, Wanted, logs};
+use crate::app::fleet::{Fleet, Tail, local_only};
+use crate::app::query::logs::{Stream, Wanted, has_output_here, logs};
 use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::terms::moments::past_moment;
 use crate::app::waits::tail::Piece;
@@ -118,6 +119,10 @@ pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) 
         [] => vec![newest(app, args.user.as_deref(), account, console)?],
         tasks => ids(app, tasks)?,
     };
+    let local = [(args.follow, "--follow"), (args.steps, "--steps"), (args.step.is_some(), "--step")];
+    if let Some((_, what)) = local.into_iter().find(|(is_asked, _)| *is_asked && app.fleet.is_some()) {
+        return Err(local_only(what).into());
+    }
     if args.steps {
         return course::print(&ids, args, app, console);
     }
@@ -154,11 +159,35 @@ pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) 
         stop: None,
     };
     logs(app, &ids, &wanted, args.follow, &mut |id, piece| printer.print(id, piece))?;
+    let elsewhere = if let Some(fleet) = &app.fleet { elsewhere(app, &**fleet, &ids)? } else { Vec::new() };
+    for (id, tail) in &elsewhere {
+        let bytes = tail.output.as_deref().unwrap_or_default();
+        printer.print(*id, Piece::Bytes { stream: Stream::Out, bytes, attempt: 1, at: Timestamp(0) });
+    }
     printer.finish(&ids)?;
+    for (id, Tail { host, output }) in &elsewhere {
+        let host = host.as_deref().unwrap_or("no host");
+        console.say(&match output {
+            Some(_) => format!("note: this is the last part of the output of {id}; the rest is on host {host}: luzia logs {id} --store local"),
+            None => format!("note: the output of {id} is on {host}, which posts its last part with the end"),
+        });
+    }
     for id in ids.iter().filter(|_| !args.follow) {
         tell_unstarted(&app.existing(*id)?, console);
     }
     Ok(Exit::Done.code())
+}
+
+/// The tasks whose output is not on this host, each with the part of it that was posted.
+fn elsewhere(app: &App, fleet: &dyn Fleet, ids: &[TaskId]) -> Result<Vec<(TaskId, Tail)>, AppError> {
+    let mut found = Vec::new();
+    for id in ids {
+        let task = app.existing(*id)?;
+        if task.starts > 0 && !has_output_here(app, &task) {
+            found.push((*id, fleet.tail(*id)?));
+        }
+    }
+    Ok(found)
 }
 
 /// Reports why nothing was printed of a task that has not started.

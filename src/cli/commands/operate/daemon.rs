@@ -5,6 +5,7 @@ mod unit;
 pub use unit::Unit;
 
 use super::talk::Talk;
+use crate::app::fleet::Fleet;
 use crate::app::pass::daemon::daemon;
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};
@@ -27,6 +28,12 @@ pub struct DaemonArgs {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub poll: Option<String>,
 
+    /// With a store of several hosts: how long tasks run on while its database does not answer; by default 5m
+    ///
+    /// The tasks of this host end before that time is over, and other hosts may start them after it.
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    pub lease: Option<String>,
+
     /// Write a unit of systemd for this account, print the commands that start it, and end
     ///
     /// The unit is $XDG_CONFIG_HOME/systemd/user/luzia.service and starts this program. A state directory or a configuration
@@ -39,16 +46,23 @@ pub struct DaemonArgs {
     pub replace: bool,
 }
 
+/// The length of a lease, in milliseconds.
+const LEASE_MS: u64 = 300_000;
+/// The shortest lease: its tasks end two seconds before its end.
+const SHORTEST_LEASE_MS: u64 = 3_000;
+
 const DAEMON_HELP: &str = "\
 Examples:
   luzia daemon
   luzia daemon --poll 5s -v
   luzia daemon --install
+  luzia daemon --store 'postgres:///luzia?host=/run/postgresql' --lease 5m
 
 Exit codes:
   0    stopped by SIGTERM or Ctrl-C; --install: the unit is there
   2    usage
   73   --install: there is another unit, or it cannot be written
+  78   --store: another host of the same name is at work, or the tables are absent
   others as in luzia-exit-codes(7)";
 
 /// `luzia daemon`. `rule` is the rule by which the state directory was found.
@@ -56,6 +70,7 @@ pub fn run(
     args: &DaemonArgs,
     app: &App,
     rule: &str,
+    store: Option<&dyn Fleet>,
     unit: &dyn Fn() -> Result<Unit, AppError>,
     ended: &mut dyn FnMut() -> bool,
     console: &mut Console,
@@ -67,8 +82,16 @@ pub fn run(
     if poll_ms == Some(0) {
         return Err(AppError::usage("--poll must be longer than 0").into());
     }
+    let lease_ms = moments::duration("lease", args.lease.as_deref())?;
+    if lease_ms.is_some_and(|lease| lease < SHORTEST_LEASE_MS) {
+        return Err(AppError::usage("--lease must be 3s or longer").into());
+    }
+    if lease_ms.is_some() && store.is_none() {
+        return Err(AppError::usage("--lease is for a store of several hosts, and none is named").into());
+    }
+    let agent = store.map(|store| store.agent(lease_ms.unwrap_or(LEASE_MS)));
     console.log(&format!("luzia daemon in {}", app.store_path()));
     let mut log = Talk::new(console, ended, false);
-    daemon(app, poll_ms.map(Duration::from_millis), &mut log)?;
+    daemon(app, poll_ms.map(Duration::from_millis), agent, &mut log)?;
     Ok(Exit::Done.code())
 }

@@ -1,5 +1,7 @@
 //! `luzia run`: queues one task, streams its output and ends as the task does.
 
+mod shared;
+
 use super::enqueue::{refuse_options_beside_from, tell_notes};
 use super::preempt;
 use super::room::{Patience, Room, Terminal};
@@ -193,6 +195,9 @@ pub fn run(
     if let Some(path) = &args.from {
         refuse_options_beside_from(&asked)?;
         return run_lines(&read(path)?, app, caller, terminal, console);
+    }
+    if app.fleet.is_some() {
+        return shared::run(args, &asked, app, caller, terminal, console);
     }
     let yield_ms = moments::duration("yield-after", args.yield_after.as_deref())?;
     let new = TaskRequest {

@@ -4,6 +4,7 @@ use super::attach;
 use super::each::{chosen, newest};
 use super::room::Terminal;
 use crate::app::admission::reach::{has_dispatcher, may_start};
+use crate::app::fleet::local_only;
 use crate::app::query::explain::first_obstacle;
 use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::run::event_messages;
@@ -86,7 +87,8 @@ pub fn run(args: &WaitArgs, app: &App, account: Account, console: &mut Console) 
     }
     for id in &ids {
         let task = app.existing(*id)?;
-        let waits = task.status() == Status::Pending && app.inside.is_none() && may_start(app, &task);
+        let waits =
+            app.fleet.is_none() && task.status() == Status::Pending && app.inside.is_none() && may_start(app, &task);
         if waits && (!has_dispatcher(app)? || first_obstacle(app, &task)? == Some(Obstacle::NoDispatcher)) {
             console.hint("nothing is running that starts tasks; `luzia dispatch` or `luzia daemon` starts them");
             break;
@@ -116,6 +118,9 @@ pub fn run(args: &WaitArgs, app: &App, account: Account, console: &mut Console) 
 
 /// `luzia wait --stream`.
 pub fn stream(args: &WaitArgs, app: &App, account: Account, terminal: &mut Terminal, console: &mut Console) -> Answer {
+    if app.fleet.is_some() {
+        return Err(local_only("--stream").into());
+    }
     let ids = wanted(args, app, account, console)?;
     let timeout_ms = moments::duration("timeout", args.timeout.as_deref())?;
     if timeout_ms.is_none() {

@@ -78,6 +78,13 @@ impl Spool {
         Ok(is_mine.then(|| Hold::of(handle)))
     }
 
+    /// Takes the right to be the agent of this state directory. `None` while another agent lives.
+    pub fn take_agent_lock(&self) -> Result<Option<Hold>> {
+        let mut handle = self.open_or_make(layout::AGENT_LOCK)?;
+        let is_mine = handle.try_lock(false).map_err(StoreError::io("lock", layout::AGENT_LOCK))?;
+        Ok(is_mine.then(|| Hold::of(handle)))
+    }
+
     /// Becomes the watcher of the lease, with the right that this process was started with.
     pub fn become_lease_watcher(&self) -> Result<Option<Hold>> {
         self.inherit(layout::LEASE_LOCK, "become the watcher of")

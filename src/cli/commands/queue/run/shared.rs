@@ -1,0 +1,99 @@
+//! `luzia run` with a store of several hosts: the task runs on its host, and its output comes with its end.
+
+use super::super::room::Terminal;
+use super::{RunArgs, tell_end};
+use crate::app::ask::{CancelRequest, cancel};
+use crate::app::fleet::local_only;
+use crate::app::query::logs::{Stream, Wanted, has_output_here, logs};
+use crate::app::queue::enqueue::{Caller, enqueue};
+use crate::app::waits::tail::Piece;
+use crate::app::{App, AppError, Code};
+use crate::cli::commands::queue::enqueue::tell_notes;
+use crate::cli::exit::{Exit, run_code};
+use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::json;
+use crate::cli::output::task::{has_key, tell_wait};
+use crate::cli::result_file::ResultFile;
+use crate::model::Task;
+use crate::request::TaskRequest;
+use std::time::Duration;
+
+/// The pause between two looks at the task.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Queues the task, waits for its end, and prints its output.
+pub(super) fn run(
+    args: &RunArgs,
+    asked: &TaskRequest,
+    app: &App,
+    caller: &Caller,
+    terminal: &mut Terminal,
+    console: &mut Console,
+) -> Answer {
+    let local = [
+        (args.from.is_some(), "--from"),
+        (args.no_wait, "--no-wait"),
+        (args.yield_after.is_some(), "--yield-after"),
+        (args.stdin, "--stdin"),
+        (args.pty, "--pty"),
+        (args.preempt.preempt.is_some(), "--preempt"),
+    ];
+    if let Some((_, what)) = local.into_iter().find(|(is_asked, _)| *is_asked) {
+        return Err(local_only(what).into());
+    }
+    let new = TaskRequest { is_waited_for: true, is_run: true, ..asked.clone() };
+    let result_file = ResultFile::prepare(args.result_file.as_deref())?;
+    let accepted = enqueue(app, &new, caller)?;
+    tell_notes(app, &[(&new, &accepted)], console);
+    let id = accepted.task.id;
+    if !accepted.created {
+        console.say(&has_key(&accepted.task));
+    }
+    tell_wait(app, &accepted.task, console)?;
+    let mut is_interrupted = false;
+    let task = loop {
+        let task = app.existing(id)?;
+        if task.status().is_final() {
+            break task;
+        }
+        let seen = (terminal.interrupts)();
+        if seen.count > 0 && !accepted.created {
+            console.say(&format!("luzia: {id} goes on"));
+            return Ok(Exit::of_signal(seen.first));
+        }
+        if seen.count > 0 && !is_interrupted {
+            is_interrupted = true;
+            match cancel(app, id, &CancelRequest::by("run", "interrupted")) {
+                Err(error) if error.code() != Code::TaskOver => return Err(error.into()),
+                _ => continue,
+            }
+        }
+        app.host.sleep(LOOK);
+    };
+    print_output(app, &task, console)?;
+    tell_end(&task, is_interrupted, app, console)?;
+    result_file.write(&json::single("run", json::task(&task)))?;
+    Ok(if is_interrupted { Exit::of_signal((terminal.interrupts)().first) } else { run_code(&task) })
+}
+
+/// Prints the output of a task that is over: all of it if it is on this host, else the part that its host has posted.
+fn print_output(app: &App, task: &Task, console: &mut Console) -> anyhow::Result<()> {
+    let Some(fleet) = app.fleet.as_ref().filter(|_| !has_output_here(app, task)) else {
+        let mut stop: Option<Stop> = None;
+        logs(app, &[task.id], &Wanted::default(), false, &mut |_, piece| {
+            stop = match piece {
+                Piece::Bytes { stream: Stream::Out, bytes, .. } => console.out_bytes(bytes).err(),
+                Piece::Bytes { stream: Stream::Err, bytes, .. } => {
+                    console.err_bytes(bytes);
+                    None
+                }
+                Piece::Dropped { .. } | Piece::Attempt { .. } => None,
+            };
+            stop.is_none()
+        })?;
+        return stop.map_or(Ok(()), |stop| Err(stop.into()));
+    };
+    let tail =
+        fleet.tail(task.id).map_err(|error: AppError| error.hint("the task is over; only its output is missing"))?;
+    Ok(console.out_bytes(tail.output.as_deref().unwrap_or_default())?)
+}

@@ -1,0 +1,428 @@
+//! The agent of a host: it joins, renews the lease, accepts the tasks that are assigned to the host, and posts their ends. What a
+//! task does in between is local and needs no database.
+
+use super::duty::Duty;
+use super::tasks::{id_of, number_of, split};
+use super::{Database, sql};
+use crate::app::fleet::FleetAgent;
+use crate::app::granted::{
+    accept_granted, cancel_granted, end_lease, posted, prepare_host, renew_lease, start_watcher, unposted_ends,
+};
+use crate::app::query::status::capacity;
+use crate::app::{App, AppError, Code};
+use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, TaskVersion, Word};
+use crate::model::{Fence, LaneName, Status, Task, TaskId};
+use crate::policy::outcome::{Happened, conclude};
+use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
+use postgres::Row;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest time between two renewals of the lease, in milliseconds.
+const RENEW_MS: u64 = 10_000;
+/// Time beyond a lease after which its host counts as lost, in milliseconds.
+pub(super) const BEYOND_MS: u64 = 5_000;
+/// Bytes of the output of a task that are kept in the database.
+const TAIL_BYTES: u64 = 64 * 1024;
+/// The caller in requests of the agent.
+const BY: &str = "luzia";
+
+/// The session of a host that has joined.
+#[derive(Clone, Copy)]
+pub(super) struct Session {
+    pub host: i32,
+    pub word: Word,
+}
+
+/// A task of this host.
+struct Known {
+    token: Word,
+    /// Whether its start was told.
+    is_started: bool,
+    /// The record with which it is given back, because its next attempt needs new grants.
+    given_back: Option<Box<Task>>,
+    /// Whether the last look found its grants used up before a start.
+    is_stale: bool,
+}
+
+/// The agent of a host.
+pub(super) struct Agent<'a> {
+    database: &'a Database,
+    lease_ms: u64,
+    /// Keeps other agents of this state directory away.
+    lock: Option<Hold>,
+    word: Option<Word>,
+    session: Option<Session>,
+    /// The beat of another session of this host, and the moment since which it was seen.
+    seen: Option<(i64, u64)>,
+    renewed_ms: u64,
+    free: Option<u32>,
+    tasks: BTreeMap<TaskId, Known>,
+    duty: Duty,
+}
+
+impl<'a> Agent<'a> {
+    pub(super) fn new(database: &'a Database, lease_ms: u64) -> Self {
+        Self {
+            database,
+            lease_ms,
+            lock: None,
+            word: None,
+            session: None,
+            seen: None,
+            renewed_ms: 0,
+            free: None,
+            tasks: BTreeMap::new(),
+            duty: Duty::new(lease_ms),
+        }
+    }
+}
+
+impl FleetAgent for Agent<'_> {
+    fn step(&mut self, app: &App) -> Result<(), AppError> {
+        if self.lock.is_none() {
+            app.store.prepare()?;
+            self.lock = app.store.take_agent_lock()?;
+        }
+        if self.lock.is_none() {
+            return Ok(());
+        }
+        let done = match self.session {
+            Some(session) => self.work(app, session),
+            None => self.join(app),
+        };
+        if done.is_err() {
+            // An observation counts only while the database has answered all the time.
+            self.duty.forget();
+        }
+        done
+    }
+}
+
+impl Agent<'_> {
+    /// Joins with the session of the lease, if it is of this boot, else with a new one. Another session of this name must have
+    /// been seen silent for longer than its lease.
+    fn join(&mut self, app: &App) -> Result<(), AppError> {
+        if self.word.is_none() && !app.store.granted_in_flight()?.is_empty() && self.is_refused(app)? {
+            // Tasks of the session that was refused still die.
+            return Ok(());
+        }
+        prepare_host(app)?;
+        let own = app.store.host_lease()?.filter(|lease| lease.boot == app.host.boot() && lease.end_ms > 0);
+        let word = match self.word.or(own.map(|lease| lease.session)) {
+            Some(word) => word,
+            None => self.database.word()?,
+        };
+        self.word = Some(word);
+        let sent_ms = app.host.boot_ms();
+        let silent = self.seen.filter(|(_, since)| sent_ms.saturating_sub(*since) > self.lease_ms + BEYOND_MS);
+        let (name, seen) = (self.database.name.clone(), silent.map_or(-1, |(beat, _)| beat));
+        let (session, lease) = (word.to_string(), i64::try_from(self.lease_ms).unwrap_or(i64::MAX));
+        let row = self.database.with(|client| client.query_one(sql::JOIN, &[&name, &session, &seen, &lease]))?;
+        if !row.get::<_, bool>(3) {
+            let beat = row.get(1);
+            if self.seen.is_some_and(|(last, _)| last != beat) {
+                return Err(AppError::new(
+                    Code::HostTaken,
+                    format!("another host with the name \"{name}\" is at work"),
+                )
+                .hint("LUZIA_HOST gives this one another name; a copied state directory needs one"));
+            }
+            self.seen.get_or_insert((beat, sent_ms));
+            return Ok(());
+        }
+        let session = Session { host: row.get(0), word };
+        renew_lease(app, word, sent_ms, self.lease_ms)?;
+        start_watcher(app)?;
+        (self.session, self.seen, self.renewed_ms) = (Some(session), None, sent_ms);
+        self.remember(app)?;
+        self.compare(app, session)
+    }
+
+    /// Whether the lease of this boot was refused.
+    fn is_refused(&self, app: &App) -> Result<bool, AppError> {
+        Ok(app.store.host_lease()?.is_some_and(|lease| lease.boot == app.host.boot() && lease.end_ms == 0))
+    }
+
+    /// Finds the granted tasks of the state directory whose ends the database does not know.
+    fn remember(&mut self, app: &App) -> Result<(), AppError> {
+        let pending = app.store.pending_tasks(None)?.filter_map(Result::ok);
+        let started = app.store.started_tasks().filter_map(Result::ok);
+        for task in pending.chain(started).chain(unposted_ends(app)?).filter(|task| task.id >= FIRST_GRANTED) {
+            self.know(&task, false);
+        }
+        Ok(())
+    }
+
+    fn know(&mut self, task: &Task, is_started: bool) {
+        // A child of a granted task belongs to its parent.
+        if let Some(granted) = task.terms.granted.as_ref().filter(|_| task.parent.is_none()) {
+            self.tasks.entry(task.id).or_insert(Known {
+                token: granted.token,
+                is_started,
+                given_back: None,
+                is_stale: false,
+            });
+        }
+    }
+
+    fn work(&mut self, app: &App, session: Session) -> Result<(), AppError> {
+        let free = self.room(app)?;
+        let now = app.host.boot_ms();
+        let is_due = now.saturating_sub(self.renewed_ms) >= RENEW_MS.min(self.lease_ms / 6);
+        if is_due || self.free != Some(free) {
+            self.renew(app, session, free)?;
+            if self.session.is_none() {
+                return Ok(());
+            }
+            if is_due {
+                self.compare(app, session)?;
+            }
+        }
+        self.accept(app, session)?;
+        self.carry_out(app, session)?;
+        self.tell(app, session)?;
+        self.duty.step(app, self.database, session)
+    }
+
+    /// Number of further tasks that this host could start now.
+    fn room(&self, app: &App) -> Result<u32, AppError> {
+        let capacity = capacity(app)?;
+        let waiting = self.tasks.values().filter(|known| !known.is_started).count();
+        let taken = capacity.used.saturating_add(u32::try_from(waiting).unwrap_or(u32::MAX));
+        Ok(capacity.max.saturating_sub(taken))
+    }
+
+    /// Renews the lease. A refused renewal ends it now: the supervisors kill their granted tasks at once.
+    fn renew(&mut self, app: &App, session: Session, free: u32) -> Result<(), AppError> {
+        let sent_ms = app.host.boot_ms();
+        let (word, room) = (session.word.to_string(), i32::try_from(free).unwrap_or(i32::MAX));
+        let row = self.database.with(|client| client.query_opt(sql::RENEW, &[&session.host, &word, &room]))?;
+        if row.is_none() {
+            (self.session, self.word, self.free) = (None, None, None);
+            return end_lease(app, session.word);
+        }
+        renew_lease(app, session.word, sent_ms, self.lease_ms)?;
+        (self.renewed_ms, self.free) = (sent_ms, Some(free));
+        start_watcher(app)
+    }
+
+    /// Compares the tasks that the database counts on with those of the state directory, in both directions: a task without a
+    /// record here is interrupted, and one that belongs to another assignment ends here.
+    fn compare(&mut self, app: &App, session: Session) -> Result<(), AppError> {
+        let word = session.word.to_string();
+        let rows = self.database.with(|client| client.query(sql::HELD, &[&session.host, &word]))?;
+        let mut counted = BTreeSet::new();
+        for row in &rows {
+            let (id, token) = (id_of(row.get(0)), token_of(row.get(1)));
+            counted.insert((id, token));
+            let is_here = self.tasks.get(&id).is_some_and(|known| known.token == token);
+            if is_here || row.get::<_, &str>(2) == "a" {
+                continue;
+            }
+            match app.find(id)?.filter(|(_, task)| token_in(task) == Some(token)) {
+                Some((_, task)) => self.know(&task, false),
+                None => {
+                    let task = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None)?;
+                    let why = Happened::Interrupted("interrupted: its host has no record of it".to_owned());
+                    let after = conclude(&task, &why, app.host.now(), None);
+                    self.leave(session, token, &after, None)?;
+                }
+            }
+        }
+        for (id, known) in self.tasks.iter_mut().filter(|(_, known)| !known.is_started) {
+            // A claim that came to no start has used the grants. One look may meet a claim under way, and the next does not.
+            let used = app.find(*id)?.map(|(_, task)| task).filter(|task| task.status() == Status::Pending);
+            let is_stale =
+                used.as_ref().is_some_and(|task| app.store.used_grants(task).is_ok_and(|lanes| !lanes.is_empty()));
+            match used {
+                Some(task) if is_stale && known.is_stale => give_back(app, known, task),
+                _ => known.is_stale = is_stale,
+            }
+        }
+        let late: Vec<_> = self.tasks.iter().map(|(id, known)| (*id, known.token)).collect();
+        for (id, token) in late.into_iter().filter(|one| !counted.contains(one)) {
+            let is_over = app.find(id)?.is_none_or(|(_, task)| task.status().is_final());
+            if !is_over {
+                end_here(app, id, token, "the store has assigned it anew")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Accepts what was assigned to this host.
+    fn accept(&mut self, app: &App, session: Session) -> Result<(), AppError> {
+        let word = session.word.to_string();
+        for row in self.database.with(|client| client.query(sql::ASSIGNED, &[&session.host, &word]))? {
+            let task = granted(app, session, &row)?;
+            let token = token_of(row.get(1));
+            let taken = match accept_granted(app, &task)? {
+                // The record of an earlier assignment, whose end the database knows.
+                Taken::Other if app.store.forget_posted(task.id)? => accept_granted(app, &task)?,
+                taken => taken,
+            };
+            if matches!(taken, Taken::New | Taken::Known(_)) {
+                self.know(&task, false);
+                if !self.running(session, token, &task)? {
+                    end_here(app, task.id, token, "the store has assigned it anew")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the database that this host has a task, with the record as it is now.
+    fn running(&self, session: Session, token: Word, task: &Task) -> Result<bool, AppError> {
+        let (word, token, record) = (session.word.to_string(), token.to_string(), split(&bare(task))?.0);
+        let values: [&(dyn postgres::types::ToSql + Sync); 5] =
+            [&session.host, &word, &number_of(task.id), &token, &record];
+        Ok(self.database.with(|client| client.query_one(sql::RUNNING, &values))?.get(0))
+    }
+
+    /// Carries out what callers on other hosts have asked for.
+    fn carry_out(&self, app: &App, session: Session) -> Result<(), AppError> {
+        let word = session.word.to_string();
+        for row in self.database.with(|client| client.query(sql::WISHES, &[&session.host, &word]))? {
+            let (id, token) = (id_of(row.get(1)), token_of(row.get(2)));
+            let args: Value = serde_json::from_str(row.get(4)).unwrap_or_default();
+            let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
+            let request = CancelRequest {
+                by: text("by").unwrap_or_else(|| BY.to_owned()),
+                reason: text("reason"),
+                grace_ms: args.get("grace_ms").and_then(Value::as_u64),
+                requeue: false,
+            };
+            if row.get::<_, &str>(3) == "cancel" {
+                asked(cancel_granted(app, id, token, &request))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the database what has become of the tasks: their starts, their ends, and attempts that need new grants.
+    fn tell(&mut self, app: &App, session: Session) -> Result<(), AppError> {
+        let ids: Vec<TaskId> = self.tasks.keys().copied().collect();
+        for id in ids {
+            let Some(known) = self.tasks.get_mut(&id) else { continue };
+            let Some((place, task)) = app.find(id)? else { continue };
+            let token = known.token;
+            match task.status() {
+                // Without new grants no process starts it.
+                Status::Pending if known.is_started && place != Place::Running => give_back(app, known, task),
+                Status::Pending => {}
+                Status::Running | Status::Waiting if known.is_started => {}
+                Status::Running | Status::Waiting => {
+                    known.is_started = true;
+                    self.running(session, token, &task)?;
+                }
+                _ => {
+                    let given_back = known.given_back.take();
+                    let after = given_back.map_or_else(|| settled(app, task), |task| *task);
+                    let tail = tail(app, &after);
+                    self.leave(session, token, &after, Some(&tail))?;
+                    posted(app, id, token)?;
+                    self.tasks.remove(&id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A task leaves this host. A word that comes too late changes nothing, and its record stays here.
+    fn leave(&self, session: Session, token: Word, after: &Task, tail: Option<&[u8]>) -> Result<bool, AppError> {
+        let (state, ending, record, due_ms) = left(after)?;
+        let (word, token, id) = (session.word.to_string(), token.to_string(), number_of(after.id));
+        let values: [&(dyn postgres::types::ToSql + Sync); 9] =
+            [&session.host, &word, &id, &token, &state, &ending, &record, &due_ms, &tail];
+        Ok(self.database.with(|client| client.query_one(sql::LEAVE, &values))?.get(0))
+    }
+}
+
+/// The state, the ending, the record and the due time of a task that leaves its host.
+pub(super) fn left(after: &Task) -> Result<(&'static str, Option<&'static str>, String, Option<i64>), AppError> {
+    let is_over = after.status().is_final();
+    let record = split(&bare(after))?.0;
+    let due = after.due_at.filter(|_| !is_over).map(|at| at.0);
+    Ok((if is_over { "e" } else { "q" }, is_over.then(|| after.status().word()), record, due))
+}
+
+/// The record of a task without its grants, which belong to one assignment.
+fn bare(task: &Task) -> Task {
+    let mut task = Task { v: TaskVersion::Plain, ..task.clone() };
+    task.terms.granted = None;
+    task
+}
+
+fn token_of(text: &str) -> Word {
+    Word::parse(&text.replace('-', "")).unwrap_or_default()
+}
+
+fn token_in(task: &Task) -> Option<Word> {
+    task.terms.granted.as_ref().map(|granted| granted.token)
+}
+
+/// The task of an assignment with its grants, for this host.
+fn granted(app: &App, session: Session, row: &Row) -> Result<Task, AppError> {
+    let damaged = |error: serde_json::Error| AppError::new(Code::RecordCorrupt, error.to_string());
+    let mut members: Map<String, Value> = serde_json::from_str(row.get(2)).map_err(damaged)?;
+    let spec: Map<String, Value> = serde_json::from_str(row.get(3)).map_err(damaged)?;
+    members.extend(spec);
+    let id = id_of(row.get(0));
+    let mut task = decode_task(&id.to_string(), &serde_json::to_vec(&members).map_err(damaged)?, None)?;
+    if !task.conductor_configured {
+        task.conductor_dir = app.run_dir.default_conductor(task.project.as_ref().map(|project| project.as_str()));
+    }
+    let (lanes, slots, fences): (Vec<&str>, Vec<i32>, Vec<i64>) = (row.get(4), row.get(5), row.get(6));
+    let slots = lanes.into_iter().zip(slots).zip(fences).filter_map(|((lane, slot), fence)| {
+        let (lane, slot) = (LaneName::parse(lane).ok()?, u32::try_from(slot).ok()?);
+        Some(GrantedSlot { lane, slot, fence: Fence(fence.unsigned_abs()) })
+    });
+    let (slots, token) = (slots.collect(), token_of(row.get(1)));
+    Ok(task.with_grants(Granted { session: session.word, token, slots, is_cut_off: false }))
+}
+
+/// A task that is over here: one that the end of the lease has ended is interrupted, and its own rules say whether it runs again.
+fn settled(app: &App, task: Task) -> Task {
+    if !task.terms.granted.as_ref().is_some_and(|granted| granted.is_cut_off) {
+        return task;
+    }
+    let why = Happened::Interrupted("interrupted: the lease of the host ended (HostCutOff)".to_owned());
+    let after = conclude(&task, &why, app.host.now(), None);
+    if after.status().is_final() { task } else { after }
+}
+
+/// Ends a waiting task on this host, to be given back with its record.
+fn give_back(app: &App, known: &mut Known, task: Task) {
+    let request = CancelRequest::by(BY, "its next attempt needs new grants");
+    if cancel_granted(app, task.id, known.token, &request).is_ok_and(|is_done| is_done) {
+        known.given_back = Some(Box::new(task));
+    }
+}
+
+/// Ends a task on this host only.
+fn end_here(app: &App, id: TaskId, token: Word, why: &str) -> Result<(), AppError> {
+    asked(cancel_granted(app, id, token, &CancelRequest::by(BY, why)))
+}
+
+/// The answer to a request for an end: one that another process keeps from being made is made again with the next step, and a task
+/// that is over or gone needs none.
+fn asked(answer: Result<bool, AppError>) -> Result<(), AppError> {
+    match answer {
+        Err(error) if matches!(error.code(), Code::TaskOver | Code::TaskNotFound) => Ok(()),
+        answer => answer.map(drop),
+    }
+}
+
+/// The last part of the output of a task: standard output, then standard error. Empty where it cannot be read.
+fn tail(app: &App, task: &Task) -> Vec<u8> {
+    let Ok(Some(conductor)) = app.run_dir.conductor(&task.conductor_dir, false) else { return Vec::new() };
+    let mut tail = Vec::new();
+    for name in [STDOUT_LOG, STDERR_LOG] {
+        let Some(mut log) = conductor.read_log(task.id, name).ok().flatten() else { continue };
+        let size = log.meta().map_or(0, |meta| meta.size);
+        let most = TAIL_BYTES / 2;
+        let part = log.read_part(size.saturating_sub(most), usize::try_from(most).unwrap_or(usize::MAX));
+        tail.extend(part.unwrap_or_default());
+    }
+    tail
+}

@@ -1,0 +1,214 @@
+//! The rules of the statements, each by a scene, and each with a planted fault that the scene must notice.
+
+use crate::server::Fleet;
+use postgres::Client;
+
+/// A scene: true if the promise holds.
+type Scene = fn(&mut Client) -> bool;
+
+const SESSION: [&str; 2] = ["00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"];
+
+/// A rule, its text in the statements, a fault in its place, and the scene.
+const RULES: [(&str, &str, &str, Scene); 11] = [
+    (
+        "an older token is refused",
+        "SELECT * INTO t FROM task WHERE id = p_task AND token = p_token FOR NO KEY UPDATE",
+        "SELECT * INTO t FROM task WHERE id = p_task FOR NO KEY UPDATE",
+        an_older_token_is_refused,
+    ),
+    (
+        "an older session is refused",
+        "PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;\n  SELECT",
+        "PERFORM 1 FROM host WHERE id = p_host FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;\n  SELECT",
+        an_older_session_is_refused,
+    ),
+    (
+        "an older session renews nothing",
+        "WHERE id = p_host AND session = p_session RETURNING is_draining",
+        "WHERE id = p_host RETURNING is_draining",
+        an_older_session_renews_nothing,
+    ),
+    ("fences rise", "greatest(l.fence + 1, now_us)", "l.fence", fences_rise),
+    ("a lane has no more holds than its capacity", "IF cardinality(taken) >= l.capacity", "IF false", a_lane_is_full),
+    (
+        "a repeated request queues nothing",
+        "IF NOT FOUND THEN\n    RETURN QUERY SELECT x.id",
+        "IF false THEN\n    RETURN QUERY SELECT x.id",
+        a_repeated_request_queues_nothing,
+    ),
+    (
+        "a host is lost by the beat that was seen",
+        "free = 0 WHERE id = p_host AND beat = p_seen;\n  RETURN FOUND",
+        "free = 0 WHERE id = p_host;\n  RETURN FOUND",
+        a_host_that_beats_is_not_lost,
+    ),
+    (
+        "an older holder of the duty grants nothing",
+        "PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN 'duty'; END IF;",
+        "",
+        an_older_holder_of_the_duty_grants_nothing,
+    ),
+    (
+        "one of two takes the duty",
+        "beat = beat + 1 WHERE beat = p_seen;",
+        "beat = beat + 1;",
+        one_of_two_takes_the_duty,
+    ),
+    (
+        "a name belongs to the session that beats",
+        "IF h.session = p_session OR h.beat = p_seen THEN",
+        "IF true THEN",
+        a_name_belongs_to_the_session_that_beats,
+    ),
+    (
+        "a task that a host has is not cancelled beside it",
+        "WHERE id = p_task AND state IN ('q', 'd');",
+        "WHERE id = p_task;",
+        a_task_of_a_host_is_not_cancelled_beside_it,
+    ),
+];
+
+fn joined(client: &mut Client, name: &str, session: &str) -> i32 {
+    let row =
+        client.query_one("SELECT id FROM luzia_1.join($1, $2::text::uuid, -1, 60000)", &[&name, &session]).unwrap();
+    let host: i32 = row.get(0);
+    client.execute("SELECT luzia_1.renew($1, $2::text::uuid, 9)", &[&host, &session]).unwrap();
+    host
+}
+
+fn queue(client: &mut Client, request: &str, number: i64) -> Vec<i64> {
+    let id = (1_i64 << 40) + number;
+    let tasks = format!(
+        r#"[{{"id":{id},"state":"q","place":"one","user":"a","lanes":["user:a"],"tier":1,"priority":5,"conflict":"queue","record":"{{}}","spec":"{{}}"}}]"#
+    );
+    let rows =
+        client.query("SELECT task_id FROM luzia_1.enqueue($1::text::uuid, $2::text::jsonb)", &[&request, &tasks]);
+    rows.unwrap_or_default().iter().map(|row| row.get(0)).collect()
+}
+
+/// A host with the duty, and a task in the queue.
+fn ready(client: &mut Client) -> (i32, i64) {
+    let host = joined(client, "one", SESSION[0]);
+    take(client, host, SESSION[0], 0);
+    (host, queue(client, "00000000-0000-0000-0000-00000000000a", 1)[0])
+}
+
+fn take(client: &mut Client, host: i32, session: &str, seen: i64) -> bool {
+    client.query_one("SELECT luzia_1.take_duty($1, $2::text::uuid, $3)", &[&host, &session, &seen]).unwrap().get(0)
+}
+
+fn assign(client: &mut Client, task: i64, host: i32) -> Option<String> {
+    let values: [&(dyn postgres::types::ToSql + Sync); 4] = [&SESSION[0], &task, &host, &SESSION[0]];
+    let row = client.query_one("SELECT luzia_1.assign($1::text::uuid, $2, $3, $4::text::uuid)", &values);
+    row.ok().map(|row| row.get(0))
+}
+
+fn token(client: &mut Client, task: i64) -> String {
+    client.query_one("SELECT token::text FROM luzia.task WHERE id = $1", &[&task]).unwrap().get(0)
+}
+
+fn leave(client: &mut Client, host: i32, session: &str, task: i64, token: &str, state: &str) -> bool {
+    let sql = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, 'completed', '{}', NULL, NULL)";
+    client.query_one(sql, &[&host, &session, &task, &token, &state]).unwrap().get(0)
+}
+
+fn state(client: &mut Client, task: i64) -> String {
+    client.query_one("SELECT state::text FROM luzia.task WHERE id = $1", &[&task]).unwrap().get(0)
+}
+
+fn an_older_token_is_refused(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    let old = token(client, task);
+    assert!(leave(client, host, SESSION[0], task, &old, "q"));
+    assert!(leave(client, host, SESSION[0], task, &old, "q"), "a repetition is true, too");
+    assign(client, task, host);
+    !leave(client, host, SESSION[0], task, &old, "e") && state(client, task) == "a"
+}
+
+fn an_older_session_is_refused(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    let token = token(client, task);
+    client.execute("UPDATE luzia.host SET session = gen_random_uuid()", &[]).unwrap();
+    !leave(client, host, SESSION[0], task, &token, "e") && state(client, task) == "a"
+}
+
+fn an_older_session_renews_nothing(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    client.query("SELECT * FROM luzia_1.renew($1, $2::text::uuid, 1)", &[&host, &SESSION[1]]).unwrap().is_empty()
+}
+
+fn fences_rise(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    let mut fences = Vec::new();
+    for _ in 0..3 {
+        assign(client, task, host);
+        fences.push(client.query_one("SELECT fence FROM luzia.hold", &[]).unwrap().get::<_, i64>(0));
+        let token = token(client, task);
+        leave(client, host, SESSION[0], task, &token, "q");
+    }
+    fences.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+fn a_lane_is_full(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    let next = queue(client, "00000000-0000-0000-0000-00000000000b", 2)[0];
+    assign(client, task, host);
+    assign(client, next, host).is_none() && client.query("SELECT * FROM luzia_1.broken", &[]).unwrap().is_empty()
+}
+
+fn a_repeated_request_queues_nothing(client: &mut Client) -> bool {
+    let (_, task) = ready(client);
+    // The client draws new numbers for a repetition.
+    queue(client, "00000000-0000-0000-0000-00000000000a", 7) == [task]
+        && client.query_one("SELECT count(*) FROM luzia.task", &[]).unwrap().get::<_, i64>(0) == 1
+}
+
+fn a_host_that_beats_is_not_lost(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    let lost = client.query_one("SELECT luzia_1.lose($1::text::uuid, $2, 0)", &[&SESSION[0], &host]).unwrap();
+    !lost.get::<_, bool>(0)
+}
+
+fn an_older_holder_of_the_duty_grants_nothing(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    let other = joined(client, "two", SESSION[1]);
+    assert!(take(client, other, SESSION[1], 1));
+    assign(client, task, host).as_deref() == Some("duty") && state(client, task) == "q"
+}
+
+fn one_of_two_takes_the_duty(client: &mut Client) -> bool {
+    let one = joined(client, "one", SESSION[0]);
+    let two = joined(client, "two", SESSION[1]);
+    take(client, one, SESSION[0], 0) && !take(client, two, SESSION[1], 0)
+}
+
+fn a_name_belongs_to_the_session_that_beats(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    let join = "SELECT is_joined FROM luzia_1.join('one', $1::text::uuid, $2, 60000)";
+    let beat: i64 = client.query_one("SELECT beat FROM luzia.host WHERE id = $1", &[&host]).unwrap().get(0);
+    let stranger: bool = client.query_one(join, &[&SESSION[1], &(beat - 1)]).unwrap().get(0);
+    let own: bool = client.query_one(join, &[&SESSION[0], &-1_i64]).unwrap().get(0);
+    !stranger && own
+}
+
+fn a_task_of_a_host_is_not_cancelled_beside_it(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    let cancel = "SELECT luzia_1.cancel('00000000-0000-0000-0000-00000000000c', $1, '{}')";
+    !client.query_one(cancel, &[&task]).unwrap().get::<_, bool>(0) && state(client, task) == "a"
+}
+
+#[test]
+fn each_rule_of_the_statements_holds_and_its_fault_is_noticed() {
+    let script = include_str!("../../src/fleet/schema.sql");
+    for (rule, right, wrong, scene) in RULES {
+        assert_eq!(script.matches(right).count(), 1, "{rule}: the text of the rule");
+        for (text, holds) in [(script.to_owned(), true), (script.replace(right, wrong), false)] {
+            let Some(fleet) = Fleet::empty("each_rule_of_the_statements") else { return };
+            fleet.sql(&format!("BEGIN; {text} COMMIT;"));
+            assert_eq!(scene(&mut fleet.client()), holds, "{rule}, with a fault: {}", !holds);
+        }
+    }
+}

@@ -193,8 +193,11 @@ pub fn since(app: &App, error: AppError) -> AppError {
     }
 }
 
-/// Running tasks by user and by project.
-pub(crate) fn running(fleet: &dyn Fleet) -> Result<(Vec<Task>, [BTreeMap<String, u64>; 2]), AppError> {
+/// Running tasks, and their numbers by project and by user.
+pub(crate) type Running = (Vec<Task>, [BTreeMap<String, u64>; 2]);
+
+/// Running tasks, counted.
+pub(crate) fn running(fleet: &dyn Fleet) -> Result<Running, AppError> {
     let (mut active, mut by_project, mut by_user) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     // `list` reports a damaged record.
     fleet.tasks(&|status| matches!(status, Status::Running | Status::Waiting), None, &mut |found| {

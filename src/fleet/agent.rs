@@ -53,8 +53,8 @@ pub(super) struct Agent<'a> {
     lock: Option<Hold>,
     word: Option<Word>,
     session: Option<Session>,
-    /// The beat of another session of this host, and the moment since which it was seen.
-    seen: Option<(i64, u64)>,
+    /// The beat of another session of this host, the moment since which it was seen, and the length of its lease.
+    seen: Option<(i64, u64, u64)>,
     renewed_ms: u64,
     free: Option<u32>,
     tasks: BTreeMap<TaskId, Known>,
@@ -115,20 +115,21 @@ impl Agent<'_> {
         };
         self.word = Some(word);
         let sent_ms = app.host.boot_ms();
-        let silent = self.seen.filter(|(_, since)| sent_ms.saturating_sub(*since) > self.lease_ms + BEYOND_MS);
-        let (name, seen) = (self.database.name.clone(), silent.map_or(-1, |(beat, _)| beat));
+        let silent =
+            self.seen.filter(|(_, since, lease)| sent_ms.saturating_sub(*since) > lease.saturating_add(BEYOND_MS));
+        let (name, seen) = (self.database.name.clone(), silent.map_or(-1, |(beat, _, _)| beat));
         let (session, lease) = (word.to_string(), i64::try_from(self.lease_ms).unwrap_or(i64::MAX));
         let row = self.database.with(|client| client.query_one(sql::JOIN, &[&name, &session, &seen, &lease]))?;
         if !row.get::<_, bool>(3) {
             let beat = row.get(1);
-            if self.seen.is_some_and(|(last, _)| last != beat) {
+            if self.seen.is_some_and(|(last, _, _)| last != beat) {
                 return Err(AppError::new(
                     Code::HostTaken,
                     format!("another host with the name \"{name}\" is at work"),
                 )
                 .hint("LUZIA_HOST gives this one another name; a copied state directory needs one"));
             }
-            self.seen.get_or_insert((beat, sent_ms));
+            self.seen.get_or_insert((beat, sent_ms, row.get::<_, i64>(2).unsigned_abs()));
             return Ok(());
         }
         let session = Session { host: row.get(0), word };
@@ -339,7 +340,10 @@ impl Agent<'_> {
 }
 
 /// The state, the ending, the record and the due time of a task that leaves its host.
-pub(super) fn left(after: &Task) -> Result<(&'static str, Option<&'static str>, String, Option<i64>), AppError> {
+pub(super) type Left = (&'static str, Option<&'static str>, String, Option<i64>);
+
+/// A task that leaves its host, as the database takes it.
+pub(super) fn left(after: &Task) -> Result<Left, AppError> {
     let is_over = after.status().is_final();
     let record = split(&bare(after))?.0;
     let due = after.due_at.filter(|_| !is_over).map(|at| at.0);

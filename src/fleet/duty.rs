@@ -19,7 +19,7 @@ const TAKE_OVER_MS: u64 = 10_000;
 /// Time between two signs of the holder, in milliseconds.
 const BEAT_MS: u64 = 2_000;
 /// Number of tasks of a queue that are looked at in one pass.
-const DEPTH: i32 = 16;
+const DEPTH: i32 = 4;
 /// The answer of the database to a proposal that is out of date.
 const NOT_NOW: &str = "LZ003";
 

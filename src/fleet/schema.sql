@@ -54,14 +54,15 @@ CREATE TABLE hold (
 CREATE INDEX hold_task ON hold (task_id);
 
 -- A task: q queued, d held, a assigned, r running, w waiting, e over. Narrow, because each change writes it. xid names the
--- transaction that changed it last.
+-- transaction that changed it last. The place is the name of a host, or empty for any.
 CREATE SEQUENCE task_id START 1099511627776;
 CREATE TABLE task (
   id bigint PRIMARY KEY,
   state "char" NOT NULL DEFAULT 'q',
-  place text,
+  place text NOT NULL DEFAULT '',
   usr text NOT NULL,
   lanes bigint[] NOT NULL,
+  takes_user_lane bool NOT NULL DEFAULT true,
   tier smallint NOT NULL,
   priority smallint NOT NULL,
   due_at timestamptz,
@@ -73,12 +74,13 @@ CREATE TABLE task (
   ended_at timestamptz,
   ending text
 ) WITH (fillfactor = 70);
-CREATE INDEX task_head ON task (usr, tier, priority, id) WHERE state = 'q';
+CREATE INDEX task_head ON task (usr, place, lanes, tier, priority, id) WHERE state = 'q';
 CREATE INDEX task_open ON task (id) WHERE state <> 'e';
 CREATE INDEX task_key ON task (key) WHERE key IS NOT NULL AND state <> 'e';
 CREATE INDEX task_host ON task (host_id, id) WHERE state IN ('a', 'r', 'w');
 CREATE INDEX task_ended ON task (ended_at) WHERE state = 'e';
 CREATE INDEX task_xid ON task (xid);
+CREATE INDEX task_due ON task (due_at) WHERE state = 'q' AND due_at IS NOT NULL;
 
 -- The record of a task as luzia writes it, apart from its environment. The host that runs the task replaces it.
 CREATE TABLE record (task_id bigint PRIMARY KEY, body text NOT NULL);
@@ -136,10 +138,10 @@ BEGIN
     ELSIF other IS NOT NULL THEN
       ids := ids || other; news := news || false;
     ELSE
-      INSERT INTO task (id, state, place, usr, lanes, tier, priority, due_at, key) VALUES
+      INSERT INTO task (id, state, place, usr, lanes, takes_user_lane, tier, priority, due_at, key) VALUES
         ((one.x->>'id')::bigint, (one.x->>'state')::"char", one.x->>'place', one.x->>'user',
          ARRAY(SELECT l.id FROM lane l WHERE l.name IN (SELECT jsonb_array_elements_text(one.x->'lanes')) ORDER BY l.id),
-         (one.x->>'tier')::smallint, (one.x->>'priority')::smallint,
+         (one.x->>'own')::bool, (one.x->>'tier')::smallint, (one.x->>'priority')::smallint,
          to_timestamp((one.x->>'due_ms')::double precision / 1000), one.x->>'key');
       INSERT INTO record VALUES ((one.x->>'id')::bigint, one.x->>'record');
       INSERT INTO spec VALUES ((one.x->>'id')::bigint, one.x->>'spec');
@@ -191,8 +193,8 @@ CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE 
 CREATE FUNCTION luzia_1.why(p_task bigint)
 RETURNS TABLE (place text, hosts bigint, lane text, is_paused bool, used bigint, capacity int, holder bigint)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT t.place,
-    (SELECT count(*) FROM host h WHERE (t.place IS NULL OR h.name = t.place) AND NOT h.is_draining
+  SELECT nullif(t.place, ''),
+    (SELECT count(*) FROM host h WHERE (t.place = '' OR h.name = t.place) AND NOT h.is_draining
       AND h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms'),
     full_lane.name, full_lane.is_paused, full_lane.used, full_lane.capacity, full_lane.holder
   FROM task t LEFT JOIN LATERAL (
@@ -356,18 +358,24 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = o
     OR EXISTS (SELECT FROM task t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot))
     OR EXISTS (SELECT FROM task t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))),
     (SELECT (extract(epoch FROM min(t.due_at) - clock_timestamp()) * 1000)::bigint FROM task t
-      WHERE t.state = 'q' AND t.due_at > clock_timestamp()) $$;
+      WHERE t.state = 'q' AND t.due_at IS NOT NULL AND t.due_at > clock_timestamp()) $$;
 
--- The first tasks of each queue, which is a user, a place, a tier and a set of lanes. A queue for an absent host is one of its own,
--- so it stops nobody.
+-- The first tasks of each queue, which is a user, a place, a tier and a set of lanes: by one step of the index for each queue, however
+-- many tasks it has. A queue for an absent host is one of its own, so it stops nobody.
 CREATE FUNCTION luzia_1.heads(p_most int)
 RETURNS TABLE (id bigint, usr text, place text, tier smallint, priority smallint, lanes bigint[], takes_user_lane bool)
-LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
-  SELECT h.id, h.usr, h.place, h.tier, h.priority, h.lanes,
-    EXISTS (SELECT FROM lane l WHERE l.id = ANY (h.lanes) AND l.name = 'user:' || h.usr)
-  FROM (SELECT t.*, row_number() OVER (PARTITION BY t.usr, t.place, t.tier, t.lanes ORDER BY t.priority, t.id) AS at
-        FROM task t WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())) h
-  WHERE h.at <= p_most ORDER BY h.usr, h.place, h.tier, h.lanes, h.at $$;
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+  WITH RECURSIVE q AS (
+    (SELECT t.usr, t.place, t.lanes, t.tier FROM task t WHERE t.state = 'q' ORDER BY t.usr, t.place, t.lanes, t.tier LIMIT 1)
+    UNION ALL
+    SELECT n.* FROM q CROSS JOIN LATERAL (
+      SELECT t.usr, t.place, t.lanes, t.tier FROM task t
+      WHERE t.state = 'q' AND (t.usr, t.place, t.lanes, t.tier) > (q.usr, q.place, q.lanes, q.tier)
+      ORDER BY t.usr, t.place, t.lanes, t.tier LIMIT 1) n)
+  SELECT h.id, q.usr, nullif(q.place, ''), q.tier, h.priority, q.lanes, h.takes_user_lane FROM q CROSS JOIN LATERAL (
+    SELECT t.id, t.priority, t.takes_user_lane FROM task t
+    WHERE t.state = 'q' AND t.usr = q.usr AND t.place = q.place AND t.lanes = q.lanes AND t.tier = q.tier
+      AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) ORDER BY t.priority, t.id LIMIT p_most) h $$;
 
 -- The lanes that are held or have rules of their own, with the number of their holds.
 CREATE FUNCTION luzia_1.lanes_in_use() RETURNS TABLE (id bigint, used bigint, capacity int, is_paused bool)

@@ -56,7 +56,7 @@ fn queued(task: &Task, on_conflict: OnConflict, place: &str) -> Result<Value, Ap
         OnConflict::Skip | OnConflict::Join | OnConflict::Replace => "skip",
     };
     Ok(json!({
-        "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": lanes,
+        "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": lanes, "own": task.takes_user_lane,
         "tier": tier_number(task.priority.tier()), "priority": task.priority.number(),
         "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict, "record": record, "spec": spec,
     }))

@@ -12,14 +12,21 @@ pub struct Host<'a> {
     /// Its state directory.
     pub place: Place,
     name: String,
+    /// The URL by which it reaches the store.
+    url: String,
     daemon: Option<Running>,
 }
 
 impl<'a> Host<'a> {
     /// A host whose agent has a lease of so many seconds, or the usual one.
     pub fn new(fleet: &'a Fleet, name: &str, lease: Option<&str>) -> Self {
+        Self::by(fleet, &fleet.url(), name, lease)
+    }
+
+    /// A host that reaches the store by another URL.
+    pub fn by(fleet: &'a Fleet, url: &str, name: &str, lease: Option<&str>) -> Self {
         let place = Place::configured(&json!({ "slots": { "max": 4 } }));
-        let mut host = Self { fleet, place, name: name.to_owned(), daemon: None };
+        let mut host = Self { fleet, place, name: name.to_owned(), url: url.to_owned(), daemon: None };
         host.start(lease);
         host
     }
@@ -28,7 +35,7 @@ impl<'a> Host<'a> {
     pub fn start(&mut self, lease: Option<&str>) {
         let lease = lease.map_or_else(Vec::new, |lease| vec!["--lease", lease]);
         let mut command = self.place.command(&[&["daemon"], &lease[..]].concat());
-        command.env("LUZIA_STORE", self.fleet.url()).env("LUZIA_HOST", &self.name);
+        command.env("LUZIA_STORE", &self.url).env("LUZIA_HOST", &self.name);
         self.daemon = Some(self.place.spawn(&mut command));
         until(&format!("{} has joined", self.name), || self.row().filter(|row| row["alive"] == true));
     }
@@ -53,7 +60,7 @@ impl<'a> Host<'a> {
     /// Starts luzia on this host.
     pub fn start_luzia(&self, args: &[&str]) -> Running {
         let mut command = self.place.command(args);
-        self.place.spawn(command.env("LUZIA_STORE", self.fleet.url()).env("LUZIA_HOST", &self.name))
+        self.place.spawn(command.env("LUZIA_STORE", &self.url).env("LUZIA_HOST", &self.name))
     }
 
     /// Queues a shell line for this host; its id.
@@ -281,7 +288,7 @@ fn tiers_and_users_share_the_hosts() {
     let log = fleet.place.text("order");
     // Everything waits before the only host joins, whose slots are one.
     let place = Place::configured(&json!({ "slots": { "max": 1 } }));
-    let mut host = Host { fleet: &fleet, place, name: "one".to_owned(), daemon: None };
+    let mut host = Host { fleet: &fleet, place, name: "one".to_owned(), url: fleet.url(), daemon: None };
     let mut ids = Vec::new();
     for (user, count, priority) in [("a", 3, "5"), ("b", 3, "5"), ("c", 1, "1")] {
         for _ in 0..count {

@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use std::time::Duration;
 struct Plan {
     statement: Mutex<(String, usize)>,
     lost: AtomicUsize,
+    is_shut: AtomicBool,
+    open: Mutex<Vec<UnixStream>>,
 }
 
 /// A folder with a socket that looks like that of the server.
@@ -30,6 +32,10 @@ impl Proxy {
         let own = Arc::clone(&plan);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
+                if own.is_shut.load(Ordering::SeqCst) {
+                    continue;
+                }
+                own.open.lock().unwrap().push(client.try_clone().unwrap());
                 let (plan, server) = (Arc::clone(&own), UnixStream::connect(&server).unwrap());
                 std::thread::spawn(move || pass_on(&client, &server, &plan));
             }
@@ -45,6 +51,14 @@ impl Proxy {
     /// Loses the next answers to statements with this text.
     pub fn lose_answers_to(&self, statement: &str, times: usize) {
         *self.plan.statement.lock().unwrap() = (statement.to_owned(), times);
+    }
+
+    /// Cuts all connections and lets no new one through, or lets them through again.
+    pub fn shut(&self, is_shut: bool) {
+        self.plan.is_shut.store(is_shut, Ordering::SeqCst);
+        for client in self.plan.open.lock().unwrap().drain(..) {
+            let _ = client.shutdown(std::net::Shutdown::Both);
+        }
     }
 
     /// How many answers were lost.

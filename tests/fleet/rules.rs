@@ -79,7 +79,7 @@ fn joined(client: &mut Client, name: &str, session: &str) -> i32 {
 fn queue(client: &mut Client, request: &str, number: i64) -> Vec<i64> {
     let id = (1_i64 << 40) + number;
     let tasks = format!(
-        r#"[{{"id":{id},"state":"q","place":"one","user":"a","lanes":["user:a"],"tier":1,"priority":5,"conflict":"queue","record":"{{}}","spec":"{{}}"}}]"#
+        r#"[{{"id":{id},"state":"q","place":"one","user":"a","lanes":["user:a"],"own":true,"tier":1,"priority":5,"conflict":"queue","record":"{{}}","spec":"{{}}"}}]"#
     );
     let rows =
         client.query("SELECT task_id FROM luzia_1.enqueue($1::text::uuid, $2::text::jsonb)", &[&request, &tasks]);

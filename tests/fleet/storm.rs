@@ -64,7 +64,7 @@ fn a_storm_of_three_hosts_runs_each_task_once_and_no_user_twice_at_once() {
     // The kernel lock of its user is free, unless another task of the user lives.
     let script = format!(
         "cd {folder}; exec 9>>lock.$LUZIA_USER; flock -n 9 || echo twice $LUZIA_TASK_ID $LUZIA_USER 0 >>log; \
-         echo begin $LUZIA_TASK_ID $LUZIA_USER $LUZIA_FENCE >>log; sleep 0.$((LUZIA_FENCE % 5)); \
+         echo begin $LUZIA_TASK_ID $LUZIA_USER $LUZIA_FENCE >>log; sleep $((LUZIA_FENCE % 3)).$((LUZIA_FENCE % 7)); \
          echo end $LUZIA_TASK_ID $LUZIA_USER $LUZIA_FENCE >>log"
     );
     let (mut ids, end) = (Vec::new(), Instant::now() + Duration::from_secs(times("LUZIA_FLEET_STORM_S", 15) as u64));

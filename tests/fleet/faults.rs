@@ -1,0 +1,120 @@
+//! A database that is away, a clock that jumps, and state that is lost or older than the database: what runs is what the database counts
+//! on, and no longer.
+
+use crate::hosts::{Host, assert_whole, status, until_status};
+use crate::proxy::Proxy;
+use crate::server::Fleet;
+use crate::support::until;
+use std::time::Duration;
+
+/// The session of the only host.
+fn session(fleet: &Fleet) -> String {
+    fleet.client().query_one("SELECT session::text FROM luzia.host", &[]).unwrap().get(0)
+}
+
+#[test]
+fn tasks_run_on_while_the_database_is_away_for_less_than_the_lease() {
+    let Some(fleet) = Fleet::new("tasks_run_on") else { return };
+    let proxy = Proxy::new(fleet.socket());
+    let host = Host::by(&fleet, &fleet.url_at(proxy.folder()), "one", Some("60s"));
+    let id = host.enqueue("alice", "sleep 1; echo done", &[]);
+    until_status(&fleet, &id, "running");
+    proxy.shut(true);
+    let ran = host.luzia(&["list"]).coded(69);
+    assert!(ran.err.contains("away since"), "{}", ran.err);
+    until("it is over on its host", || (host.place.status(&id) == "completed").then_some(()));
+    assert_eq!(status(&fleet, &id), "running", "the end waits on the host");
+    proxy.shut(false);
+    until_status(&fleet, &id, "completed");
+    host.luzia(&["list"]).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn tasks_end_by_their_own_clock_when_the_database_is_away_for_longer() {
+    let Some(fleet) = Fleet::new("tasks_end_by_their_own_clock") else { return };
+    let proxy = Proxy::new(fleet.socket());
+    let host = Host::by(&fleet, &fleet.url_at(proxy.folder()), "one", Some("4s"));
+    let tries = fleet.place.text("tries");
+    let script = format!("echo $LUZIA_FENCE >>{tries}; test $(wc -l <{tries}) -ge 2 || exec sleep 60");
+    let again = host.enqueue("alice", &script, &["--retries", "1", "--backoff", "100ms"]);
+    let once = host.enqueue("bob", "sleep 60", &["--on-interrupt", "fail"]);
+    until_status(&fleet, &again, "running");
+    until_status(&fleet, &once, "running");
+    proxy.shut(true);
+    until("it is ended on its host", || (host.place.status(&once) == "failed").then_some(()));
+    assert!(host.place.show(&once)["result_summary"].as_str().unwrap().contains("HostCutOff"));
+    proxy.shut(false);
+    until_status(&fleet, &once, "failed");
+    fleet.luzia(&["wait", &again, "--timeout", "25s"]).coded(0);
+    let fences: Vec<i64> = std::fs::read_to_string(&tries).unwrap().lines().map(|line| line.parse().unwrap()).collect();
+    assert!(fences.len() == 2 && fences[0] < fences[1], "{fences:?}");
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_step_of_the_server_s_clock_loses_no_host() {
+    let Some(fleet) = Fleet::new("a_step_of_the_server_s_clock") else { return };
+    let host = Host::new(&fleet, "one", Some("3s"));
+    let _other = Host::new(&fleet, "two", Some("3s"));
+    let id = host.enqueue("alice", "sleep 60", &["--on-interrupt", "fail"]);
+    until_status(&fleet, &id, "running");
+    let of_one = || -> String {
+        let row = fleet.client().query_one("SELECT session::text FROM luzia.host WHERE name = 'one'", &[]).unwrap();
+        row.get(0)
+    };
+    let before = of_one();
+    // Longer than the lease and what follows it.
+    for _ in 0..50 {
+        fleet.sql("UPDATE luzia.host SET renewed_at = renewed_at - interval '1 hour'");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!((of_one(), status(&fleet, &id)), (before, "running".to_owned()));
+    fleet.luzia(&["cancel", &id, "--yes"]).coded(0);
+}
+
+#[test]
+fn a_task_that_was_assigned_anew_ends_here() {
+    let Some(fleet) = Fleet::new("a_task_that_was_assigned_anew") else { return };
+    let host = Host::new(&fleet, "one", Some("6s"));
+    let id = host.enqueue("alice", "sleep 60", &["--on-interrupt", "fail"]);
+    until_status(&fleet, &id, "running");
+    // As after a restore of an older database.
+    fleet.sql("UPDATE luzia.task SET token = gen_random_uuid(); UPDATE luzia.hold h SET token = t.token FROM luzia.task t WHERE t.id = h.task_id");
+    until("it is ended on its host", || (host.place.status(&id) == "cancelled").then_some(()));
+    until_status(&fleet, &id, "failed");
+    let task = fleet.json(&["show", &id]);
+    assert!(task["result_summary"].as_str().unwrap().contains("no record of it"), "{task:#}");
+    let next = host.enqueue("alice", "true", &[]);
+    fleet.luzia(&["wait", &next]).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_host_without_its_state_directory_begins_anew() {
+    let Some(fleet) = Fleet::new("a_host_without_its_state_directory") else { return };
+    let mut host = Host::new(&fleet, "one", Some("3s"));
+    let tries = fleet.place.text("tries");
+    let script = format!("echo x >>{tries}; test $(wc -l <{tries}) -ge 2 || exec sleep 60");
+    let id = host.enqueue("alice", &script, &["--retries", "1", "--backoff", "100ms"]);
+    until_status(&fleet, &id, "running");
+    let before = session(&fleet);
+    host.kill();
+    std::fs::remove_dir_all(host.place.state()).unwrap();
+    host.start(Some("3s"));
+    fleet.luzia(&["wait", &id, "--timeout", "28s"]).coded(0);
+    assert_ne!(session(&fleet), before, "a new session, once the old one was silent for its lease");
+    assert_whole(&fleet);
+}
+
+#[test]
+fn another_agent_takes_the_duty_over() {
+    let Some(fleet) = Fleet::new("another_agent_takes_the_duty_over") else { return };
+    let mut first = Host::new(&fleet, "one", Some("3s"));
+    let second = Host::new(&fleet, "two", Some("3s"));
+    until("one has the duty", || first.row().filter(|row| row["duty"] == true));
+    first.kill();
+    let id = second.enqueue("alice", "true", &[]);
+    fleet.luzia(&["wait", &id, "--timeout", "25s"]).coded(0);
+    assert!(second.row().unwrap()["duty"] == true && fleet.json(&["store", "status"])["duty"] == "two");
+}

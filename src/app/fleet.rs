@@ -88,65 +88,6 @@ pub struct Tail {
     pub output: Option<Vec<u8>>,
 }
 
-/// The agent of a host, as a daemon calls it between its passes.
-pub trait FleetAgent {
-    /// One round: renews the lease, accepts tasks, posts ends, and decides whose turn it is if this host has the duty.
-    fn step(&mut self, app: &App) -> Result<(), AppError>;
-}
-
-/// A database with the tasks of several hosts.
-pub trait Fleet {
-    /// The database as it was named. It holds no password.
-    fn name(&self) -> String;
-
-    /// The statements that make the tables of this version.
-    fn script(&self) -> &'static str;
-
-    /// Brings the tables to this version in one transaction; with `dry_run` changes nothing.
-    fn migrate(&self, dry_run: bool) -> Result<Migration, AppError>;
-
-    /// The state of the database.
-    fn state(&self) -> Result<StoreState, AppError>;
-
-    /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and
-    /// whether it is a new one.
-    fn enqueue(&self, tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError>;
-
-    /// Gives the tasks in some states to `sink`: those that a host has, then those that wait for one, then those that are over, each
-    /// by number.
-    fn tasks(&self, wants: &dyn Fn(Status) -> bool, user: Option<&Name>, sink: Sink) -> Result<(), AppError>;
-
-    /// A task by its number.
-    fn find(&self, id: TaskId) -> Result<Option<Task>, AppError>;
-
-    /// The newest task, of a user where one is given.
-    fn newest(&self, user: Option<&str>) -> Result<Option<TaskId>, AppError>;
-
-    /// Number of tasks of the same user that come before a task.
-    fn ahead(&self, id: TaskId) -> Result<u64, AppError>;
-
-    /// The first reason why no host takes a task.
-    fn obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError>;
-
-    /// Numbers of the tasks.
-    fn counts(&self) -> Result<FleetCounts, AppError>;
-
-    /// The hosts, by name.
-    fn hosts(&self) -> Result<Vec<FleetHost>, AppError>;
-
-    /// Ends a task that no host has, with the record of its end. False if a host has it, or if it is over.
-    fn end_queued(&self, ended: &Task) -> Result<bool, AppError>;
-
-    /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
-    fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError>;
-
-    /// The last part of the output of a task.
-    fn tail(&self, id: TaskId) -> Result<Tail, AppError>;
-
-    /// The agent of this host, with the length of its lease.
-    fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_>;
-}
-
 /// Variables for the client of the database, which no task takes over from its caller.
 const OF_CLIENT: [&str; 3] = ["PGPASSWORD", "PGPASSFILE", "PGSERVICE"];
 
@@ -210,4 +151,63 @@ pub(crate) fn running(fleet: &dyn Fleet) -> Result<Running, AppError> {
         true
     })?;
     Ok((active, [by_project, by_user]))
+}
+
+/// The agent of a host, as a daemon calls it between its passes.
+pub trait FleetAgent {
+    /// One round: renews the lease, accepts tasks, posts ends, and decides whose turn it is if this host has the duty.
+    fn step(&mut self, app: &App) -> Result<(), AppError>;
+}
+
+/// A database with the tasks of several hosts.
+pub trait Fleet {
+    /// The database as it was named. It holds no password.
+    fn name(&self) -> String;
+
+    /// The statements that make the tables of this version.
+    fn script(&self) -> &'static str;
+
+    /// Brings the tables to this version in one transaction; with `dry_run` changes nothing.
+    fn migrate(&self, dry_run: bool) -> Result<Migration, AppError>;
+
+    /// The state of the database.
+    fn state(&self) -> Result<StoreState, AppError>;
+
+    /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and
+    /// whether it is a new one.
+    fn enqueue(&self, tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError>;
+
+    /// Gives the tasks in some states to `sink`: those that a host has, then those that wait for one, then those that are over, each
+    /// by number.
+    fn tasks(&self, wants: &dyn Fn(Status) -> bool, user: Option<&Name>, sink: Sink) -> Result<(), AppError>;
+
+    /// A task by its number.
+    fn find(&self, id: TaskId) -> Result<Option<Task>, AppError>;
+
+    /// The newest task, of a user where one is given.
+    fn newest(&self, user: Option<&str>) -> Result<Option<TaskId>, AppError>;
+
+    /// Number of tasks of the same user that come before a task.
+    fn ahead(&self, id: TaskId) -> Result<u64, AppError>;
+
+    /// The first reason why no host takes a task.
+    fn obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError>;
+
+    /// Numbers of the tasks.
+    fn counts(&self) -> Result<FleetCounts, AppError>;
+
+    /// The hosts, by name.
+    fn hosts(&self) -> Result<Vec<FleetHost>, AppError>;
+
+    /// Ends a task that no host has, with the record of its end. False if a host has it, or if it is over.
+    fn end_queued(&self, ended: &Task) -> Result<bool, AppError>;
+
+    /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
+    fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError>;
+
+    /// The last part of the output of a task.
+    fn tail(&self, id: TaskId) -> Result<Tail, AppError>;
+
+    /// The agent of this host, with the length of its lease.
+    fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_>;
 }

@@ -244,7 +244,7 @@ pub(super) fn in_state(
         // Without this note, a mistyped path looks like an empty queue.
         console.say(&format!("note: there is no state directory \"{}\" ({rule}) yet", found.path));
     }
-    if !does.contains(&Does::NoTimers) && app.fleet.is_none() {
+    if !does.contains(&Does::NoTimers) {
         for what in fire_timers(&app) {
             console.say(&format!("warning: {what}; it was set aside"));
         }

@@ -225,7 +225,7 @@ impl Agent<'_> {
                 Some((_, task)) => self.know(&task, false),
                 None => {
                     let task = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None)?;
-                    let why = Happened::Interrupted("interrupted: its host has no record of it".to_owned());
+                    let why = Happened::Interrupted("its host has no record of it".to_owned());
                     let after = conclude(&task, &why, app.host.now(), None);
                     self.leave(session, token, &after, None)?;
                 }
@@ -390,8 +390,10 @@ fn settled(app: &App, task: Task) -> Task {
     if !task.terms.granted.as_ref().is_some_and(|granted| granted.is_cut_off) {
         return task;
     }
-    let why = Happened::Interrupted("interrupted: the lease of the host ended (HostCutOff)".to_owned());
-    let after = conclude(&task, &why, app.host.now(), None);
+    let why = Happened::Interrupted("the lease of the host ended (HostCutOff)".to_owned());
+    // The end of the lease counted as a failure already.
+    let before = Task { failures: task.failures.saturating_sub(1), ..task.clone() };
+    let after = conclude(&before, &why, app.host.now(), None);
     if after.status().is_final() { task } else { after }
 }
 

@@ -152,7 +152,7 @@ impl Duty {
             let id = id_of(row.get(0));
             // A damaged record stops no other task.
             let Ok(task) = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None) else { continue };
-            let why = Happened::Interrupted("interrupted: its host is lost".to_owned());
+            let why = Happened::Interrupted("its host is lost".to_owned());
             let after = conclude(&task, &why, app.host.now(), None);
             let (state, ending, record, due_ms) = left(&after)?;
             let token: String = row.get(1);

@@ -92,8 +92,7 @@ fn pass_on(client: &UnixStream, server: &UnixStream, plan: &Plan) {
 fn copy(from: &UnixStream, to: &UnixStream, goes_on: &mut dyn FnMut(&[u8]) -> bool) {
     let mut buffer = vec![0; 65_536];
     let (mut source, mut target) = (from, to);
-    loop {
-        let Ok(count @ 1..) = source.read(&mut buffer) else { break };
+    while let Ok(count @ 1..) = source.read(&mut buffer) {
         if !goes_on(&buffer[..count]) {
             std::thread::sleep(Duration::from_millis(20));
             break;

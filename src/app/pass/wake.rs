@@ -28,6 +28,10 @@ const LOOK_WHILE_PAUSED_MS: i64 = 60_000;
 /// Lets due timers fire. A command that asks for something else does not fail because of them. The next pass does what cannot be
 /// done now, e.g. in a state directory that cannot be written. Returns the faults of records that were set aside.
 pub fn fire_timers(app: &App) -> Vec<String> {
+    if app.fleet.is_some() {
+        // The timers of this host are for its own processes.
+        return Vec::new();
+    }
     let mut pass = Pass::default();
     let _ = fire_due_timers(app, &mut pass);
     pass.set_aside

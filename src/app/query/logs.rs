@@ -4,7 +4,7 @@
 use crate::app::loans::{end_loans, heed_signals, lend_to};
 pub use crate::app::waits::tail::Stream;
 use crate::app::waits::tail::{Pace, Piece, Sink, Tail, unread};
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, fleet};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::{LogNotes, STDOUT_LOG};
 use std::time::Duration;
@@ -167,6 +167,18 @@ pub fn logs(
 pub fn has_output_here(app: &App, task: &Task) -> bool {
     let conductor = app.run_dir.conductor(&task.conductor_dir, false).ok().flatten();
     conductor.is_some_and(|conductor| matches!(conductor.read_log(task.id, STDOUT_LOG), Ok(Some(_))))
+}
+
+/// The tasks of several hosts whose output is not on this host, each with the part of it that was posted.
+pub fn elsewhere(app: &App, ids: &[TaskId]) -> Result<Vec<(TaskId, fleet::Tail)>, AppError> {
+    let mut found = Vec::new();
+    for (id, store) in ids.iter().filter_map(|id| Some((*id, app.fleet.as_ref()?))) {
+        let task = app.existing(id)?;
+        if task.starts > 0 && !has_output_here(app, &task) {
+            found.push((id, store.tail(id)?));
+        }
+    }
+    Ok(found)
 }
 
 /// The newest task that is there; inside a task, the newest of its user.

@@ -6,7 +6,7 @@ use crate::app::processes::{is_in_tree, wake_supervisor};
 use crate::app::query::cycles::refuse_ring_of_tasks;
 use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId};
-use crate::store::Lending;
+use crate::store::{Changes, Lending};
 use std::time::Duration;
 
 /// Interval at which a waiter asks the parent of a child for a pass, in milliseconds.
@@ -40,9 +40,7 @@ pub fn wait(
     let mut changes = app.store.watch();
     loop {
         heed_signals(app, &mut lent)?;
-        if app.fleet.is_none() {
-            let _ = fire_timers(app);
-        }
+        let _ = fire_timers(app);
         let mut over = Vec::new();
         for (id, last) in ids.iter().zip(&mut last) {
             if last.is_some_and(Status::is_final) && !any {
@@ -84,11 +82,15 @@ pub fn wait(
             reminded_ms = app.host.boot_ms();
             remind_lenders(app, &lent)?;
         }
-        if app.fleet.is_some() {
-            app.host.sleep(SHARED_PAUSE.min(Duration::from_millis(left)));
-            continue;
-        }
-        changes.wait(LONGEST_PAUSE.min(Duration::from_millis(left)));
+        rest(app, &mut changes, Duration::from_millis(left));
+    }
+}
+
+/// Waits for a change, or for the next look.
+fn rest(app: &App, changes: &mut Changes, most: Duration) {
+    match app.fleet {
+        Some(_) => app.host.sleep(SHARED_PAUSE.min(most)),
+        None => changes.wait(LONGEST_PAUSE.min(most)),
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod course;
 
-use crate::app::fleet::{Fleet, Tail, local_only};
-use crate::app::query::logs::{Stream, Wanted, has_output_here, logs};
+use crate::app::fleet::{Tail, local_only};
+use crate::app::query::logs::{Stream, Wanted, elsewhere, logs};
 use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::terms::moments::past_moment;
 use crate::app::waits::tail::Piece;
@@ -159,7 +159,7 @@ pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) 
         stop: None,
     };
     logs(app, &ids, &wanted, args.follow, &mut |id, piece| printer.print(id, piece))?;
-    let elsewhere = if let Some(fleet) = &app.fleet { elsewhere(app, &**fleet, &ids)? } else { Vec::new() };
+    let elsewhere = elsewhere(app, &ids)?;
     for (id, tail) in &elsewhere {
         let bytes = tail.output.as_deref().unwrap_or_default();
         printer.print(*id, Piece::Bytes { stream: Stream::Out, bytes, attempt: 1, at: Timestamp(0) });
@@ -176,18 +176,6 @@ pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) 
         tell_unstarted(&app.existing(*id)?, console);
     }
     Ok(Exit::Done.code())
-}
-
-/// The tasks whose output is not on this host, each with the part of it that was posted.
-fn elsewhere(app: &App, fleet: &dyn Fleet, ids: &[TaskId]) -> Result<Vec<(TaskId, Tail)>, AppError> {
-    let mut found = Vec::new();
-    for id in ids {
-        let task = app.existing(*id)?;
-        if task.starts > 0 && !has_output_here(app, &task) {
-            found.push((*id, fleet.tail(*id)?));
-        }
-    }
-    Ok(found)
 }
 
 /// Reports why nothing was printed of a task that has not started.

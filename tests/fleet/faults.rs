@@ -34,7 +34,7 @@ fn tasks_run_on_while_the_database_is_away_for_less_than_the_lease() {
 fn tasks_end_by_their_own_clock_when_the_database_is_away_for_longer() {
     let Some(fleet) = Fleet::new("tasks_end_by_their_own_clock") else { return };
     let proxy = Proxy::new(fleet.socket());
-    let host = Host::by(&fleet, &fleet.url_at(proxy.folder()), "one", Some("4s"));
+    let host = Host::by(&fleet, &fleet.url_at(proxy.folder()), "one", Some("5s"));
     let tries = fleet.place.text("tries");
     let script = format!("echo $LUZIA_FENCE >>{tries}; test $(wc -l <{tries}) -ge 2 || exec sleep 60");
     let again = host.enqueue("alice", &script, &["--retries", "1", "--backoff", "100ms"]);
@@ -93,7 +93,7 @@ fn a_task_that_was_assigned_anew_ends_here() {
 #[test]
 fn a_host_without_its_state_directory_begins_anew() {
     let Some(fleet) = Fleet::new("a_host_without_its_state_directory") else { return };
-    let mut host = Host::new(&fleet, "one", Some("3s"));
+    let mut host = Host::new(&fleet, "one", Some("5s"));
     let tries = fleet.place.text("tries");
     let script = format!("echo x >>{tries}; test $(wc -l <{tries}) -ge 2 || exec sleep 60");
     let id = host.enqueue("alice", &script, &["--retries", "1", "--backoff", "100ms"]);
@@ -101,7 +101,7 @@ fn a_host_without_its_state_directory_begins_anew() {
     let before = session(&fleet);
     host.kill();
     std::fs::remove_dir_all(host.place.state()).unwrap();
-    host.start(Some("3s"));
+    host.start(Some("5s"));
     fleet.luzia(&["wait", &id, "--timeout", "28s"]).coded(0);
     assert_ne!(session(&fleet), before, "a new session, once the old one was silent for its lease");
     assert_whole(&fleet);
@@ -110,8 +110,8 @@ fn a_host_without_its_state_directory_begins_anew() {
 #[test]
 fn another_agent_takes_the_duty_over() {
     let Some(fleet) = Fleet::new("another_agent_takes_the_duty_over") else { return };
-    let mut first = Host::new(&fleet, "one", Some("3s"));
-    let second = Host::new(&fleet, "two", Some("3s"));
+    let mut first = Host::new(&fleet, "one", Some("5s"));
+    let second = Host::new(&fleet, "two", Some("5s"));
     until("one has the duty", || first.row().filter(|row| row["duty"] == true));
     first.kill();
     let id = second.enqueue("alice", "true", &[]);

@@ -236,9 +236,9 @@ fn an_agent_that_is_killed_goes_on_with_its_session() {
 #[test]
 fn a_second_host_of_the_same_name_is_refused() {
     let Some(fleet) = Fleet::new("a_second_host_of_the_same_name") else { return };
-    let _host = Host::new(&fleet, "one", Some("3s"));
+    let _host = Host::new(&fleet, "one", Some("5s"));
     let other = Place::new();
-    let mut command = other.command(&["daemon", "--lease", "3s", "--json"]);
+    let mut command = other.command(&["daemon", "--lease", "5s", "--json"]);
     let ran = other.spawn(command.env("LUZIA_STORE", fleet.url()).env("LUZIA_HOST", "one")).end().coded(78);
     assert!(ran.err.contains("HOST_TAKEN") && ran.err.contains("LUZIA_HOST"), "{}", ran.err);
 }
@@ -246,8 +246,8 @@ fn a_second_host_of_the_same_name_is_refused() {
 #[test]
 fn a_lost_host_s_tasks_are_interrupted_and_run_again_with_higher_fences() {
     let Some(fleet) = Fleet::new("a_lost_host_s_tasks") else { return };
-    let mut host = Host::new(&fleet, "one", Some("3s"));
-    let _other = Host::new(&fleet, "two", Some("3s"));
+    let mut host = Host::new(&fleet, "one", Some("5s"));
+    let _other = Host::new(&fleet, "two", Some("5s"));
     let file = fleet.place.text("fences");
     let again = host.enqueue(
         "alice",
@@ -262,7 +262,7 @@ fn a_lost_host_s_tasks_are_interrupted_and_run_again_with_higher_fences() {
     let task = fleet.json(&["show", &once]);
     assert!(task["result_summary"].as_str().unwrap().contains("its host is lost"), "{task:#}");
     assert_whole(&fleet);
-    host.start(Some("3s"));
+    host.start(Some("5s"));
     fleet.luzia(&["wait", &again, "--timeout", "25s"]).coded(0);
     let text = std::fs::read_to_string(&file).unwrap();
     let fences: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-const LEASE: &str = "4s";
+const LEASE: &str = "5s";
 const USERS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 /// Numbers that look random and are the same for one seed (xorshift).

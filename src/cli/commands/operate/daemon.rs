@@ -48,8 +48,8 @@ pub struct DaemonArgs {
 
 /// The length of a lease, in milliseconds.
 const LEASE_MS: u64 = 300_000;
-/// The shortest lease: its tasks end two seconds before its end.
-const SHORTEST_LEASE_MS: u64 = 3_000;
+/// The shortest lease: its tasks end two seconds and a sixth before its end, and a renewal may be late by as much.
+const SHORTEST_LEASE_MS: u64 = 5_000;
 
 const DAEMON_HELP: &str = "\
 Examples:
@@ -84,7 +84,7 @@ pub fn run(
     }
     let lease_ms = moments::duration("lease", args.lease.as_deref())?;
     if lease_ms.is_some_and(|lease| lease < SHORTEST_LEASE_MS) {
-        return Err(AppError::usage("--lease must be 3s or longer").into());
+        return Err(AppError::usage("--lease must be 5s or longer").into());
     }
     if lease_ms.is_some() && store.is_none() {
         return Err(AppError::usage("--lease is for a store of several hosts, and none is named").into());

@@ -1,15 +1,11 @@
 //! A program that runs beside this process, which asks now and then whether it is over.
 
-use crate::os::real::process::run_capture::outside_of_the_task;
+use crate::os::real::process::run_capture::{answer_file, beginning, outside_of_the_task};
 use crate::os::real::process::signals::catch_child_deaths;
-use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
-
-/// Number of bytes that are read of what it says.
-const LONGEST_SAID: u64 = 4096;
 
 /// A program that runs beside this process.
 pub struct Errand {
@@ -21,7 +17,7 @@ impl Errand {
     /// Starts a program as [`super::output`] does, in a group of its own. Its end ends a wait for a caught signal.
     pub fn begin(argv: &[String]) -> io::Result<Self> {
         catch_child_deaths()?;
-        let said = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
+        let said = answer_file()?;
         let mut command = outside_of_the_task(argv, &[])?;
         command.process_group(0).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
         Ok(Self { child: command.spawn()?, said })
@@ -32,9 +28,6 @@ impl Errand {
         if self.child.try_wait()?.is_none() {
             return Ok(None);
         }
-        let mut said = Vec::new();
-        self.said.rewind()?;
-        (&self.said).take(LONGEST_SAID).read_to_end(&mut said)?;
-        Ok(Some(said))
+        beginning(&self.said).map(Some)
     }
 }

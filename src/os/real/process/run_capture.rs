@@ -29,7 +29,7 @@ pub(crate) fn ask(command: &mut Command, until: Instant) -> io::Result<(ExitStat
 
 /// Like `ask`, for an answer of any length, to be read from its beginning.
 pub(crate) fn ask_at_length(command: &mut Command, until: Instant) -> io::Result<(ExitStatus, File)> {
-    let mut said = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
+    let mut said = answer_file()?;
     fork_and_exec(command);
     command.process_group(0).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(Stdio::null());
     let mut child = command.spawn()?;
@@ -39,6 +39,19 @@ pub(crate) fn ask_at_length(command: &mut Command, until: Instant) -> io::Result
     Ok((status, said))
 }
 
+/// A file in memory for the output of a program, which the program may leave open.
+pub(crate) fn answer_file() -> io::Result<File> {
+    Ok(File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?))
+}
+
+/// The beginning of such a file, as far as errors are read.
+pub(crate) fn beginning(mut said: &File) -> io::Result<Vec<u8>> {
+    let mut answer = Vec::new();
+    said.rewind()?;
+    said.take(LONGEST_SAID).read_to_end(&mut answer)?;
+    Ok(answer)
+}
+
 /// Runs a program for its effect, in a group of its own, with this process's environment but no variable of a task. Returns
 /// its exit and its standard error. A program that is not over in time is ended with its group, and the error is
 /// [`io::ErrorKind::TimedOut`].
@@ -46,17 +59,14 @@ pub(crate) fn call(called: &Called) -> io::Result<(Exit, Vec<u8>)> {
     let mut given = File::from(memfd_create("payload", MemfdFlags::CLOEXEC)?);
     given.write_all(called.input)?;
     given.rewind()?;
-    let mut said = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
+    let said = answer_file()?;
     let mut command = outside_of_the_task(called.argv, called.env)?;
     command.process_group(0).current_dir(called.cwd);
     command.stdin(given).stdout(Stdio::null()).stderr(said.try_clone()?);
     let mut child = command.spawn()?;
     let until = Instant::now() + called.time;
     let status = await_end(&mut child, until, &[Signal::TERM, Signal::KILL], CALL_GRACE, "it did not end in time")?;
-    let mut answer = Vec::new();
-    said.rewind()?;
-    said.take(LONGEST_SAID).read_to_end(&mut answer)?;
-    Ok((exit_of(status), answer))
+    Ok((exit_of(status), beginning(&said)?))
 }
 
 /// Runs a program to its end and gives its output. It has this process's environment plus `env`, but no variable of a task.

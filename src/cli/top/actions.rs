@@ -3,21 +3,19 @@
 use super::keys::Action;
 use crate::model::{Priority, Status, Task};
 
-/// The care before a command is run.
+/// The answer that a command needs before it is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Care {
-    /// None: it harms nothing.
-    None,
     /// One key.
     Key,
     /// A typed word, because it ends what runs.
     Word,
 }
 
-/// A command to be run, or the reason against it.
-pub type Planned = Result<(Vec<String>, Care), String>;
+/// A command to be run, with the answer that it needs if it harms something; or the reason against it.
+pub type Planned = Result<(Vec<String>, Option<Care>), String>;
 
-fn words<const N: usize>(words: [&str; N], care: Care) -> Planned {
+fn words<const N: usize>(words: [&str; N], care: Option<Care>) -> Planned {
     Ok((words.map(str::to_owned).to_vec(), care))
 }
 
@@ -26,19 +24,19 @@ pub fn of_task(action: Action, task: &Task, is_paused: bool) -> Planned {
     let (id, status) = (task.id.to_string(), task.status());
     let is_over = status.is_final();
     match (action, status) {
-        (Action::Retry, _) if is_over => words(["retry", &id], Care::Key),
+        (Action::Retry, _) if is_over => words(["retry", &id], Some(Care::Key)),
         (Action::Retry, _) => Err(format!("{id} is not over")),
         (Action::Cancel | Action::Pause | Action::Priority(_), _) if is_over => Err(format!("{id} is over")),
-        (Action::Cancel, Status::Pending) => words(["cancel", &id], Care::Key),
+        (Action::Cancel, Status::Pending) => words(["cancel", &id], Some(Care::Key)),
         // The typed word is the consent that the command would ask for.
-        (Action::Cancel, _) => words(["cancel", &id, "--yes"], Care::Word),
-        (Action::Pause, _) if is_paused => words(["resume", &id], Care::None),
-        (Action::Pause, Status::Pending) => words(["pause", &id], Care::Key),
-        (Action::Pause, _) => words(["pause", &id, "--yes"], Care::Key),
+        (Action::Cancel, _) => words(["cancel", &id, "--yes"], Some(Care::Word)),
+        (Action::Pause, _) if is_paused => words(["resume", &id], None),
+        (Action::Pause, Status::Pending) => words(["pause", &id], Some(Care::Key)),
+        (Action::Pause, _) => words(["pause", &id, "--yes"], Some(Care::Key)),
         (Action::Priority(by), Status::Pending) => {
             let now = task.priority.number();
             match Priority::new(now.wrapping_add_signed(by)) {
-                Some(next) => words(["edit", &id, "--priority", &next.number().to_string()], Care::None),
+                Some(next) => words(["edit", &id, "--priority", &next.number().to_string()], None),
                 None => Err(format!("{id} has priority {now}; 0 is the first, 9 the last")),
             }
         }
@@ -50,8 +48,8 @@ pub fn of_task(action: Action, task: &Task, is_paused: bool) -> Planned {
 /// The command of an action on a lane.
 pub fn of_lane(action: Action, lane: &str, is_paused: bool) -> Planned {
     match action {
-        Action::Pause if is_paused => words(["resume", lane], Care::None),
-        Action::Pause => words(["pause", lane], Care::Key),
+        Action::Pause if is_paused => words(["resume", lane], None),
+        Action::Pause => words(["pause", lane], Some(Care::Key)),
         _ => Err(format!("\"{lane}\" is a lane: only p and Enter have an effect on it")),
     }
 }
@@ -67,11 +65,11 @@ mod tests {
         let planned = |action, task: &Task, is_paused| of_task(action, task, is_paused).map(|(w, c)| (w.join(" "), c));
         let running = Task { state: TaskState::RUNNING, ..pending.clone() };
         for (action, task, is_paused, command, care) in [
-            (Action::Cancel, &pending, false, "cancel task_12", Care::Key),
-            (Action::Cancel, &running, false, "cancel task_12 --yes", Care::Word),
-            (Action::Pause, &running, false, "pause task_12 --yes", Care::Key),
-            (Action::Pause, &running, true, "resume task_12", Care::None),
-            (Action::Priority(-1), &pending, false, "edit task_12 --priority 4", Care::None),
+            (Action::Cancel, &pending, false, "cancel task_12", Some(Care::Key)),
+            (Action::Cancel, &running, false, "cancel task_12 --yes", Some(Care::Word)),
+            (Action::Pause, &running, false, "pause task_12 --yes", Some(Care::Key)),
+            (Action::Pause, &running, true, "resume task_12", None),
+            (Action::Priority(-1), &pending, false, "edit task_12 --priority 4", None),
         ] {
             assert_eq!(planned(action, task, is_paused), Ok((command.to_owned(), care)));
         }
@@ -79,7 +77,7 @@ mod tests {
         assert!(planned(Action::Priority(-1), &first, false).is_err_and(|why| why.contains("priority 0")));
         assert!(planned(Action::Priority(1), &running, false).is_err());
         assert!(planned(Action::Retry, &pending, false).is_err_and(|why| why == "task_12 is not over"));
-        assert_eq!(of_lane(Action::Pause, "lane:b", false), words(["pause", "lane:b"], Care::Key));
+        assert_eq!(of_lane(Action::Pause, "lane:b", false), words(["pause", "lane:b"], Some(Care::Key)));
         assert!(of_lane(Action::Cancel, "lane:b", false).is_err());
     }
 }

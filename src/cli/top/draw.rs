@@ -264,7 +264,7 @@ fn prompt(state: &State) -> (String, Tone) {
         Prompt::Ask(ask) => {
             let answer = match ask.care {
                 Care::Word => format!("type yes and Enter: {}_", escape_controls(&ask.typed)),
-                Care::Key | Care::None => "y or n".to_owned(),
+                Care::Key => "y or n".to_owned(),
             };
             let fact = if ask.fact.is_empty() { String::new() } else { format!("\n{}", escape_controls(&ask.fact)) };
             (format!("{}?  {answer}{fact}", line_of(&ask.words)), Tone::Bad)

@@ -24,7 +24,7 @@ use crate::cli::exit::Exit;
 use crate::model::{Target, TaskId};
 use crate::os::real::{Errand, Screen, term};
 use crate::store::Changes;
-use actions::{Care, Planned};
+use actions::Planned;
 use keys::{Action, keys_in};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -176,8 +176,8 @@ impl Top<'_> {
     fn ask(&mut self, action: Action, thing: &Target) {
         match self.plan(action, thing).and_then(|(words, care)| Ok((fact(self.app, action, thing)?, words, care))) {
             Err(why) => self.state.said = why,
-            Ok((_, words, Care::None)) => self.begin(&words),
-            Ok((fact, words, care)) => {
+            Ok((_, words, None)) => self.begin(&words),
+            Ok((fact, words, Some(care))) => {
                 self.state.prompt = Prompt::Ask(Ask { words, care, fact, typed: String::new() });
             }
         }
@@ -290,6 +290,7 @@ mod tests {
     use crate::model::task::TaskState;
     use crate::model::{Name, Task, Timestamp};
     use crate::store::tests_support;
+    use actions::Care;
     use keys::Key;
     use ratatui_core::style::{Color, Modifier};
 

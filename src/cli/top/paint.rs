@@ -37,7 +37,6 @@ fn rendition(cell: &Cell) -> String {
         Color::Red => ";31",
         Color::Green => ";32",
         Color::Yellow => ";33",
-        Color::Cyan => ";36",
         _ => "",
     };
     let attributes = [(Modifier::BOLD, ";1"), (Modifier::DIM, ";2"), (Modifier::REVERSED, ";7")];

@@ -276,7 +276,7 @@ impl State {
 
     fn answer(&mut self, mut ask: Ask, key: Key) -> Wish {
         match (ask.care, key) {
-            (Care::None, _) | (Care::Key, Key::Char('y' | 'Y')) => return Wish::Run(ask.words),
+            (Care::Key, Key::Char('y' | 'Y')) => return Wish::Run(ask.words),
             (Care::Word, Key::Enter) if ask.typed == "yes" => return Wish::Run(ask.words),
             (Care::Word, Key::Char(c)) => ask.typed.push(c),
             (Care::Word, Key::Back) => drop(ask.typed.pop()),

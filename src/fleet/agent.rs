@@ -2,8 +2,8 @@
 //! task does in between is local and needs no database.
 
 use super::duty::Duty;
-use super::tasks::{id_of, number_of, split};
-use super::{Database, sql};
+use super::tasks::{id_of, number_of, split, word_of};
+use super::{Database, Given, sql};
 use crate::app::fleet::FleetAgent;
 use crate::app::granted::{
     accept_granted, cancel_granted, end_lease, posted, prepare_host, renew_lease, start_watcher, unposted_ends,
@@ -14,7 +14,7 @@ use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, TaskVersion, Word}
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
-use postgres::Row;
+use postgres::{Client, Row};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -215,7 +215,7 @@ impl Agent<'_> {
         let rows = self.database.with(|client| client.query(sql::HELD, &[&session.host, &word]))?;
         let mut counted = BTreeSet::new();
         for row in &rows {
-            let (id, token) = (id_of(row.get(0)), token_of(row.get(1)));
+            let (id, token) = (id_of(row.get(0)), word_of(row.get(1)));
             counted.insert((id, token));
             let is_here = self.tasks.get(&id).is_some_and(|known| known.token == token);
             if is_here || row.get::<_, &str>(2) == "a" {
@@ -256,7 +256,7 @@ impl Agent<'_> {
         let word = session.word.to_string();
         for row in self.database.with(|client| client.query(sql::ASSIGNED, &[&session.host, &word]))? {
             let task = granted(app, session, &row)?;
-            let token = token_of(row.get(1));
+            let token = word_of(row.get(1));
             let taken = match accept_granted(app, &task)? {
                 // The record of an earlier assignment, whose end the database knows.
                 Taken::Other if app.store.forget_posted(task.id)? => accept_granted(app, &task)?,
@@ -275,16 +275,16 @@ impl Agent<'_> {
     /// Tells the database that this host has a task, with the record as it is now.
     fn running(&self, session: Session, token: Word, task: &Task) -> Result<bool, AppError> {
         let (word, token, record) = (session.word.to_string(), token.to_string(), split(&bare(task))?.0);
-        let values: [&(dyn postgres::types::ToSql + Sync); 5] =
-            [&session.host, &word, &number_of(task.id), &token, &record];
-        Ok(self.database.with(|client| client.query_one(sql::RUNNING, &values))?.get(0))
+        let id = number_of(task.id);
+        let tell = |client: &mut Client| client.query_one(sql::RUNNING, &[&session.host, &word, &id, &token, &record]);
+        Ok(self.database.with(tell)?.get(0))
     }
 
     /// Carries out what callers on other hosts have asked for.
     fn carry_out(&self, app: &App, session: Session) -> Result<(), AppError> {
         let word = session.word.to_string();
         for row in self.database.with(|client| client.query(sql::WISHES, &[&session.host, &word]))? {
-            let (id, token) = (id_of(row.get(1)), token_of(row.get(2)));
+            let (id, token) = (id_of(row.get(1)), word_of(row.get(2)));
             let args: Value = serde_json::from_str(row.get(4)).unwrap_or_default();
             let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
             let request = CancelRequest {
@@ -333,9 +333,11 @@ impl Agent<'_> {
     fn leave(&self, session: Session, token: Word, after: &Task, tail: Option<&[u8]>) -> Result<bool, AppError> {
         let (state, ending, record, due_ms) = left(after)?;
         let (word, token, id) = (session.word.to_string(), token.to_string(), number_of(after.id));
-        let values: [&(dyn postgres::types::ToSql + Sync); 9] =
-            [&session.host, &word, &id, &token, &state, &ending, &record, &due_ms, &tail];
-        Ok(self.database.with(|client| client.query_one(sql::LEAVE, &values))?.get(0))
+        let row = self.database.with(|client| {
+            let values = [&session.host as &Given, &word, &id, &token, &state, &ending, &record, &due_ms, &tail];
+            client.query_one(sql::LEAVE, &values)
+        })?;
+        Ok(row.get(0))
     }
 }
 
@@ -355,10 +357,6 @@ fn bare(task: &Task) -> Task {
     let mut task = Task { v: TaskVersion::Plain, ..task.clone() };
     task.terms.granted = None;
     task
-}
-
-fn token_of(text: &str) -> Word {
-    Word::parse(&text.replace('-', "")).unwrap_or_default()
 }
 
 fn token_in(task: &Task) -> Option<Word> {
@@ -381,7 +379,7 @@ fn granted(app: &App, session: Session, row: &Row) -> Result<Task, AppError> {
         let (lane, slot) = (LaneName::parse(lane).ok()?, u32::try_from(slot).ok()?);
         Some(GrantedSlot { lane, slot, fence: Fence(fence.unsigned_abs()) })
     });
-    let (slots, token) = (slots.collect(), token_of(row.get(1)));
+    let (slots, token) = (slots.collect(), word_of(row.get(1)));
     Ok(task.with_grants(Granted { session: session.word, token, slots, is_cut_off: false }))
 }
 

@@ -2,11 +2,11 @@
 //! database. The database decides who may: a proposal that is out of date is refused.
 
 use super::agent::{BEYOND_MS, Session, left};
-use super::tasks::{id_of, number_of};
-use super::{Database, errors, sql};
+use super::tasks::{id_of, number_of, tier_of, word_of};
+use super::{Database, Given, errors, sql};
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
-use crate::model::{Name, Priority, TaskId, Tier};
+use crate::model::{Name, Priority, TaskId};
 use crate::policy::fair::Ledger;
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::schedule::{LaneHead, Round};
@@ -100,7 +100,7 @@ impl Duty {
         let row = database.with(|client| client.query_one(sql::DUTY, &[]))?;
         let (holder, beat): (Option<&str>, i64) = (row.get(0), row.get(1));
         let word = session.word.to_string();
-        self.is_mine = holder.is_some_and(|holder| holder.replace('-', "") == word);
+        self.is_mine = holder.is_some_and(|holder| word_of(holder) == session.word);
         if self.seen.is_none_or(|(last, _)| last != beat) {
             self.seen = Some((beat, now));
         }
@@ -156,9 +156,10 @@ impl Duty {
             let after = conclude(&task, &why, app.host.now(), None);
             let (state, ending, record, due_ms) = left(&after)?;
             let token: String = row.get(1);
-            let values: [&(dyn postgres::types::ToSql + Sync); 7] =
-                [&word, &number_of(id), &token, &state, &ending, &record, &due_ms];
-            database.with(|client| client.query_one(sql::REAP, &values))?;
+            database.with(|client| {
+                let values = [&word as &Given, &number_of(id), &token, &state, &ending, &record, &due_ms];
+                client.query_one(sql::REAP, &values)
+            })?;
         }
         Ok(())
     }
@@ -255,13 +256,12 @@ fn queues(database: &Database) -> Result<Heads, AppError> {
             tasks: VecDeque::new(),
         });
         if queue.tasks.is_empty() {
-            let tier = [Tier::High, Tier::Normal, Tier::Low][usize::from(tier.unsigned_abs()).min(2)];
             let sequence = id_of(id).0;
             heads.push(LaneHead {
                 user,
                 queue: Arc::from(name),
                 takes_user_lane: row.get(6),
-                tier,
+                tier: tier_of(tier),
                 priority,
                 sequence: Some(sequence),
                 turn: sequence,

@@ -20,6 +20,9 @@ use crate::model::{Name, Status, Task, TaskId};
 use crate::request::values::OnConflict;
 use crate::store::CancelRequest;
 
+/// A value of a statement.
+type Given<'a> = dyn postgres::types::ToSql + Sync + 'a;
+
 /// The version of the tables that this luzia uses.
 const SCHEMA: i32 = 1;
 

@@ -1,5 +1,6 @@
 //! The connection to the database: one for each process that needs it, made with the first statement.
 
+use super::tasks::word_of;
 use super::{SCHEMA, Target, errors, sql};
 use crate::app::AppError;
 use crate::model::task::Word;
@@ -81,7 +82,6 @@ impl Database {
 
     /// A random word, which the server draws.
     pub(super) fn word(&self) -> Result<Word, AppError> {
-        let text: String = self.with(|client| Ok(client.query_one(sql::WORD, &[])?.get(0)))?;
-        Ok(Word::parse(&text.replace('-', "")).unwrap_or_default())
+        Ok(word_of(self.with(|client| client.query_one(sql::WORD, &[]))?.get(0)))
     }
 }

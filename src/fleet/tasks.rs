@@ -5,6 +5,7 @@ use crate::app::fleet::{FleetCounts, FleetHost, Sink, Tail};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::evidence::{Reason, Verdict};
+use crate::model::task::Word;
 use crate::model::{LaneName, Name, Status, Task, TaskId, Tier, Timestamp};
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, decode_task};
@@ -39,6 +40,17 @@ pub(super) fn number_of(id: TaskId) -> i64 {
     i64::try_from(id.0).unwrap_or(i64::MAX)
 }
 
+/// The word of a uuid.
+pub(super) fn word_of(uuid: &str) -> Word {
+    Word::parse(&uuid.replace('-', "")).unwrap_or_default()
+}
+
+/// The tier of its number.
+pub(super) fn tier_of(number: i16) -> Tier {
+    let at = usize::from(number.unsigned_abs());
+    Tier::ALL.get(at).copied().unwrap_or(Tier::Low)
+}
+
 /// The task of a row with its number and its record.
 fn task_of(row: &Row) -> Result<Task, AppError> {
     let (id, record): (i64, &str) = (row.get(0), row.get(1));
@@ -57,17 +69,9 @@ fn queued(task: &Task, on_conflict: OnConflict, place: &str) -> Result<Value, Ap
     };
     Ok(json!({
         "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": lanes, "own": task.takes_user_lane,
-        "tier": tier_number(task.priority.tier()), "priority": task.priority.number(),
+        "tier": task.priority.tier().index(), "priority": task.priority.number(),
         "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict, "record": record, "spec": spec,
     }))
-}
-
-fn tier_number(tier: Tier) -> u8 {
-    match tier {
-        Tier::High => 0,
-        Tier::Normal => 1,
-        Tier::Low => 2,
-    }
 }
 
 /// Queues tasks. The numbers and the name of the request are drawn first, so a lost answer is asked for again and is the same.
@@ -194,8 +198,7 @@ pub(super) fn counts(database: &Database) -> Result<FleetCounts, AppError> {
         match (state, row.get(3)) {
             ("q", true) => {
                 let waiting = &mut counts.waiting;
-                let tier = usize::from(row.get::<_, i16>(2).unsigned_abs()).min(2);
-                waiting.pending[tier] += tasks;
+                waiting.pending[tier_of(row.get(2)).index()] += tasks;
                 *waiting.users.entry(row.get(0)).or_insert(0) += tasks;
                 counts.oldest = counts.oldest.into_iter().chain([id_of(first)]).min();
             }

@@ -4,8 +4,7 @@ use crate::app::AppError;
 use crate::app::fleet::{Fleet, Migration, StoreState};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::json;
-use crate::cli::output::table::{Column, Table};
+use crate::cli::output::table::Table;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -99,17 +98,9 @@ pub fn run(verb: &StoreVerb, store: &dyn Fn() -> Result<Box<dyn Fleet>, AppError
 fn migrated(store: &dyn Fleet, done: Migration, dry_run: bool, console: &mut Console) -> anyhow::Result<()> {
     let Migration { from, to } = done;
     let changed = done.is_needed() && !dry_run;
-    if console.is_json() {
-        return Ok(console.document(&json::document(
-            "store-migrate",
-            [
-                ("store", store.name().into()),
-                ("from", json!(from)),
-                ("to", to.into()),
-                ("changed", changed.into()),
-                ("dry_run", dry_run.into()),
-            ],
-        ))?);
+    let document = || json!({ "store": store.name(), "from": from, "to": to, "changed": changed, "dry_run": dry_run });
+    if console.json("store-migrate", document)? {
+        return Ok(());
     }
     console.say(&match (done.is_needed(), dry_run) {
         (false, _) => format!("the tables are of version {to} already; nothing was changed"),
@@ -121,22 +112,16 @@ fn migrated(store: &dyn Fleet, done: Migration, dry_run: bool, console: &mut Con
 
 fn status(store: &dyn Fleet, state: &StoreState, console: &mut Console) -> anyhow::Result<()> {
     let StoreState { server, schema, hosts, living_hosts, queued, active, duty } = state;
-    if console.is_json() {
-        return Ok(console.document(&json::document(
-            "store-status",
-            [
-                ("store", store.name().into()),
-                ("server", json!(server)),
-                ("schema_version", json!(schema)),
-                ("hosts", json!(hosts)),
-                ("living_hosts", json!(living_hosts)),
-                ("queued", json!(queued)),
-                ("active", json!(active)),
-                ("duty", json!(duty)),
-            ],
-        ))?);
+    let document = || {
+        json!({
+            "store": store.name(), "server": server, "schema_version": schema, "hosts": hosts, "living_hosts": living_hosts,
+            "queued": queued, "active": active, "duty": duty,
+        })
+    };
+    if console.json("store-status", document)? {
+        return Ok(());
     }
-    let mut table = Table::new(&[Column::new("WHAT"), Column::new("NOW")]);
+    let mut table = Table::of(&["WHAT", "NOW"]);
     table.row(["store".to_owned(), store.name()]);
     table.row(["server".to_owned(), format!("PostgreSQL {server}")]);
     table.row(["tables".to_owned(), format!("version {schema}")]);

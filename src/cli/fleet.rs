@@ -5,7 +5,7 @@ use super::configuration::config_of;
 use super::context::variable;
 use super::output::console::Answer;
 use super::verbs::{Command, Does};
-use crate::app::fleet::{Fleet, since};
+use crate::app::fleet::{Fleet, no_store, since};
 use crate::app::{App, AppError, Code};
 use crate::model::Config;
 use crate::os::Host;
@@ -85,8 +85,7 @@ pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
     let host = || Host::new(Arc::new(RealFiles::absent("/")), Arc::new(RealClock), Arc::new(RealProcesses));
     match named {
         Some((url, from)) => open(host(), &url, from),
-        None => Err(AppError::usage("no store of several hosts is named")
-            .hint("--store URL, LUZIA_STORE, or store in the configuration names a PostgreSQL database")),
+        None => Err(no_store()),
     }
 }
 

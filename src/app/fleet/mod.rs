@@ -7,7 +7,6 @@ use crate::model::{Name, Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, Counts};
-use std::collections::BTreeMap;
 
 /// A migration of the tables of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,16 +90,28 @@ pub struct Tail {
 /// Variables for the client of the database, which no task takes over from its caller.
 const OF_CLIENT: [&str; 3] = ["PGPASSWORD", "PGPASSFILE", "PGSERVICE"];
 
+/// The error of a verb that needs a store.
+pub fn no_store() -> AppError {
+    AppError::usage("no store of several hosts is named")
+        .hint("--store URL, LUZIA_STORE, or store in the configuration names a PostgreSQL database")
+}
+
 /// The refusal of an option that is about one host.
 pub fn local_only(what: &str) -> AppError {
     AppError::new(Code::LocalOnly, format!("{what} works on one host, and a store of several hosts is named"))
         .hint("with --store local it is about the tasks of this host; nothing was done")
 }
 
+/// Refuses the first of some things that are about one host and were asked for.
+pub fn refuse_local<const N: usize>(things: [(bool, &str); N]) -> Result<(), AppError> {
+    let asked = things.into_iter().find(|(is_asked, _)| *is_asked);
+    asked.map_or(Ok(()), |(_, what)| Err(local_only(what)))
+}
+
 /// Makes a task ready for the database. What the database cannot promise is refused.
 pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<(Task, OnConflict), AppError> {
     let on_conflict = new.on_conflict.unwrap_or_default();
-    let local = [
+    refuse_local([
         (app.inside.is_some(), "a task that another task queues"),
         (new.parent.is_some(), "--parent"),
         (!task.after.is_empty(), "--after"),
@@ -111,10 +122,7 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<(Ta
         (new.hold, "--hold"),
         (task.stdin_of.is_some(), "--stdin"),
         (on_conflict == OnConflict::Replace, "--on-conflict replace"),
-    ];
-    if let Some((_, what)) = local.into_iter().find(|(is_asked, _)| *is_asked) {
-        return Err(local_only(what));
-    }
+    ])?;
     let is_given = |name: &str| new.env.iter().any(|pair| pair.split('=').next() == Some(name));
     let is_of_client = |key: &[u8]| {
         OF_CLIENT.iter().any(|name| (key == name.as_bytes() || key == b"PGSERVICEFILE") && !is_given(name))
@@ -132,25 +140,6 @@ pub fn since(app: &App, error: AppError) -> AppError {
         Some(Ok(since)) => error.reworded(|why| format!("{why}; it is away since {since}")),
         Some(Err(_)) | None => error,
     }
-}
-
-/// Running tasks, and their numbers by project and by user.
-pub(crate) type Running = (Vec<Task>, [BTreeMap<String, u64>; 2]);
-
-/// Running tasks, counted.
-pub(crate) fn running(fleet: &dyn Fleet) -> Result<Running, AppError> {
-    let (mut active, mut by_project, mut by_user) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    // `list` reports a damaged record.
-    fleet.tasks(&|status| matches!(status, Status::Running | Status::Waiting), None, &mut |found| {
-        let Ok(task) = found else { return true };
-        *by_user.entry(task.user.to_string()).or_insert(0) += 1;
-        if let Some(project) = &task.project {
-            *by_project.entry(project.to_string()).or_insert(0) += 1;
-        }
-        active.push(task);
-        true
-    })?;
-    Ok((active, [by_project, by_user]))
 }
 
 /// The agent of a host, as a daemon calls it between its passes.

@@ -2,7 +2,7 @@
 
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
-use crate::app::fleet::{Fleet, FleetCounts, FleetHost, running};
+use crate::app::fleet::{Fleet, FleetCounts, FleetHost};
 use crate::app::overdue::by_rule;
 use crate::app::query::explain;
 use crate::app::query::explain::Front;
@@ -71,6 +71,19 @@ pub struct Recent {
 
 const HOUR_MS: i64 = 3_600_000;
 
+fn is_active(status: Status) -> bool {
+    matches!(status, Status::Running | Status::Waiting)
+}
+
+impl Capacity {
+    fn count(&mut self, task: &Task) {
+        *self.by_user.entry(task.user.to_string()).or_insert(0) += 1;
+        if let Some(project) = &task.project {
+            *self.by_project.entry(project.to_string()).or_insert(0) += 1;
+        }
+    }
+}
+
 /// The slots and their use.
 pub fn capacity(app: &App) -> Result<Capacity, AppError> {
     Ok(capacity_and_active(app)?.0)
@@ -87,16 +100,9 @@ fn capacity_and_active(app: &App) -> Result<(Capacity, Vec<Task>), AppError> {
     if !app.store.has_layout()? {
         return Ok((capacity, active));
     }
-    for task in app.store.started_tasks() {
-        // `doctor` reports a damaged record.
-        let Ok(task) = task else { continue };
-        if task.status().is_final() || task.status() == crate::model::Status::Pending {
-            continue;
-        }
-        *capacity.by_user.entry(task.user.to_string()).or_insert(0) += 1;
-        if let Some(project) = &task.project {
-            *capacity.by_project.entry(project.to_string()).or_insert(0) += 1;
-        }
+    // `doctor` reports a damaged record.
+    for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| is_active(task.status())) {
+        capacity.count(&task);
         active.push(as_seen(app, task));
     }
     let holders = app.holders(&LaneName::global())?;
@@ -113,12 +119,20 @@ fn waits_since(app: &App, head: &Head) -> Option<(TaskId, Timestamp)> {
 
 /// The slots of all living hosts and their use.
 fn capacity_of_hosts(fleet: &dyn Fleet) -> Result<(Capacity, Vec<Task>), AppError> {
-    let (active, [by_project, by_user]) = running(fleet)?;
+    let mut active = Vec::new();
+    // `list` reports a damaged record.
+    fleet.tasks(&is_active, None, &mut |found| {
+        active.extend(found.ok());
+        true
+    })?;
     let living: Vec<FleetHost> = fleet.hosts()?.into_iter().filter(|host| host.is_alive).collect();
     let used = living.iter().fold(0_u32, |sum, host| sum.saturating_add(u32::try_from(host.tasks).unwrap_or(u32::MAX)));
     let max = living.iter().fold(used, |sum, host| sum.saturating_add(host.free));
     let from = SlotsFrom::Hosts(u32::try_from(living.len()).unwrap_or(u32::MAX));
-    Ok((Capacity { max, from, used, by_project, by_user }, active))
+    let (by_project, by_user) = (BTreeMap::new(), BTreeMap::new());
+    let mut capacity = Capacity { max, from, used, by_project, by_user };
+    active.iter().for_each(|task| capacity.count(task));
+    Ok((capacity, active))
 }
 
 /// All hosts at a glance.

@@ -2,7 +2,7 @@
 
 mod course;
 
-use crate::app::fleet::{Tail, local_only};
+use crate::app::fleet::{Tail, refuse_local};
 use crate::app::query::logs::{Stream, Wanted, elsewhere, logs};
 use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::terms::moments::past_moment;
@@ -119,9 +119,8 @@ pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) 
         [] => vec![newest(app, args.user.as_deref(), account, console)?],
         tasks => ids(app, tasks)?,
     };
-    let local = [(args.follow, "--follow"), (args.steps, "--steps"), (args.step.is_some(), "--step")];
-    if let Some((_, what)) = local.into_iter().find(|(is_asked, _)| *is_asked && app.fleet.is_some()) {
-        return Err(local_only(what).into());
+    if app.fleet.is_some() {
+        refuse_local([(args.follow, "--follow"), (args.steps, "--steps"), (args.step.is_some(), "--step")])?;
     }
     if args.steps {
         return course::print(&ids, args, app, console);

@@ -1,11 +1,11 @@
 //! `luzia hosts`: the hosts of a store.
 
-use crate::app::fleet::FleetHost;
-use crate::app::{App, AppError};
+use crate::app::App;
+use crate::app::fleet::{FleetHost, no_store};
 use crate::cli::exit::Exit;
 use crate::cli::output::brief;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::table::{Column, Table};
+use crate::cli::output::table::Table;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -44,18 +44,12 @@ Exit codes:
 
 /// `luzia hosts`.
 pub fn run(_args: &HostsArgs, app: &App, console: &mut Console) -> Answer {
-    let Some(fleet) = &app.fleet else {
-        return Err(AppError::usage("no store of several hosts is named")
-            .hint("--store URL, LUZIA_STORE, or store in the configuration names a PostgreSQL database")
-            .into());
-    };
-    let hosts = fleet.hosts()?;
+    let hosts = app.fleet.as_ref().ok_or_else(no_store)?.hosts()?;
     if console.is_json() {
         console.items("hosts", hosts.iter().map(host_json))?;
         return Ok(Exit::Done.code());
     }
-    let titles = ["HOST", "STATE", "TASKS", "FREE", "RENEWED"].map(Column::new);
-    let mut table = Table::new(&titles);
+    let mut table = Table::of(&["HOST", "STATE", "TASKS", "FREE", "RENEWED"]);
     for host in &hosts {
         let ago = format!("{} ago", brief::length(i64::try_from(host.age_ms).unwrap_or(i64::MAX)));
         table.row([host.name.clone(), state(host).to_owned(), host.tasks.to_string(), host.free.to_string(), ago]);

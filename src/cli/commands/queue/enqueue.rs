@@ -4,7 +4,7 @@ use super::preempt;
 use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::admission::turns::position;
 use crate::app::cron::local_zone;
-use crate::app::fleet::local_only;
+use crate::app::fleet::refuse_local;
 use crate::app::queue::accepted::{after_accepting, are_queued};
 use crate::app::queue::doors::{no_exclusion, notes_on};
 use crate::app::queue::dry_run::Preview;
@@ -151,9 +151,9 @@ pub fn run(
         console.log(&format!("warning: {warning}"));
     }
     let mut new = args.task.with_steps(read)?;
-    let local = [(args.wait, "--wait"), (args.dry_run, "--dry-run"), (args.preempt.preempt.is_some(), "--preempt")];
-    if let Some((_, what)) = local.into_iter().find(|(is_asked, _)| *is_asked && app.fleet.is_some()) {
-        return Err(local_only(what).into());
+    if app.fleet.is_some() {
+        let is_preempting = args.preempt.preempt.is_some();
+        refuse_local([(args.wait, "--wait"), (args.dry_run, "--dry-run"), (is_preempting, "--preempt")])?;
     }
     if let Some(path) = &args.from {
         refuse_options_beside_from(&new)?;

@@ -3,7 +3,7 @@
 use super::super::room::Terminal;
 use super::{RunArgs, tell_end};
 use crate::app::ask::{CancelRequest, cancel};
-use crate::app::fleet::local_only;
+use crate::app::fleet::refuse_local;
 use crate::app::query::logs::{Stream, Wanted, has_output_here, logs};
 use crate::app::queue::enqueue::{Caller, enqueue};
 use crate::app::waits::tail::Piece;
@@ -30,17 +30,14 @@ pub(super) fn run(
     terminal: &mut Terminal,
     console: &mut Console,
 ) -> Answer {
-    let local = [
+    refuse_local([
         (args.from.is_some(), "--from"),
         (args.no_wait, "--no-wait"),
         (args.yield_after.is_some(), "--yield-after"),
         (args.stdin, "--stdin"),
         (args.pty, "--pty"),
         (args.preempt.preempt.is_some(), "--preempt"),
-    ];
-    if let Some((_, what)) = local.into_iter().find(|(is_asked, _)| *is_asked) {
-        return Err(local_only(what).into());
-    }
+    ])?;
     let new = TaskRequest { is_waited_for: true, is_run: true, ..asked.clone() };
     let result_file = ResultFile::prepare(args.result_file.as_deref())?;
     let accepted = enqueue(app, &new, caller)?;

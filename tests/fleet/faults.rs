@@ -1,7 +1,7 @@
 //! A database that is away, a clock that jumps, and state that is lost or older than the database: what runs is what the database counts
 //! on, and no longer.
 
-use crate::hosts::{Host, assert_whole, status, until_status};
+use crate::hosts::{Host, assert_two_fences_rise, assert_whole, status, until_status};
 use crate::proxy::Proxy;
 use crate::server::Fleet;
 use crate::support::until;
@@ -47,8 +47,7 @@ fn tasks_end_by_their_own_clock_when_the_database_is_away_for_longer() {
     proxy.shut(false);
     until_status(&fleet, &once, "failed");
     fleet.luzia(&["wait", &again, "--timeout", "25s"]).coded(0);
-    let fences: Vec<i64> = std::fs::read_to_string(&tries).unwrap().lines().map(|line| line.parse().unwrap()).collect();
-    assert!(fences.len() == 2 && fences[0] < fences[1], "{fences:?}");
+    assert_two_fences_rise(&tries);
     assert_whole(&fleet);
 }
 

@@ -93,6 +93,14 @@ pub fn until_status(fleet: &Fleet, id: &str, wanted: &str) {
     until(&format!("{id} is {wanted}"), || (status(fleet, id) == wanted).then_some(()));
 }
 
+/// Two attempts have written their fences to a file, and the second one is higher.
+#[track_caller]
+pub fn assert_two_fences_rise(file: &str) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let fences: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(fences.len() == 2 && fences[0] < fences[1], "{fences:?}");
+}
+
 /// Nothing in the database contradicts itself.
 #[track_caller]
 pub fn assert_whole(fleet: &Fleet) {
@@ -204,9 +212,7 @@ fn a_failed_attempt_is_followed_by_another_with_new_grants() {
     let script = format!("echo $LUZIA_FENCE >>{file}; test $(wc -l <{file}) -ge 2");
     let id = host.enqueue("alice", &script, &["--retries", "1", "--backoff", "100ms"]);
     fleet.luzia(&["wait", &id, "--timeout", "25s"]).coded(0);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let fences: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
-    assert!(fences.len() == 2 && fences[0] < fences[1], "{fences:?}");
+    assert_two_fences_rise(&file);
     assert_whole(&fleet);
 }
 
@@ -264,9 +270,7 @@ fn a_lost_host_s_tasks_are_interrupted_and_run_again_with_higher_fences() {
     assert_whole(&fleet);
     host.start(Some("5s"));
     fleet.luzia(&["wait", &again, "--timeout", "25s"]).coded(0);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let fences: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
-    assert!(fences.len() == 2 && fences[0] < fences[1], "{fences:?}");
+    assert_two_fences_rise(&file);
     assert_whole(&fleet);
 }
 

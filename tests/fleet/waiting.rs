@@ -174,6 +174,8 @@ fn the_client_s_variables_stay_with_the_client() {
     assert!(kept.contains("KEPT") && !kept.contains("geheim") && !kept.contains("PGSERVICEFILE"), "{kept}");
     enqueue(&["--env", "PGPASSWORD=other"]);
     assert!(spec(&fleet).contains("other"));
+    enqueue(&["--env", "PGSERVICEFILE=/own"]);
+    assert!(spec(&fleet).contains("PGSERVICEFILE") && !spec(&fleet).contains("geheim"));
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub struct Tail {
 }
 
 /// Variables for the client of the database, which no task takes over from its caller.
-const OF_CLIENT: [&str; 3] = ["PGPASSWORD", "PGPASSFILE", "PGSERVICE"];
+const OF_CLIENT: [&str; 4] = ["PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE"];
 
 /// The error of a verb that needs a store.
 pub fn no_store() -> AppError {
@@ -124,9 +124,7 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<(Ta
         (on_conflict == OnConflict::Replace, "--on-conflict replace"),
     ])?;
     let is_given = |name: &str| new.env.iter().any(|pair| pair.split('=').next() == Some(name));
-    let is_of_client = |key: &[u8]| {
-        OF_CLIENT.iter().any(|name| (key == name.as_bytes() || key == b"PGSERVICEFILE") && !is_given(name))
-    };
+    let is_of_client = |key: &[u8]| OF_CLIENT.iter().any(|name| key == name.as_bytes() && !is_given(name));
     if task.env.iter().any(|(key, _)| is_of_client(key)) {
         let rest: Vec<_> = task.env.iter().filter(|(key, _)| !is_of_client(key)).cloned().collect();
         task.env = rest.into();

@@ -1,15 +1,20 @@
 //! `luzia mcp` driven by rmcp, the Rust client of the Model Context Protocol, in both eras.
-#![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![cfg(test)]
 
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService};
 use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tokio::process::Command;
 
 type Client = RunningService<RoleClient, ()>;
+
+/// The program: that of LUZIA, else the one that the other tests have built.
+fn program() -> PathBuf {
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/luzia");
+    std::env::var_os("LUZIA").map_or_else(own, PathBuf::from)
+}
 
 fn at_home(command: &mut Command, home: &Path) {
     command.env("HOME", home);
@@ -19,7 +24,7 @@ fn at_home(command: &mut Command, home: &Path) {
 }
 
 async fn client(place: &Path, lifecycle: ClientLifecycleMode) -> Client {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
+    let mut command = Command::new(program());
     command.arg("mcp").current_dir(place).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
     at_home(&mut command, &place.join("home"));
     command.env("LUZIA_STATE_DIR", place.join("state")).env("LUZIA_CONFIG", place.join("config.json"));

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod fleet;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
+#[path = "../fuzz/fuzzed/mod.rs"]
 pub mod fuzzed;
 pub mod model;
 pub mod os;

@@ -28,7 +28,7 @@ fn tests_that_run_alone_have_the_last_names() {
 
 #[test]
 fn each_unsteady_test_exists() {
-    let all = sources(&Path::new(ROOT).join("tests")) + &sources(&Path::new(ROOT).join("src"));
+    let all = ["tests", "src", "fuzz/fuzzed"].map(|folder| sources(&Path::new(ROOT).join(folder))).concat();
     for line in text("tests/unsteady.txt").lines() {
         let test = line.split(' ').next().unwrap().rsplit("::").next().unwrap();
         assert!(all.contains(&format!("fn {test}(")), "there is no test {line}; take the line away");
@@ -59,7 +59,7 @@ fn planted_faults_since_a_commit_that_is_not_known_are_refused() {
 
 #[test]
 fn no_test_is_ignored() {
-    let all = sources(&Path::new(ROOT).join("tests/it")) + &sources(&Path::new(ROOT).join("src"));
+    let all = ["tests/it", "src", "fuzz/fuzzed"].map(|folder| sources(&Path::new(ROOT).join(folder))).concat();
     let attribute = concat!("#[", "ignore");
     let ignored = all.lines().find(|line| line.trim_start().starts_with(attribute));
     assert_eq!(ignored, None, "what takes long belongs to tests/soak");

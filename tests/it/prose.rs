@@ -18,7 +18,7 @@ const OPENING: &str = concat!("The sa", "me");
 const QUESTIONS: [&str; 5] = ["What", "Who", "Whom", "Whose", "How"];
 
 /// The folders and files that are looked through, and those in them that quote what is banned.
-const PLACES: [&str; 12] = [
+const PLACES: [&str; 13] = [
     "src",
     "crates",
     "tests",
@@ -26,6 +26,7 @@ const PLACES: [&str; 12] = [
     "man",
     "packaging",
     "examples",
+    "fuzz/fuzzed",
     "fuzz/targets",
     "benches",
     "README.md",
@@ -73,7 +74,7 @@ fn fault(line: &str) -> Option<String> {
 
 /// The fault of a comment of the program that opens as a question does.
 fn question(file: &str, line: &str) -> Option<String> {
-    let is_program = ["src/", "crates/"].iter().any(|folder| file.starts_with(folder));
+    let is_program = ["src/", "crates/", "fuzz/"].iter().any(|folder| file.starts_with(folder));
     let comment = line.trim_start().strip_prefix("//").filter(|_| is_program && file.ends_with(".rs"))?;
     let first = comment.trim_start_matches(['/', '!', ' ']).split(|c: char| !c.is_alphabetic()).next()?;
     QUESTIONS.contains(&first).then(|| format!("a comment begins with \"{first}\": begin with the thing or a verb"))

@@ -64,6 +64,7 @@ fn tests() -> BTreeSet<String> {
     let (mut found, mut library) = (BTreeSet::new(), BTreeSet::new());
     tests_below(&root.join("tests/it"), "", &mut found);
     tests_below(&root.join("src"), "lib: ", &mut library);
+    tests_below(&root.join("fuzz"), "lib: ", &mut library);
     assert!(found.len() > 1000 && library.len() > 300, "{} and {}", found.len(), library.len());
     found.extend(library);
     found

@@ -15,8 +15,10 @@ fn page(path: &str) -> String {
 /// The sources and documents of the repository by path.
 fn texts() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let mut folders: Vec<PathBuf> =
-        ["src", "tests", "fuzz/targets", "docs", "benches"].iter().map(|folder| root().join(folder)).collect();
+    let mut folders: Vec<PathBuf> = ["src", "tests", "fuzz/fuzzed", "fuzz/targets", "docs", "benches"]
+        .iter()
+        .map(|folder| root().join(folder))
+        .collect();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -10,7 +10,7 @@ macro_rules! seeds {
     ($($body:literal / $file:literal,)*) => {
         /// The seeds of `fuzz/seeds`, by body.
         const SEEDS: &[(&str, &str, &[u8])] = &[
-            $(($body, $file, include_bytes!(concat!("../../fuzz/seeds/", $body, "/", $file))),)*
+            $(($body, $file, include_bytes!(concat!("../seeds/", $body, "/", $file))),)*
         ];
     };
 }

@@ -1,7 +1,7 @@
 //! The promises that hold for every input of every parser, as plain functions. Each takes any bytes, and panics if a promise is
-//! broken. `fuzz/` calls them with what libFuzzer makes up, the tests of this room with what proptest makes up.
+//! broken. `fuzz/targets` calls them with inputs of libFuzzer, the tests of this folder with inputs of proptest.
 //!
-//! Only in tests and with the feature `fuzzing`; no program has it. It stands above every room and may name them all.
+//! A module of the library in its tests and with the feature `fuzzing`; no program has it. It may name every room.
 
 mod agents;
 mod calendar;
@@ -29,7 +29,7 @@ pub use words::{argv, batch, config, duration, moment, steps};
 /// The check of the promises of one parser; panics if an input breaks one.
 pub type Body = fn(&[u8]);
 
-/// Every body with its name, which is also that of its target and of its seeds below `fuzz/`.
+/// Every body with its name, which is also that of its target and of its seeds.
 pub const BODIES: &[(&str, Body)] = &[
     ("argv", argv),
     ("batch", batch),

@@ -34,6 +34,8 @@ fn every_page_has_the_sections_that_readers_look_for() {
             let heads = [format!("\n.SH {section}\n"), format!("\n.SH \"{section}\"\n")];
             assert!(heads.iter().any(|head| text.contains(head)), "{page:?} has no {section}");
         }
+        let version = concat!("\"luzia ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(text.lines().any(|line| line.starts_with(".TH ") && line.contains(version)), "{page:?}: the version");
     }
 }
 

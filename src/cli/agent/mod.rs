@@ -11,10 +11,7 @@
 //!   hook that fails refuses the call.
 
 pub(super) mod hook;
-mod manual;
 pub(super) mod setup;
-
-pub use manual::manual_page;
 
 use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent};
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
 //! Text as roff(7), and the cleaning of the output of clap_mangen.
 
 /// Plain text in a line of its own.
-pub(in crate::cli) fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }

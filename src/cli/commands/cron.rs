@@ -19,14 +19,11 @@ use crate::request::ScheduleRequest;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-/// `luzia cron`.
+/// Make tasks at set times, by cron lines. Each moment that a line means is a slot, and makes exactly one task, however many
+/// dispatchers look and whatever is killed in the middle. A daemon is on time; `luzia dispatch` and commands that look at the
+/// queue, e.g. list, status and enqueue, make up for what is due.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Make tasks at set times, by cron lines. Each moment that a line means is a slot, and makes exactly one task, \
-                  however many dispatchers look and whatever is killed in the middle. A daemon is on time; `luzia dispatch` and \
-                  commands that look at the queue, e.g. list, status and enqueue, make up for what is due.",
-    after_help = CRON_HELP
-)]
+#[command(long_about, after_help = CRON_HELP)]
 pub struct CronArgs {
     /// The action; without it, list the schedules.
     #[command(subcommand)]

@@ -17,25 +17,22 @@ use crate::model::lock::Grant;
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
-/// `luzia acquire`.
+/// Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has passed since the last
+/// refresh. Acquiring again with the same --task refreshes it.
+///
+/// Of several lanes all are taken, or none, under one lock id. Each of them is a lease of its own, which `luzia release` gives
+/// back by itself or with others (-l). Lanes that the same --task holds are refreshed, and keep their lock id.
+///
+/// Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and a release
+/// gives nothing back, for the task keeps its lanes until it ends. This holds also inside the command of `luzia lock`.
+///
+/// A lease that a running task takes under its own name (--task self) ends with that task.
+///
+/// With --session the lease lasts as long as the agent: when its process ends, the lease is free at once. In a sandbox in which
+/// no agent is to be seen the keeper would end with the sandbox. Then --session is refused, unless --ttl gives a time limit,
+/// which holds instead, or --pid names a process (--pid 1 is the sandbox itself).
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has \
-                  passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
-                  Of several lanes all are taken, or none, under one lock id. Each of them is a lease of its own, which \
-                  `luzia release` gives back by itself or with others (-l). Lanes that the same --task holds are \
-                  refreshed, and keep their lock id.\n\n\
-                  Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and \
-                  a release gives nothing back, for the task keeps its lanes until it ends. This holds also inside \
-                  the command of `luzia lock`.\n\n\
-                  A lease that a running task takes under its own name (--task self) ends with that task.\n\n\
-                  With --session the lease lasts as long as the agent: when its process ends, the lease is free at \
-                  once. In a sandbox in which no agent is to be seen the keeper would end with the sandbox. Then \
-                  --session is refused, unless --ttl gives a time limit, which holds instead, or --pid names a process \
-                  (--pid 1 is the sandbox itself).",
-    after_help = ACQUIRE_HELP,
-    group = ArgGroup::new("holder").required(true).multiple(true)
-)]
+#[command(long_about, after_help = ACQUIRE_HELP, group = ArgGroup::new("holder").required(true).multiple(true))]
 pub struct AcquireArgs {
     /// The user or lane, e.g. `alice` or `thread:7`
     #[arg(value_name = "USER|LANE", required_unless_present_any = ["user", "lane"])]

@@ -8,14 +8,11 @@ use crate::cli::output::lock::{break_json, holder, refusals};
 use clap::Args;
 use serde_json::json;
 
-/// `luzia check-project`.
+/// Release the locks of a project's tasks whose meta.json says that they are over; it must name id, user and lock_id, as
+/// luzia-spool(5) says. A claim that does not fit the lock is reported and refused, and harms nobody. Prints how many locks
+/// were released.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Release the locks of a project's tasks whose meta.json says that they are over; it must name id, user \
-                  and lock_id, as luzia-spool(5) says. A claim that does not fit the lock is reported and refused, and \
-                  harms nobody. Prints how many locks were released.",
-    after_help = CHECK_PROJECT_HELP
-)]
+#[command(long_about, after_help = CHECK_PROJECT_HELP)]
 pub struct CheckProjectArgs {
     /// The project
     #[arg(value_name = "PROJECT")]

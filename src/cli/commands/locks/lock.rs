@@ -14,19 +14,16 @@ use crate::cli::output::messages;
 use crate::model::{LaneName, ThingKind};
 use clap::{Args, ValueHint};
 
-/// `luzia lock`.
+/// Hold lanes while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets this terminal, and
+/// LUZIA_LOCK_ID and LUZIA_FENCE of the first lane; its exit code is passed on. Without -u and -l the lane is your account's.
+///
+/// Of several lanes all are taken, or none: the lane of the user first, the others by name, `global` last, whatever their order
+/// here. This order rules out deadlock.
+///
+/// Inside a task, a lane that the task already holds is available at once: the command runs under the task's lock, and only the
+/// other lanes are taken.
 #[derive(Args, Clone, Debug, Default)]
-#[command(
-    long_about = "Hold lanes while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
-                  this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the first lane; its exit code is passed on. Without -u \
-                  and -l the lane is your account's.\n\n\
-                  Of several lanes all are taken, or none: the lane of the user first, the others by name, `global` last, \
-                  whatever their order here. This order rules out deadlock.\n\n\
-                  Inside a task, a lane that the task already holds is available at once: the command runs under the task's lock, and \
-                  only the other lanes are taken.",
-    override_usage = "luzia lock [OPTIONS] [--] <CMD>...",
-    after_help = LOCK_HELP
-)]
+#[command(long_about, override_usage = "luzia lock [OPTIONS] [--] <CMD>...", after_help = LOCK_HELP)]
 pub struct LockArgs {
     /// Hold the lane of this user
     #[arg(short, long)]

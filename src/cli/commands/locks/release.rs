@@ -16,23 +16,20 @@ use crate::model::LaneName;
 use clap::Args;
 use serde_json::{Value, json};
 
-/// `luzia release`.
+/// Release a lane. Releasing a free lane succeeds. Any caller can release a lease that was taken without --pid; with TASK or
+/// --lock-id this is refused when another one holds the lane. A lease that was taken with --pid, and whose process is alive,
+/// needs TASK or --lock-id. The lock of a living task or of `luzia lock` is refused without --force. Inside that task or `luzia
+/// lock`, a release succeeds and changes nothing.
+///
+/// A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; elsewhere they are refused
+/// without --yes. Somebody else is another agent or session, else another user.
+///
+/// In a lane of several slots, the named lock is released, else the first one; of a dead task with several slots all are.
+///
+/// With -u and -l several lanes are released, the one that was taken last first. After them the first argument is TASK. Where
+/// one of the lanes is refused, the others are released all the same.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Release a lane. Releasing a free lane succeeds. Any caller can release a lease that was taken without \
-                  --pid; with TASK or --lock-id this is refused when another one holds the lane. A lease that was \
-                  taken with --pid, and whose process is alive, needs TASK or --lock-id. The lock of a living task or \
-                  of `luzia lock` is refused without --force. Inside that task or `luzia lock`, a release succeeds \
-                  and changes nothing.\n\n\
-                  A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; \
-                  elsewhere they are refused without --yes. Somebody else is another agent or session, else another \
-                  user.\n\n\
-                  In a lane of several slots, the named lock is released, else the first one; of a dead task with several \
-                  slots all are.\n\n\
-                  With -u and -l several lanes are released, the one that was taken last first. After them the first argument \
-                  is TASK. Where one of the lanes is refused, the others are released all the same.",
-    after_help = RELEASE_HELP
-)]
+#[command(long_about, after_help = RELEASE_HELP)]
 pub struct ReleaseArgs {
     /// The user or lane, e.g. `alice` or `thread:7`
     #[arg(value_name = "USER|LANE", required_unless_present_any = ["user", "lane", "all"])]

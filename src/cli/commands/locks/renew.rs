@@ -9,14 +9,12 @@ use crate::model::lock::Grant;
 use clap::Args;
 use serde_json::json;
 
-/// `luzia renew`.
+/// Extend the lease of a lane, or of several. Without a lane every lane that has this lock id is meant: all that one `acquire`
+/// has taken, as far as it is still held.
+///
+/// Where one of the lanes is lost, the others are extended all the same, and the error names the lost one.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Extend the lease of a lane, or of several. Without a lane every lane that has this lock id is meant: \
-                  all that one `acquire` has taken, as far as it is still held.\n\n\
-                  Where one of the lanes is lost, the others are extended all the same, and the error names the lost one.",
-    after_help = RENEW_HELP
-)]
+#[command(long_about, after_help = RENEW_HELP)]
 pub struct RenewArgs {
     /// The user or lane, e.g. `alice` or `thread:7`
     #[arg(value_name = "USER|LANE")]

@@ -29,13 +29,10 @@ use serde_json::{Value, json};
 /// Number of children that are named of those for which a task waits.
 const MOST_CHILDREN: usize = 5;
 
-/// `luzia explain`.
+/// Say why a task, a user or a lane is waiting, and what would change it. Without an argument: every task and every caller that
+/// waits, a line each.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Say why a task, a user or a lane is waiting, and what would change it. Without an argument: every task \
-                  and every caller that waits, a line each.",
-    after_help = EXPLAIN_HELP
-)]
+#[command(long_about, after_help = EXPLAIN_HELP)]
 pub struct ExplainArgs {
     /// A task, a user or a lane, e.g. `task_12`, `alice` or `thread:7`; `last` is the newest task
     #[arg(value_name = "TASK|USER|LANE")]

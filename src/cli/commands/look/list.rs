@@ -21,13 +21,9 @@ use crate::model::{Status, Task};
 use clap::Args;
 use order::Order;
 
-/// `luzia list`.
+/// List tasks: every unfinished one, and with --all, --since, --until, --last or a finished --state the finished ones too.
 #[derive(Args, Clone, Debug, Default)]
-#[command(
-    long_about = "List tasks: every unfinished one, and with --all, --since, --until, --last or a finished --state the \
-                  finished ones too.",
-    after_help = LIST_HELP
-)]
+#[command(long_about, after_help = LIST_HELP)]
 pub struct ListArgs {
     /// Finished tasks too
     #[arg(short, long)]

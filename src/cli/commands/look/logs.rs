@@ -26,13 +26,9 @@ const MOST_TOLD: usize = 10;
 /// The longest line that is awaited whole; a longer line is printed in pieces.
 const LONGEST_LINE: usize = 1024 * 1024;
 
-/// `luzia logs`.
+/// Print the output of a task. Without an argument: of the newest task of the calling user, which is named on standard error.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Print the output of a task. Without an argument: of the newest task of the calling user, which is named \
-                  on standard error.",
-    after_help = LOGS_HELP
-)]
+#[command(long_about, after_help = LOGS_HELP)]
 pub struct LogsArgs {
     /// Tasks, e.g. `task_12` or `12`; `last` is the newest one. With several, each line begins with its task
     #[arg(value_name = "TASK")]

@@ -12,14 +12,11 @@ use crate::model::time::format_duration;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
-/// `luzia simulate`.
+/// Run a described load on a virtual clock, through the same functions by which luzia decides whose turn it is, and print how
+/// long each user waited. Without FILE the load is the queue as it is, with durations that were seen. Nothing is started or
+/// changed.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Run a described load on a virtual clock, through the same functions by which luzia decides whose turn \
-                  it is, and print how long each user waited. Without FILE the load is the queue as it is, with \
-                  durations that were seen. Nothing is started or changed.",
-    after_help = SIMULATE_HELP
-)]
+#[command(long_about, after_help = SIMULATE_HELP)]
 pub struct SimulateArgs {
     /// A described load as JSON, `-` for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]

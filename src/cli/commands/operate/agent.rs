@@ -9,15 +9,10 @@ use crate::model::AgentKind;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-/// `luzia agent`.
+/// Let coding agents take turns by themselves. `setup` writes the files by which an agent knows luzia; `hook` is what the agent
+/// then calls before it acts. luzia-agents(7) describes both.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Let coding agents take turns by themselves. `setup` writes the files by which an agent knows luzia; \
-                  `hook` is what the agent then calls before it acts. luzia-agents(7) describes both.",
-    subcommand_required = true,
-    subcommand_value_name = "VERB",
-    after_help = AGENT_HELP
-)]
+#[command(long_about, subcommand_required = true, subcommand_value_name = "VERB", after_help = AGENT_HELP)]
 pub struct AgentArgs {
     /// The action.
     #[command(subcommand)]

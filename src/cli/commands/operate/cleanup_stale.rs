@@ -11,18 +11,16 @@ use crate::model::time::parse_duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-/// `luzia cleanup-stale`.
+/// Remove locks whose holders are proven dead, and leases that have run out. The lock of a living task or `luzia lock` is never
+/// removed, however old. With SECONDS, what was not refreshed for longer than that counts as run out: leases without a --ttl of
+/// their own, and locks of other programs.
+///
+/// A task whose supervisor died is recovered: its living processes are ended first, then it is over or back in the queue, as
+/// after any interruption. What killed processes of luzia left is removed, a conductor directory that missed the end of its
+/// task is closed, and every configured project is checked as by `luzia check-project`. Prints how many locks were removed and
+/// tasks recovered.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Remove locks whose holders are proven dead, and leases that have run out. The lock of a living task \
-                  or `luzia lock` is never removed, however old. With SECONDS, what was not refreshed for longer than \
-                  that counts as run out: leases without a --ttl of their own, and locks of other programs.\n\n\
-                  A task whose supervisor died is recovered: its living processes are ended first, then it is over or \
-                  back in the queue, as after any interruption. What killed processes of luzia left is removed, a \
-                  conductor directory that missed the end of its task is closed, and every configured project is \
-                  checked as by `luzia check-project`. Prints how many locks were removed and tasks recovered.",
-    after_help = CLEANUP_STALE_HELP
-)]
+#[command(long_about, after_help = CLEANUP_STALE_HELP)]
 pub struct CleanupStaleArgs {
     /// The age from which a lease is stale, instead of the configured one
     #[arg(value_name = "SECONDS")]

@@ -8,16 +8,12 @@ use crate::cli::output::json;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-/// `luzia config`.
+/// Show, locate or check the configuration. Daemons and supervisors read a changed one before they start anything else. While
+/// it has a mistake they start nothing; what runs comes to its end.
+///
+/// The project "*" holds what other projects leave out, and all of projects that are not named.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Show, locate or check the configuration. Daemons and supervisors read a changed one before they start \
-                  anything else. While it has a mistake they start nothing; what runs comes to its end.\n\n\
-                  The project \"*\" holds what other projects leave out, and all of projects that are not named.",
-    subcommand_required = true,
-    subcommand_value_name = "VERB",
-    after_help = CONFIG_HELP
-)]
+#[command(long_about, subcommand_required = true, subcommand_value_name = "VERB", after_help = CONFIG_HELP)]
 pub struct ConfigArgs {
     /// The action.
     #[command(subcommand)]

@@ -14,15 +14,13 @@ use crate::cli::output::console::{Answer, Console};
 use clap::Args;
 use std::time::Duration;
 
-/// `luzia daemon`.
+/// Start tasks whenever their turn comes, until SIGTERM or Ctrl-C. Running tasks are not touched when it stops, and another
+/// daemon or any `luzia dispatch` goes on from there. A change of the configuration holds from its next pass; SIGHUP makes it
+/// look at once, and ends it only where it has a terminal. Every start, end and failure of a task is said on standard error,
+/// whichever process supervises it. What fails, such as a pass on a full disk or a supervisor that does not come up, is said on
+/// standard error and tried again after a second, without end; no task is failed for it.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Start tasks whenever their turn comes, until SIGTERM or Ctrl-C. Running tasks are not touched when it \
-                  stops, and another daemon or any `luzia dispatch` goes on from there. A change of the configuration holds \
-                  from its next pass; SIGHUP makes it look at once, and ends it only where it has a terminal. Every start, end and failure of a task is said on standard error, whichever process supervises it. What fails, such as a pass on a full disk or a supervisor that does not come up, is \
-                  said on standard error and tried again after a second, without end; no task is failed for it.",
-    after_help = DAEMON_HELP
-)]
+#[command(long_about, after_help = DAEMON_HELP)]
 pub struct DaemonArgs {
     /// The time between two looks where nothing can announce itself; by default as configured
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]

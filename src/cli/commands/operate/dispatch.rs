@@ -12,14 +12,11 @@ use crate::model::{Status, TaskId};
 use clap::Args;
 use serde_json::json;
 
-/// `luzia dispatch`.
+/// Make a scheduling pass: recover what died, start the tasks whose turn it is, and remove some of the finished ones that are
+/// kept no longer. Prints the ids of the tasks it started. They run on when dispatch has returned. Several dispatchers may run
+/// at once.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Make a scheduling pass: recover what died, start the tasks whose turn it is, and remove some of the \
-                  finished ones that are kept no longer. Prints the ids of the tasks it started. They run on when \
-                  dispatch has returned. Several dispatchers may run at once.",
-    after_help = DISPATCH_HELP
-)]
+#[command(long_about, after_help = DISPATCH_HELP)]
 pub struct DispatchArgs {
     /// Make one pass and return (the default)
     #[arg(long, conflicts_with = "drain")]

@@ -15,21 +15,16 @@ use crate::model::time::format_duration;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-/// `luzia hook`.
+/// Run a command, or post to a URL, when something happens. Its hooks are run when the change is durable: by the verb at its
+/// end, by the supervisor when its task is over, and for all that goes on meanwhile (dispatch, daemon, run, lock, await) by a
+/// process of their own, so that they delay no task. At most 8 hooks run at once. A hook gets the event as JSON on standard
+/// input, and LUZIA_EVENT, LUZIA_TASK_ID and LUZIA_HOOK. One that fails or takes too long is noted as the event hook_failed,
+/// and changes nothing. For what luzia does inside a hook no further hooks are run.
+///
+/// `before` and `after` are different: they run in each task, in its account, directory, environment and logs, while its lanes
+/// are held. Where a `before` fails, the task fails without its command.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Run a command, or post to a URL, when something happens. Its hooks are run when the change is durable: by the verb at \
-                  its end, by the supervisor when its task is over, and for all that goes on meanwhile (dispatch, daemon, \
-                  run, lock, await) by a process of their own, so that they delay no task. At most 8 hooks run at once. A \
-                  hook gets the event as JSON on standard input, and LUZIA_EVENT, LUZIA_TASK_ID and LUZIA_HOOK. One that \
-                  fails or takes too long is noted as the event hook_failed, and changes nothing. For what luzia does inside a \
-                  hook no further hooks are run.\n\n\
-                  `before` and `after` are different: they run in each task, in its account, directory, environment and logs, \
-                  while its lanes are held. Where a `before` fails, the task fails without its command.",
-    subcommand_required = true,
-    subcommand_value_name = "VERB",
-    after_help = HOOK_HELP
-)]
+#[command(long_about, subcommand_required = true, subcommand_value_name = "VERB", after_help = HOOK_HELP)]
 pub struct HookArgs {
     /// The action.
     #[command(subcommand)]

@@ -9,14 +9,9 @@ use crate::cli::output::table::Table;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-/// `luzia hosts`.
+/// List the hosts that share the tasks of a store, by name. A host joins when `luzia daemon` starts there with the same store.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "List the hosts that share the tasks of a store, by name. A host joins when `luzia daemon` starts there with the \
-                  same store.",
-    subcommand_value_name = "VERB",
-    after_help = HOSTS_HELP
-)]
+#[command(long_about, subcommand_value_name = "VERB", after_help = HOSTS_HELP)]
 pub struct HostsArgs {
     /// The action; without one, list.
     #[command(subcommand)]

@@ -8,14 +8,11 @@ use crate::cli::output::console::{Answer, Console};
 use clap::{Args, ValueHint};
 use serde_json::json;
 
-/// `luzia install-docs`.
+/// Write the manual pages and the completions for bash, zsh and fish, e.g. after `cargo install`. Without --prefix they go
+/// below $XDG_DATA_HOME, which is ~/.local/share where it is not set; man(1), bash and fish look there. Older files of luzia
+/// are replaced, and nothing else is touched.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Write the manual pages and the completions for bash, zsh and fish, e.g. after `cargo install`. Without \
-                  --prefix they go below $XDG_DATA_HOME, which is ~/.local/share where it is not set; man(1), bash and \
-                  fish look there. Older files of luzia are replaced, and nothing else is touched.",
-    after_help = INSTALL_DOCS_HELP
-)]
+#[command(long_about, after_help = INSTALL_DOCS_HELP)]
 pub struct InstallDocsArgs {
     /// Write below DIR/share instead, e.g. `/usr/local`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

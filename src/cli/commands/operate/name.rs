@@ -7,14 +7,11 @@ use crate::model::ThingKind;
 use clap::Args;
 use serde_json::json;
 
-/// `luzia name`.
+/// Print the lane of a thing, so that every script calls it alike. A directory is known by its device and inode: symbolic
+/// links, bind mounts and subdirectories of a repository lead to one lane. Every option that takes a lane takes `@KIND` and
+/// `@KIND:ARG`, too: `-l @tree`, `-l @port:4010`.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Print the lane of a thing, so that every script calls it alike. A directory is known by its device and \
-                  inode: symbolic links, bind mounts and subdirectories of a repository lead to one lane. Every option \
-                  that takes a lane takes `@KIND` and `@KIND:ARG`, too: `-l @tree`, `-l @port:4010`.",
-    after_help = NAME_HELP
-)]
+#[command(long_about, after_help = NAME_HELP)]
 pub struct NameArgs {
     /// The kind of the thing
     #[arg(value_name = "KIND")]

@@ -6,13 +6,10 @@ use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use clap::Args;
 
-/// `luzia schema`.
+/// Print the JSON Schema (draft 2020-12) of the document that a verb answers with --json; without VERB the names of all
+/// documents. luzia-json(5) describes what they have in common.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Print the JSON Schema (draft 2020-12) of the document that a verb answers with --json; without VERB the \
-                  names of all documents. luzia-json(5) describes what they have in common.",
-    after_help = SCHEMA_HELP
-)]
+#[command(long_about, after_help = SCHEMA_HELP)]
 pub struct SchemaArgs {
     /// The verb, e.g. `list` or `config show`, or `error`
     #[arg(value_name = "VERB")]

@@ -8,22 +8,18 @@ use crate::cli::output::console::{Answer, Console};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-/// `luzia shim`.
+/// Make links to luzia that stand before tools on PATH. A link called `cargo` runs a heavy call such as `cargo build` as `luzia
+/// lock -l build -- cargo build`, and every other call at once. The text of the command does not change, so a shim covers every
+/// agent, makefile and person.
+///
+/// The lane ends with the program, as with `luzia lock --close`: a server that a build starts and leaves behind (sccache,
+/// gradle) keeps nobody waiting. `luzia lock -l LANE -- TOOL` waits for that, too.
+///
+/// Inside a task or a `luzia lock` that holds the lane, the program starts at once. A shim that waits names the holder of the
+/// lane. Where there is no usable state directory the program starts all the same, and one line on stderr says so;
+/// LUZIA_SHIM=closed refuses it instead, with exit code 77.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Make links to luzia that stand before tools on PATH. A link called `cargo` runs a heavy call such as \
-                  `cargo build` as `luzia lock -l build -- cargo build`, and every other call at once. The text of the \
-                  command does not change, so a shim covers every agent, makefile and person.\n\n\
-                  The lane ends with the program, as with `luzia lock --close`: a server that a build starts and leaves \
-                  behind (sccache, gradle) keeps nobody waiting. `luzia lock -l LANE -- TOOL` waits for that, too.\n\n\
-                  Inside a task or a `luzia lock` that holds the lane, the program starts at once. A shim that waits names \
-                  the holder of the lane. Where there is no usable \
-                  state directory the program starts all the same, and one line on stderr says so; LUZIA_SHIM=closed \
-                  refuses it instead, with exit code 77.",
-    subcommand_required = true,
-    subcommand_value_name = "VERB",
-    after_help = SHIM_HELP
-)]
+#[command(long_about, subcommand_required = true, subcommand_value_name = "VERB", after_help = SHIM_HELP)]
 pub struct ShimArgs {
     /// The action.
     #[command(subcommand)]

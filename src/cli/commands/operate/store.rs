@@ -8,18 +8,14 @@ use crate::cli::output::table::Table;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-/// `luzia store`.
+/// Make the tables of a PostgreSQL database in which several hosts share their tasks, or show its state. --store, LUZIA_STORE
+/// or `store` in the configuration names the database. It needs PostgreSQL 14 or later, and a luzia that was built with the
+/// feature `fleet`.
+///
+/// The URL is postgres:///DATABASE?host=/FOLDER for a Unix socket, or postgres://127.0.0.1:PORT/DATABASE. It holds no password:
+/// PGPASSFILE or PGPASSWORD does.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Make the tables of a PostgreSQL database in which several hosts share their tasks, or show its state. --store, \
-                  LUZIA_STORE or `store` in the configuration names the database. It needs PostgreSQL 14 or later, and a \
-                  luzia that was built with the feature `fleet`.\n\n\
-                  The URL is postgres:///DATABASE?host=/FOLDER for a Unix socket, or postgres://127.0.0.1:PORT/DATABASE. It holds \
-                  no password: PGPASSFILE or PGPASSWORD does.",
-    subcommand_required = true,
-    subcommand_value_name = "VERB",
-    after_help = STORE_HELP
-)]
+#[command(long_about, subcommand_required = true, subcommand_value_name = "VERB", after_help = STORE_HELP)]
 pub struct StoreArgs {
     /// The action.
     #[command(subcommand)]

@@ -12,19 +12,15 @@ use crate::model::time::format_duration;
 use crate::model::{Task, TaskId, Timestamp};
 use clap::Args;
 
-/// `luzia attach`.
+/// Print the output of a task from its beginning, go on until the task is over, and exit with the code of its command, as
+/// `luzia run` does. A task that waits is started when its turn comes. Ctrl-C ends attach only; the task goes on. On a terminal
+/// the control characters of the output are shown as \x1b, as `luzia logs` does; a pipe gets every byte.
+///
+/// A task starts only in the sandbox in which it was queued. When that has ended, --here shows the command and runs it in the
+/// sandbox and with the limits of this call. The task keeps its place, its attempts, its key, its environment and its working
+/// directory. Nothing is asked: the call is the decision. It is refused while a process lives in that sandbox.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Print the output of a task from its beginning, go on until the task is over, and exit with the code of \
-                  its command, as `luzia run` does. A task that waits is started when its turn comes. Ctrl-C ends \
-                  attach only; the task goes on. On a terminal the control characters of the output are shown as \\x1b, as \
-                  `luzia logs` does; a pipe gets every byte.\n\n\
-                  A task starts only in the sandbox in which it was queued. When that has ended, --here shows the command and \
-                  runs it in the sandbox and with the limits of this call. The task keeps its place, its attempts, its key, \
-                  its environment and its working directory. Nothing is asked: the call is the decision. It is refused while a \
-                  process lives in that sandbox.",
-    after_help = ATTACH_HELP
-)]
+#[command(long_about, after_help = ATTACH_HELP)]
 pub struct AttachArgs {
     /// The task, e.g. `task_12` or `12`; `last` is the newest one
     #[arg(value_name = "TASK")]

@@ -11,16 +11,14 @@ use crate::cli::output::console::{Answer, Console};
 use crate::request::Selection;
 use clap::Args;
 
-/// `luzia cancel`.
+/// End tasks, or keep them from starting. A pending task never runs. A running one gets SIGTERM, and SIGKILL after its grace;
+/// its lanes are given back when its last process is gone.
+///
+/// The end of a running task of somebody else is asked for on a terminal, and refused elsewhere without --yes. Somebody else is
+/// another agent or session, else another user. So is the end of tasks that are chosen by -u, -l, --state, --label, --key or
+/// --all.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "End tasks, or keep them from starting. A pending task never runs. A running one gets SIGTERM, and \
-                  SIGKILL after its grace; its lanes are given back when its last process is gone.\n\n\
-                  The end of a running task of somebody else is asked for on a terminal, and refused elsewhere without \
-                  --yes. Somebody else is another agent or session, else another user. So is the end of tasks that are \
-                  chosen by -u, -l, --state, --label, --key or --all.",
-    after_help = CANCEL_HELP
-)]
+#[command(long_about, after_help = CANCEL_HELP)]
 pub struct CancelArgs {
     /// The tasks, e.g. `task_12` or `12`
     #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]

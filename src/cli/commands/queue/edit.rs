@@ -38,13 +38,10 @@ pub struct Chosen {
     pub all: bool,
 }
 
-/// `luzia edit`.
+/// Change a task that has not started. It keeps its number, and with that its place among the tasks of its priority. The change
+/// is one durable write: after a crash the task is the old one or the new one.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Change a task that has not started. It keeps its number, and with that its place among the tasks of its \
-                  priority. The change is one durable write: after a crash the task is the old one or the new one.",
-    after_help = EDIT_HELP
-)]
+#[command(long_about, after_help = EDIT_HELP)]
 pub struct EditArgs {
     /// The task, e.g. `task_12` or `12`
     #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]

@@ -31,16 +31,17 @@ use crate::request::values::OnConflict;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
-/// `luzia enqueue`.
+/// Put a task in the queue and print its id, and only the id. The task survives kill -9 and a power cut from then on. Nothing
+/// is started: `luzia dispatch`, `luzia daemon`, `luzia run`, `luzia attach`, `luzia wait --stream` and the end of another task
+/// start tasks.
+///
+/// Everything after the command word belongs to the command. It is executed as given, without a shell, in the environment and
+/// working directory of this moment. `luzia run --help` says what it gets exactly, and which variables luzia sets for it.
+///
+/// DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.
 #[derive(Args, Clone, Debug, Default)]
 #[command(
-    long_about = "Put a task in the queue and print its id, and only the id. The task survives kill -9 and a power cut \
-                  from then on. Nothing is started: `luzia dispatch`, `luzia daemon`, `luzia run`, `luzia attach`, `luzia \
-                  wait --stream` and the end of another task start tasks.\n\n\
-                  Everything after the command word belongs to the command. It is executed as given, without a shell, \
-                  in the environment and working directory of this moment. `luzia run --help` says what it gets \
-                  exactly, and which variables luzia sets for it.\n\n\
-                  DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
+    long_about,
     override_usage = "luzia enqueue [OPTIONS] [--] <CMD>...\n       \
                       luzia enqueue [OPTIONS] --prompt <TEXT>\n       \
                       luzia enqueue [OPTIONS] --shell <STRING>\n       \

@@ -31,30 +31,32 @@ use crate::request::TaskRequest;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
-/// `luzia run`.
+/// Queue a command, start it when its turn comes, stream its output, and exit with its own code. The first Ctrl-C cancels the
+/// task with its grace, the second kills it; so do SIGTERM and SIGHUP. A task that another request has queued with the same key
+/// is never cancelled so, and neither is one for which others wait by its key: only this wait ends. When an agent calls it,
+/// SIGTERM or SIGHUP ends the wait: a task that has not started stays queued, and its id is printed. If the reader goes away
+/// (`luzia run make | head`), the task is cancelled at its next write, as SIGPIPE would kill it without luzia, and `run` exits
+/// with 0, as every command does whose reader is gone.
+///
+/// Inside a task that holds every lane of the new one, the command runs as a part of that task, with no record of its own. With
+/// further lanes, or with options that need a record (--timeout, --retries, --key and others), it becomes a child task that
+/// borrows the lanes of this one. What would wait for the task itself is refused: --after that task, and --no-inherit.
+///
+/// The task lasts as long as its command: processes that are left in the background when it exits are ended, SIGTERM first and
+/// SIGKILL 5 seconds later, and only then its lanes are free. Of its logs the newest part is kept, up to `logs.max_bytes` (256
+/// MiB) a task.
+///
+/// Everything after the command word belongs to the command. It is executed as given, without a shell.
+///
+/// The command inherits the environment, the working directory and the umask of this moment. Variables that begin with LUZIA_
+/// and those that change how programs load (LD_PRELOAD, BASH_ENV, NODE_OPTIONS and their like) are left out; then come those of
+/// --env and those that luzia sets, named below. Its standard input is /dev/null, unless a prompt is given there; its output
+/// goes to its logs, from which it is streamed here. Its resource limits and its nice value are those of this moment, too.
+///
+/// DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.
 #[derive(Args, Clone, Debug, Default)]
 #[command(
-    long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
-                  first Ctrl-C cancels the task with its grace, the second kills it; so do SIGTERM and SIGHUP. A task that \
-                  another request has queued with the same key is never cancelled so, and neither is one for which \
-                  others wait by its key: only this wait ends. When \
-                  an agent calls it, SIGTERM or SIGHUP ends the wait: a task that has not started stays queued, and its id is \
-                  printed. If the reader goes away (`luzia run make | head`), the task is cancelled at its next write, as \
-                  SIGPIPE would kill it without luzia, and `run` exits with 0, as every command does whose reader is gone.\n\n\
-                  Inside a task that holds every lane of the new one, the command runs as a part of that task, with no \
-                  record of its own. With further lanes, or with options that need a record \
-                  (--timeout, --retries, --key and others), it becomes a child task that borrows the lanes of this one. \
-                  What would wait for the task itself is refused: --after that task, and --no-inherit.\n\n\
-                  The task lasts as long as its command: processes that are left in the background when it exits are \
-                  ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Of its logs \
-                  the newest part is kept, up to `logs.max_bytes` (256 MiB) a task.\n\n\
-                  Everything after the command word belongs to the command. It is executed as given, without a shell.\n\n\
-                  The command inherits the environment, the working directory and the umask of this moment. Variables \
-                  that begin with LUZIA_ and those that change how programs load (LD_PRELOAD, BASH_ENV, NODE_OPTIONS \
-                  and their like) are left out; then come those of --env and those that luzia sets, named below. Its \
-                  standard input is /dev/null, unless a prompt is given there; its output goes to its logs, from \
-                  which it is streamed here. Its resource limits and its nice value are those of this moment, too.\n\n\
-                  DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
+    long_about,
     override_usage = "luzia run [OPTIONS] [--] <CMD>...\n       \
                       luzia run [OPTIONS] --prompt <TEXT>\n       \
                       luzia run [OPTIONS] --shell <STRING>\n       \

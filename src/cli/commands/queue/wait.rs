@@ -21,13 +21,10 @@ use crate::model::{Status, Task, TaskId};
 use crate::request::Selection;
 use clap::Args;
 
-/// `luzia wait`.
+/// Wait until tasks have finished. It starts none: a daemon, `luzia dispatch`, `luzia run` or --stream does. Without an
+/// argument: for the newest task of the calling user, which is named on standard error.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Wait until tasks have finished. It starts none: a daemon, `luzia dispatch`, `luzia run` or --stream does. \
-                  Without an argument: for the newest task of the calling user, which is named on standard error.",
-    after_help = WAIT_HELP
-)]
+#[command(long_about, after_help = WAIT_HELP)]
 pub struct WaitArgs {
     /// The tasks, e.g. `task_12` or `12`
     #[arg(value_name = "TASK", conflicts_with = "selection")]

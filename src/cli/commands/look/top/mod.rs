@@ -18,15 +18,12 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// `luzia top`.
+/// Show the lanes and the tasks on a full screen, with keys to see one in full, and to cancel, retry, pause or hasten it.
+///
+/// With --once, --json or another -o, and where standard input or stdout is no terminal: the tasks and the locks as text, once.
+/// A dumb terminal gets that text again every two seconds until Ctrl-C.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Show the lanes and the tasks on a full screen, with keys to see one in full, and to cancel, retry, pause or \
-                  hasten it.\n\n\
-                  With --once, --json or another -o, and where standard input or stdout is no terminal: the tasks and the \
-                  locks as text, once. A dumb terminal gets that text again every two seconds until Ctrl-C.",
-    after_help = TOP_HELP
-)]
+#[command(long_about, after_help = TOP_HELP)]
 pub struct TopArgs {
     /// Show the text once and end
     #[arg(long)]

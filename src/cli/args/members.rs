@@ -1,4 +1,5 @@
-//! The members of a line of `--from`, for the help of `enqueue`: made from the matching options.
+//! The text below the options of a command: the members of a line of `--from`, made from the matching options, and the end of
+//! each list of exit codes.
 
 use crate::request::members::{Shape, of_task};
 use clap::Command;
@@ -10,9 +11,16 @@ const KIND: usize = 26;
 /// The most columns of the names of a kind.
 const WIDTH: usize = 78;
 
-/// The text below the options of a command, with the list of members in its place.
+/// The last line of a list of exit codes.
+const OTHERS: &str = "\n  others as in luzia-exit-codes(7)";
+
+/// The text below the options of a command, with the list of members in its place. A list of exit codes ends with the page that
+/// has the others, if the command has others.
 pub fn after_help(command: &Command) -> String {
-    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let mut text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    if text.contains("\nExit codes:\n") && !text.ends_with("always") && !text.ends_with("(7)") {
+        text += OTHERS;
+    }
     if text.contains(PLACE) { text.replace(PLACE, &list()) } else { text }
 }
 

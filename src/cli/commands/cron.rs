@@ -84,8 +84,7 @@ Examples:
 Exit codes:
   0    done
   2    usage; nothing was changed
-  66   no such schedule
-  others as in luzia-exit-codes(7)";
+  66   no such schedule";
 
 const ADD_HELP: &str = "\
 Examples:
@@ -117,8 +116,7 @@ Exit codes:
   2    usage, a line that means no date, an unknown zone, or a name that is
        taken; nothing was changed
   66   no such project, or a user that users.known does not list
-  75   others change schedules; try again
-  others as in luzia-exit-codes(7)";
+  75   others change schedules; try again";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -134,8 +132,7 @@ Notes:
   proves that before it does anything. -o name leaves it out.
 
 Exit codes:
-  0    listed, also when the list is empty
-  others as in luzia-exit-codes(7)";
+  0    listed, also when the list is empty";
 
 const NEXT_HELP: &str = "\
 Examples:
@@ -145,8 +142,7 @@ Examples:
 Exit codes:
   0    shown
   2    usage
-  66   no such schedule
-  others as in luzia-exit-codes(7)";
+  66   no such schedule";
 
 const RUN_HELP: &str = "\
 Examples:
@@ -159,8 +155,7 @@ Notes:
 Exit codes:
   0    queued
   66   no such schedule
-  75   others change schedules; try again
-  others as in luzia-exit-codes(7)";
+  75   others change schedules; try again";
 
 const RM_HELP: &str = "\
 Examples:
@@ -169,8 +164,7 @@ Examples:
 Exit codes:
   0    removed
   66   no such schedule; nothing was changed
-  75   others change schedules; try again
-  others as in luzia-exit-codes(7)";
+  75   others change schedules; try again";
 
 /// `luzia cron`.
 pub fn run(

@@ -97,8 +97,7 @@ Exit codes:
   0    acquired, or refreshed
   1    --session, and no agent is to be seen; nothing was taken
   2    usage; nothing was changed
-  75   somebody else holds the lane
-  others as in luzia-exit-codes(7)";
+  75   somebody else holds the lane";
 
 /// `luzia acquire`.
 pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {

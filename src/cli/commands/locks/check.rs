@@ -48,8 +48,7 @@ Examples:
 Exit codes:
   0    free or stale: the next acquire would get it; of several lanes, all are
   2    usage
-  75   one is held, paused, or kept by its gate, its rate or strangers now
-  others as in luzia-exit-codes(7)";
+  75   one is held, paused, or kept by its gate, its rate or strangers now";
 
 /// `luzia check`.
 pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {

@@ -31,8 +31,7 @@ Examples:
 Exit codes:
   0    done, whether something was released or not
   2    usage; nothing was changed
-  66   no such project
-  others as in luzia-exit-codes(7)";
+  66   no such project";
 
 /// `luzia check-project`.
 pub fn run(args: &CheckProjectArgs, app: &App, console: &mut Console) -> Answer {

@@ -48,8 +48,7 @@ Exit codes:
   2    usage, or there is no fence; nothing was run
   125  luzia failed before the command was started
   126  the command cannot be executed
-  127  there is no such command
-  others as in luzia-exit-codes(7)";
+  127  there is no such command";
 
 /// `luzia guard`. `environment` has LUZIA_LOCK_ID and LUZIA_FENCE.
 pub fn run(args: &GuardArgs, app: &App, environment: [Option<String>; 2], console: &mut Console) -> Answer {

@@ -117,8 +117,7 @@ Notes:
 Exit codes:
   0    shown or changed
   2    usage; nothing was changed
-  66   no such lane: nobody uses it, and it has no rule
-  others as in luzia-exit-codes(7)";
+  66   no such lane: nobody uses it, and it has no rule";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -127,8 +126,7 @@ Examples:
 
 Exit codes:
   0    listed, also when the list is empty
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 const SHOW_HELP: &str = "\
 Examples:
@@ -138,8 +136,7 @@ Examples:
 Exit codes:
   0    shown
   2    usage
-  66   no such lane: nobody uses it, and it has no rule
-  others as in luzia-exit-codes(7)";
+  66   no such lane: nobody uses it, and it has no rule";
 
 const RM_HELP: &str = "\
 Examples:
@@ -147,8 +144,7 @@ Examples:
 
 Exit codes:
   0    the configuration counts again, or did
-  2    usage; nothing was changed
-  others as in luzia-exit-codes(7)";
+  2    usage; nothing was changed";
 
 const SET_HELP: &str = "\
 Examples:
@@ -190,8 +186,7 @@ Notes:
 
 Exit codes:
   0    set
-  2    usage; nothing was changed
-  others as in luzia-exit-codes(7)";
+  2    usage; nothing was changed";
 
 /// `luzia lanes`.
 pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {

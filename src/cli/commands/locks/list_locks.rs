@@ -30,8 +30,7 @@ Examples:
 
 Exit codes:
   0    listed
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 /// `luzia list-locks`.
 pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {

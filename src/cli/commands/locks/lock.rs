@@ -95,8 +95,7 @@ Exit codes:
   75   the lane was busy (-E overrides)
   125  luzia failed before the command was started
   126  the command cannot be executed
-  127  there is no such command
-  others as in luzia-exit-codes(7)";
+  127  there is no such command";
 
 fn lanes_of(args: &LockArgs, app: &App, account: Account) -> Result<Vec<LaneName>, AppError> {
     if let Some(dir) = &args.repo {

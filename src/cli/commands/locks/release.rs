@@ -80,8 +80,7 @@ Examples:
 Exit codes:
   0    released, or free already
   1    somebody else holds it, or its holder lives; nothing was changed
-  2    usage, or somebody else's work without --yes; nothing was changed
-  others as in luzia-exit-codes(7)";
+  2    usage, or somebody else's work without --yes; nothing was changed";
 
 /// `luzia release`.
 pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {

@@ -42,8 +42,7 @@ Examples:
 Exit codes:
   0    extended
   1    a lane is no longer held by this lock id, or that is no lease
-  2    usage; nothing was changed
-  others as in luzia-exit-codes(7)";
+  2    usage; nothing was changed";
 
 /// `luzia renew`.
 pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> Answer {

@@ -75,8 +75,7 @@ Examples:
 Exit codes:
   0    printed, if only nothing
   2    usage
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 /// `luzia events`.
 pub fn run(args: &EventsArgs, app: &App, account: Account, console: &mut Console) -> Answer {

@@ -64,8 +64,7 @@ Examples:
 Exit codes:
   0    explained
   2    usage
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 /// `luzia explain`.
 pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {

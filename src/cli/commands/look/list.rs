@@ -128,8 +128,7 @@ Columns:
 
 Exit codes:
   0    listed, perhaps nothing
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 /// `luzia list`.
 pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {

@@ -35,8 +35,7 @@ Examples:
 Exit codes:
   0    printed or written
   2    usage
-  73   the file cannot be made
-  others as in luzia-exit-codes(7)";
+  73   the file cannot be made";
 
 /// `luzia metrics`.
 pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {

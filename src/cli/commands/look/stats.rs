@@ -81,8 +81,7 @@ Examples:
 Exit codes:
   0    shown
   2    usage
-  73   the file of --svg cannot be made
-  others as in luzia-exit-codes(7)";
+  73   the file of --svg cannot be made";
 
 /// `luzia stats`.
 pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {

@@ -41,8 +41,7 @@ Locks:
 
 Exit codes:
   0    shown
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 /// `luzia status`.
 pub fn run(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> Answer {

@@ -54,8 +54,7 @@ Examples:
 Exit codes:
   0    shown, if only nothing
   2    usage
-  73   the file of --svg or --html cannot be made
-  others as in luzia-exit-codes(7)";
+  73   the file of --svg or --html cannot be made";
 
 type Drawing = fn(&[Hold], Timestamp, Timestamp) -> String;
 

@@ -35,8 +35,7 @@ Exit codes:
   0    shown
   2    usage
   65   the task's record is corrupt, or a newer luzia wrote it
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 /// `luzia tree`.
 pub fn run(args: &TreeArgs, app: &App, console: &mut Console) -> Answer {

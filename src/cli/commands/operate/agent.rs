@@ -75,8 +75,7 @@ Exit codes:
   0    done
   1    setup --check: something differs
   2    usage
-  65   a file of settings cannot be read as JSON or TOML; nothing was changed
-  others as in luzia-exit-codes(7)";
+  65   a file of settings cannot be read as JSON or TOML; nothing was changed";
 
 const SETUP_ABOUT: &str = "\
 Write what an agent needs to take turns: its hooks, the right of its sandbox to write to the folder `locks` of the \
@@ -105,8 +104,7 @@ Exit codes:
   2    usage
   65   a file of settings cannot be read as JSON or TOML; nothing was changed
   75   a file was changed by somebody else meanwhile; try again
-  78   there is no home
-  others as in luzia-exit-codes(7)";
+  78   there is no home";
 
 const HOOK_ABOUT: &str = "\
 Answer a hook of an agent. Agents call this with a JSON document on standard input; `luzia agent setup` tells them to.

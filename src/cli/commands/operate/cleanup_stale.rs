@@ -39,8 +39,7 @@ Examples:
 Exit codes:
   0    done, whether something was removed or not
   1    a conductor directory could not be used; the rest was done
-  2    usage; nothing was changed
-  others as in luzia-exit-codes(7)";
+  2    usage; nothing was changed";
 
 /// `luzia cleanup-stale`.
 pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer {

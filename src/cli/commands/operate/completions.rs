@@ -21,8 +21,7 @@ Examples:
 
 Exit codes:
   0    printed
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 /// A shell that has a script.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

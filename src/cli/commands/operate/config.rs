@@ -49,8 +49,7 @@ Examples:
 Exit codes:
   0    done
   2    usage
-  78   the configuration has a mistake
-  others as in luzia-exit-codes(7)";
+  78   the configuration has a mistake";
 
 const CONFIG_SHOW_HELP: &str = "\
 Examples:
@@ -59,8 +58,7 @@ Examples:
 Exit codes:
   0    shown
   2    usage
-  78   the configuration has a mistake
-  others as in luzia-exit-codes(7)";
+  78   the configuration has a mistake";
 
 const CONFIG_PATH_HELP: &str = "\
 Examples:
@@ -68,8 +66,7 @@ Examples:
 
 Exit codes:
   0    printed
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 const CONFIG_CHECK_HELP: &str = "\
 Examples:
@@ -80,8 +77,7 @@ Exit codes:
   0    no mistake
   1    with --strict: a key has no effect
   2    usage
-  78   the configuration has a mistake
-  others as in luzia-exit-codes(7)";
+  78   the configuration has a mistake";
 
 const CONFIG_SCHEMA_HELP: &str = "\
 Examples:
@@ -89,8 +85,7 @@ Examples:
 
 Exit codes:
   0    printed
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 /// `luzia config show|path|check|schema`. `load` reads the configuration that applies.
 pub fn run(verb: ConfigVerb, load: &dyn Fn() -> Result<Loaded, AppError>, console: &mut Console) -> Answer {

@@ -60,8 +60,7 @@ Exit codes:
   0    stopped by SIGTERM or Ctrl-C; --install: the unit is there
   2    usage
   73   --install: there is another unit, or it cannot be written
-  78   --store: another host of the same name is at work, or the tables are absent
-  others as in luzia-exit-codes(7)";
+  78   --store: another host of the same name is at work, or the tables are absent";
 
 /// `luzia daemon`. `rule` is the rule by which the state directory was found.
 pub fn run(

@@ -24,8 +24,7 @@ Examples:
 
 Exit codes:
   0    done
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 /// The width of a text that goes to no terminal.
 const PLAIN_WIDTH: usize = 80;

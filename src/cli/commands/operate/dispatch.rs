@@ -44,8 +44,7 @@ Exit codes:
        --drain inside a task, and tasks wait for that one
   2    usage
   65   done, but a newer luzia wrote a record; it was left alone
-  74   done, but a schedule could not be looked at; the next pass tries again
-  others as in luzia-exit-codes(7)";
+  74   done, but a schedule could not be looked at; the next pass tries again";
 
 /// `luzia dispatch`.
 pub fn run(args: &DispatchArgs, app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {

@@ -29,8 +29,7 @@ Examples:
 Exit codes:
   0    no problem found
   1    a problem found
-  2    usage, or a refused confirmation
-  others as in luzia-exit-codes(7)";
+  2    usage, or a refused confirmation";
 
 /// `luzia doctor`. `confirm` asks on the terminal.
 pub fn run(

@@ -97,8 +97,7 @@ Exit codes:
   0    done
   1    there is a hook of that name
   2    usage; nothing was changed
-  66   no such hook
-  others as in luzia-exit-codes(7)";
+  66   no such hook";
 
 const ADD_HELP: &str = "\
 Examples:
@@ -109,8 +108,7 @@ Examples:
 Exit codes:
   0    added
   1    there is a hook of that name
-  2    usage; nothing was added
-  others as in luzia-exit-codes(7)";
+  2    usage; nothing was added";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -119,8 +117,7 @@ Examples:
 
 Exit codes:
   0    listed, perhaps none
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";
 
 const RM_HELP: &str = "\
 Examples:
@@ -129,8 +126,7 @@ Examples:
 Exit codes:
   0    removed
   2    usage
-  66   no such hook; none was removed
-  others as in luzia-exit-codes(7)";
+  66   no such hook; none was removed";
 
 /// `luzia hook`.
 pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, console: &mut Console) -> Answer {

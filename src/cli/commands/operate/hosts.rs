@@ -34,8 +34,7 @@ Examples:
 Exit codes:
   0    listed, perhaps none
   2    no store is named
-  69   the database does not answer
-  others as in luzia-exit-codes(7)";
+  69   the database does not answer";
 
 /// `luzia hosts`.
 pub fn run(_args: &HostsArgs, app: &App, console: &mut Console) -> Answer {

@@ -50,8 +50,7 @@ Notes:
 Exit codes:
   0    written, or removed
   2    usage
-  73   a file cannot be written or removed
-  others as in luzia-exit-codes(7)";
+  73   a file cannot be written or removed";
 
 /// The files below a folder `share`, with their texts.
 pub fn files() -> Vec<(String, String)> {

@@ -31,5 +31,4 @@ Examples:
 
 Exit codes:
   0    standard input has ended
-  2    usage
-  others as in luzia-exit-codes(7)";
+  2    usage";

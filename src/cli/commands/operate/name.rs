@@ -32,8 +32,7 @@ Examples:
 Exit codes:
   0    printed
   2    usage: also a port beyond 65535
-  66   there is no such directory, or it is not in a git repository
-  others as in luzia-exit-codes(7)";
+  66   there is no such directory, or it is not in a git repository";
 
 /// `luzia name`.
 pub fn run(args: &NameArgs, around: &Surroundings, console: &mut Console) -> Answer {

@@ -25,8 +25,7 @@ Examples:
 Exit codes:
   0    printed
   2    usage
-  66   there is no such document
-  others as in luzia-exit-codes(7)";
+  66   there is no such document";
 
 /// `luzia schema`.
 pub fn run(args: &SchemaArgs, console: &mut Console) -> Answer {

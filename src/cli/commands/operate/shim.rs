@@ -71,8 +71,7 @@ Exit codes:
   1    doctor: a shim is of no use
   2    usage
   66   rm: there is no such shim
-  73   add: there is something of that name already
-  others as in luzia-exit-codes(7)";
+  73   add: there is something of that name already";
 
 const ADD_HELP: &str = "\
 Examples:
@@ -83,8 +82,7 @@ Examples:
 Exit codes:
   0    done
   2    usage; nothing was changed
-  73   there is something of that name already; nothing was changed
-  others as in luzia-exit-codes(7)";
+  73   there is something of that name already; nothing was changed";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -92,8 +90,7 @@ Examples:
   luzia shim list -o name
 
 Exit codes:
-  0    listed
-  others as in luzia-exit-codes(7)";
+  0    listed";
 
 const RM_HELP: &str = "\
 Examples:
@@ -102,16 +99,14 @@ Examples:
 
 Exit codes:
   0    removed
-  66   there is no such shim; nothing was changed
-  others as in luzia-exit-codes(7)";
+  66   there is no such shim; nothing was changed";
 
 const ENV_HELP: &str = "\
 Examples:
   eval \"$(luzia shim env)\"
 
 Exit codes:
-  0    printed
-  others as in luzia-exit-codes(7)";
+  0    printed";
 
 const DOCTOR_HELP: &str = "\
 Examples:
@@ -119,8 +114,7 @@ Examples:
 
 Exit codes:
   0    every shim is the first of its name on PATH
-  1    one is not
-  others as in luzia-exit-codes(7)";
+  1    one is not";
 
 /// `luzia shim add|list|rm|env|doctor`.
 pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {

@@ -52,8 +52,7 @@ Exit codes:
   69   the database does not answer
   74   the server has no space left
   77   the database does not let this account in
-  78   the tables are absent, or of another version
-  others as in luzia-exit-codes(7)";
+  78   the tables are absent, or of another version";
 
 const MIGRATE_HELP: &str = "\
 Examples:
@@ -66,8 +65,7 @@ Exit codes:
   2    usage
   69   the database does not answer, or another migration is at work; nothing was changed
   77   the account may not make tables; nothing was changed
-  78   the tables are of a newer luzia; nothing was changed
-  others as in luzia-exit-codes(7)";
+  78   the tables are of a newer luzia; nothing was changed";
 
 const STATUS_HELP: &str = "\
 Examples:
@@ -77,8 +75,7 @@ Examples:
 Exit codes:
   0    shown
   69   the database does not answer
-  78   the tables are absent, or of another version
-  others as in luzia-exit-codes(7)";
+  78   the tables are absent, or of another version";
 
 /// `luzia store`.
 pub fn run(verb: &StoreVerb, store: &dyn Fn() -> Result<Box<dyn Fleet>, AppError>, console: &mut Console) -> Answer {

@@ -50,8 +50,7 @@ Exit codes:
   124  a time limit ended the task
   125  luzia failed before the command was started
   126  the command cannot be executed
-  127  there is no such command
-  others as in luzia-exit-codes(7)";
+  127  there is no such command";
 
 /// `luzia attach`.
 pub fn run(args: &AttachArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {

@@ -52,8 +52,7 @@ Exit codes:
   1    a task had already finished; it is unchanged
   2    usage, or somebody else's work without --yes; nothing was changed
   66   no such task, or none that is chosen
-  75   a task has not ended yet; the request stays
-  others as in luzia-exit-codes(7)";
+  75   a task has not ended yet; the request stays";
 
 /// `luzia cancel`.
 pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {

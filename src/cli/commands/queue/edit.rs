@@ -68,8 +68,7 @@ Exit codes:
   1    the task has started; it is unchanged
   2    usage; nothing was changed
   66   no such task, or none that is chosen
-  75   the task starts or ends right now; try again
-  others as in luzia-exit-codes(7)";
+  75   the task starts or ends right now; try again";
 
 /// `luzia edit`.
 pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {

@@ -136,8 +136,7 @@ Exit codes:
   74   input-output error, disk full included; nothing was queued, unless the
        error says that a task is
   75   --on-conflict reject, and an unfinished task has the key
-  124  with --wait: a time limit ended the task
-  others as in luzia-exit-codes(7)";
+  124  with --wait: a time limit ended the task";
 
 /// `luzia enqueue`.
 pub fn run(

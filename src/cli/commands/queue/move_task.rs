@@ -46,8 +46,7 @@ Exit codes:
   1    it has started, or has no lane in common with the other task, or nothing comes before that
   2    usage; nothing was changed
   66   no such task
-  75   the task starts or ends right now; try again
-  others as in luzia-exit-codes(7)";
+  75   the task starts or ends right now; try again";
 
 /// `luzia move`.
 pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {

@@ -87,8 +87,7 @@ Exit codes:
   1    a task is over; it is unchanged
   2    usage, a moment that has passed, or somebody else's work without --yes; nothing was changed
   66   no such task or schedule, or no task that is chosen
-  75   a task does not stand still yet; the request stays
-  others as in luzia-exit-codes(7)";
+  75   a task does not stand still yet; the request stays";
 
 /// `luzia resume`.
 #[derive(Args, Clone, Debug)]
@@ -116,8 +115,7 @@ Exit codes:
   0    not paused any more, or it was not
   2    usage; nothing was changed
   66   no such task or schedule, no task that is chosen, or a pattern that means nothing that is paused
-  75   a running task does not go on yet; the request stays
-  others as in luzia-exit-codes(7)";
+  75   a running task does not go on yet; the request stays";
 
 impl Whom {
     /// The named subjects, and the question to ask before the command acts on the selected tasks. `wants` gives the tasks on

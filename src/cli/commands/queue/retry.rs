@@ -51,8 +51,7 @@ Exit codes:
   0    back in the queue, with the same id
   1    a task has not finished, or one that it comes after has failed; it is unchanged
   2    usage, or tasks that are chosen without --yes; nothing was changed
-  66   no such task, or none that is chosen
-  others as in luzia-exit-codes(7)";
+  66   no such task, or none that is chosen";
 
 /// `luzia retry`.
 pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {

@@ -177,8 +177,7 @@ Exit codes:
   124  a time limit ended the task
   125  luzia failed before the command was started
   126  the command cannot be executed
-  127  there is no such command
-  others as in luzia-exit-codes(7)";
+  127  there is no such command";
 
 /// `luzia run`.
 pub fn run(

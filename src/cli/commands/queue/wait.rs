@@ -71,8 +71,7 @@ Exit codes:
   75   --timeout ran out; the tasks go on
   124  the time limit of a task ended it
   with --stream: the command's own code, as of luzia-run(1), or 130: you pressed
-       Ctrl-C, and the task goes on
-  others as in luzia-exit-codes(7)";
+       Ctrl-C, and the task goes on";
 
 /// `luzia wait`.
 pub fn run(args: &WaitArgs, app: &App, account: Account, console: &mut Console) -> Answer {

@@ -33,8 +33,7 @@ Exit codes:
   0    noted
   1    the task is over; nothing was changed
   2    usage; nothing was changed
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 /// `luzia beat`.
 pub fn run(args: &BeatArgs, app: &App, console: &mut Console) -> Answer {

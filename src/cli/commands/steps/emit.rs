@@ -66,8 +66,7 @@ Exit codes:
   0    kept for every task that it is for
   1    the task is over, or there is no unfinished task that it is for; nothing was changed
   2    usage; nothing was changed
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 /// `luzia emit`. `read` reads a file, or standard input for `-`.
 pub fn run(

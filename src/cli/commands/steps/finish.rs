@@ -53,8 +53,7 @@ Exit codes:
   0    said; or said before in the same words
   1    the task does not run, or has said otherwise; nothing was changed
   2    usage; nothing was changed
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 /// `luzia finish`.
 pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> Answer {

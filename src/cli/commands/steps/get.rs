@@ -37,8 +37,7 @@ Exit codes:
   1    the task has no such variable
   2    usage
   65   the variables do not read, nor do those before
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 fn text(value: &Value) -> String {
     match value {

@@ -51,8 +51,7 @@ Exit codes:
   0    set
   1    the task is over; nothing was changed
   2    usage; nothing was changed
-  66   no such task
-  others as in luzia-exit-codes(7)";
+  66   no such task";
 
 /// `luzia set`.
 pub fn run(args: &SetArgs, app: &App, console: &mut Console) -> Answer {

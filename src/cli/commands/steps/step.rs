@@ -72,8 +72,7 @@ Exit codes:
   75   the step runs already; nothing was run
   125  luzia failed before the command was started
   126  the command cannot be executed
-  127  there is no such command
-  others as in luzia-exit-codes(7)";
+  127  there is no such command";
 
 /// `luzia step`. `around` is the step inside which this process runs.
 pub fn run(args: &StepArgs, app: &App, around: Option<&str>, console: &mut Console) -> Answer {

@@ -143,8 +143,7 @@ Exit codes:
   1    the task does not run; output: that task ended without the line
   2    usage, a time above the longest included
   75   another process of the task waits already
-  124  the time ran out
-  others as in luzia-exit-codes(7)";
+  124  the time ran out";
 
 /// The condition for a wait with `output`.
 fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOrder>, AppError> {

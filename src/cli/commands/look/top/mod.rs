@@ -57,8 +57,7 @@ Examples:
 Exit codes:
   0    shown once, or q ended the screen
   2    usage
-  130  Ctrl-C ended it
-  others as in luzia-exit-codes(7)";
+  130  Ctrl-C ended it";
 
 /// Moves to the corner of a terminal and empties it.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";

@@ -43,7 +43,7 @@ fn generated() -> BTreeMap<String, String> {
     for (shell, file) in completions::SHELLS {
         files.insert(format!("completions/{file}"), completions::script(shell).to_owned());
     }
-    for shape in docs::schemas::DOCUMENTS {
+    for shape in docs::schemas::documents() {
         let schema = docs::schemas::schema(shape.name).unwrap();
         files.insert(format!("schema/{}.json", shape.name), format!("{schema:#}\n"));
     }

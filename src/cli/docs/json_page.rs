@@ -1,7 +1,7 @@
 //! The shapes of the documents as parts of luzia-json(5).
 
 use super::roff::text;
-use super::schemas::{DOCUMENTS, Member, Shape, shared};
+use super::schemas::{Member, Shape, documents as all, shared};
 
 /// The parts that several documents share, as roff.
 pub(super) fn shared_parts() -> String {
@@ -10,7 +10,7 @@ pub(super) fn shared_parts() -> String {
 
 /// The documents, as roff.
 pub(super) fn documents() -> String {
-    DOCUMENTS.iter().map(|shape| section(&format!("luzia.{}/v1", shape.name), shape)).collect()
+    all().iter().map(|shape| section(&format!("luzia.{}/v1", shape.name), shape)).collect()
 }
 
 fn section(name: &str, shape: &Shape) -> String {

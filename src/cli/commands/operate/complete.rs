@@ -7,7 +7,7 @@ use crate::app::query::list::{Filter, list};
 use crate::app::{App, config_reload};
 use crate::cli::args::command;
 use crate::cli::args::complete::{End, Live, Wanted, end_of};
-use crate::cli::docs::schemas::DOCUMENTS;
+use crate::cli::docs::schemas;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use clap::ValueEnum;
@@ -80,7 +80,7 @@ fn names(live: Live, app: Option<&App>, part: &str) -> Vec<(String, String)> {
 
 fn plain_names(live: Live, app: Option<&App>) -> Vec<(String, String)> {
     if live == Live::Documents {
-        return DOCUMENTS.iter().map(|shape| (shape.name.to_owned(), shape.about.to_owned())).collect();
+        return schemas::documents().iter().map(|shape| (shape.name.to_owned(), shape.about.to_owned())).collect();
     }
     let Some(app) = app else { return Vec::new() };
     let named = |names: BTreeSet<String>| names.into_iter().map(|name| (name, String::new())).collect();

@@ -31,7 +31,7 @@ Exit codes:
 pub fn run(args: &SchemaArgs, console: &mut Console) -> Answer {
     let name = args.verb.join("-").replace('_', "-");
     if name.is_empty() {
-        for shape in schemas::DOCUMENTS {
+        for shape in schemas::documents() {
             console.out(&format!("{}\n", shape.name))?;
         }
         return Ok(Exit::Done.code());

@@ -1,75 +1,8 @@
 //! One document a verb.
 
-use super::Shape;
-
-const fn document(name: &'static str, about: &'static str, lines: &'static str) -> Shape {
-    Shape { name, about, lines }
-}
-
-const TASKS: &str = "items [@task] The tasks.\n";
-const ONE_TASK: &str = "+task\n";
-const MOVE: &str = "+task\nmoved bool Whether its priority was changed.\npriority_before int~ The priority before, if it was changed.\n";
-
 /// The documents by the names of their schemas.
-pub const DOCUMENTS: [Shape; 51] = [
-    document("error", "An error, on standard error.", ERROR),
-    document("enqueue", "What was queued.", ENQUEUE),
-    document("run", "How the task ended, on standard error; --result-file writes it to a file.", ONE_TASK),
-    document("wait", "The tasks that are over.", TASKS),
-    document("cancel", "The cancelled tasks.", TASKS),
-    document("pause", "What was paused.", PAUSE),
-    document("resume", "What was resumed.", PAUSE),
-    document("edit", "The changed task.", ONE_TASK),
-    document("move", "The moved task.", MOVE),
-    document("retry", "The tasks that are queued again.", TASKS),
-    document("cron", "Schedules, or the task that a schedule made.", CRON),
-    document("set", "The variables of the task.", SET),
-    document("get", "Variables of a task.", GET),
-    document("beat", "The sign of progress.", "id text The task.\nat time When.\nnote text~ The note.\n"),
-    document("await", "The event that came.", AWAIT),
-    document("emit", "Who got the event.", EMIT),
-    document("finish", "The end that was noted.", FINISH),
-    document("list", "Tasks.", TASKS),
-    document("show", "Everything that is known of a task.", SHOW),
-    document("tree", "A task, and the tasks that it has queued.", TREE),
-    document("logs", "The output of tasks.", LOGS),
-    document("explain", "Why a task, a user or a lane waits.", EXPLAIN),
-    document("status", "The queue, the slots and the locks.", STATUS),
-    document("top", "The first tasks and all locks.", TOP),
-    document("events", "Events, the oldest first.", "items [@event] The events.\n"),
-    document("stats", "How long lanes were waited for and held, and how tasks ended.", STATS),
-    document("timeline", "Who held which lane when.", TIMELINE),
-    document("metrics", "Numbers for Prometheus.", METRICS),
-    document("acquire", "A lease, or that the lane is held.", ACQUIRE),
-    document("renew", "A lease that was extended.", RENEW),
-    document("release", "What was released.", RELEASE),
-    document("check", "Whether a lane is free.", CHECK),
-    document("list-locks", "Locks.", "items [@lock] The locks.\n"),
-    document("lanes", "Lanes and their rules.", LANES),
-    document("check-project", "What the claims of a project released.", CHECK_PROJECT),
-    document("name", "The lane of a thing.", NAME),
-    document("dispatch", "What a pass did.", DISPATCH),
-    document("cleanup-stale", "What was removed and recovered.", CLEANUP),
-    document("config-show", "The configuration in force; luzia-config(5).", CONFIG),
-    document(
-        "config-path",
-        "Which configuration applies.",
-        "path text~ The file.\nrule text The rule by which it was found.\n",
-    ),
-    document("config-check", "Whether the configuration is right.", CONFIG_CHECK),
-    document("hook", "Hooks, and what a hook reads on its standard input.", HOOK),
-    document("doctor", "What was looked at, and what is wrong.", DOCTOR),
-    document("shim-list", "The shims.", SHIMS),
-    document("shim-doctor", "The shims that do not work.", SHIMS),
-    document("store-migrate", "What was done with the tables of a store.", STORE_MIGRATE),
-    document("store-status", "The state of a store.", STORE_STATUS),
-    document("hosts", "The hosts of a store.", HOSTS),
-    document("agent-setup", "The files that were changed.", SETUP),
-    document("daemon", "The unit of systemd that --install has written.", UNIT),
-    document("install-docs", "The files that were written or removed.", "items [text] The paths.\n"),
-];
-
-const ERROR: &str = "\
+pub(super) const DOCUMENTS: &str = "\
+= error An error, on standard error.
 code text The error in one word, e.g. LOCK_HELD.
 message text The error for people.
 hint text~ What would help.
@@ -77,9 +10,8 @@ next [text] Commands that help; the first harms nobody.
 exit int The exit code.
 only_this_sandbox? bool Whether only a process of the caller's own sandbox starts the task.
 override? [text] Commands that take something by force from a dead, stopped or overdue holder.
-";
 
-const ENQUEUE: &str = "\
+= enqueue What was queued.
 --- One task
 success bool Always true.
 queued bool Whether the task waits in the queue.
@@ -93,13 +25,34 @@ items [@task] The tasks, each with the members of the first form.
 --- --dry-run
 dry_run bool Always true.
 reasons [@reason] Why it would wait.
-";
 
-const PAUSE: &str = "\
+= run How the task ended, on standard error; --result-file writes it to a file.
++task
+
+= wait The tasks that are over.
+items [@task] The tasks.
+
+= cancel The cancelled tasks.
+items [@task] The tasks.
+
+= pause What was paused.
 items [@pause] Each with paused, changed and next beside these members.
-";
 
-const CRON: &str = "\
+= resume What was resumed.
+items [@pause] Each with paused, changed and next beside these members.
+
+= edit The changed task.
++task
+
+= move The moved task.
++task
+moved bool Whether its priority was changed.
+priority_before int~ The priority before, if it was changed.
+
+= retry The tasks that are queued again.
+items [@task] The tasks.
+
+= cron Schedules, or the task that a schedule made.
 --- add
 +schedule
 --- run
@@ -109,14 +62,12 @@ name text The schedule.
 removed bool Always true.
 --- list and next
 items [object] Schedules, or slots with name, slot and local.
-";
 
-const SET: &str = "\
+= set The variables of the task.
 id text The task.
 vars {any} All its variables.
-";
 
-const GET: &str = "\
+= get Variables of a task.
 --- One variable
 id text The task.
 name text The variable.
@@ -124,9 +75,13 @@ value any Its value.
 --- All variables
 id text The task.
 vars {any} The variables.
-";
 
-const AWAIT: &str = "\
+= beat The sign of progress.
+id text The task.
+at time When.
+note text~ The note.
+
+= await The event that came.
 id text The task.
 kind text What was waited for.
 event text The event.
@@ -136,21 +91,21 @@ items [object] The events, with event and data.
 task? text Whose output was waited for.
 outcome? text Of a wait for output: matched, silent, or ended where that task was over first.
 line? text~ The line that matched.
-";
 
-const EMIT: &str = "\
+= emit Who got the event.
 event text The event.
 delivered [object] The tasks that keep it: id, number, whether the task waited for it (awaited), and for what it waits (waits_for).
-";
 
-const FINISH: &str = "\
+= finish The end that was noted.
 id text The task.
 status text How it will end.
 summary text~ The summary.
 data any The data.
-";
 
-const SHOW: &str = "\
+= list Tasks.
+items [@task] The tasks.
+
+= show Everything that is known of a task.
 +task
 +remembered
 waited_ms int~ How long it waited before its first start.
@@ -161,20 +116,17 @@ logs {@log} Its logs: stdout and stderr.
 lock_files [object] The lock files that it holds: lane and path.
 events [@event] Its events.
 started? object~ The start that is recorded: start and at.
-";
 
-const TREE: &str = "\
+= tree A task, and the tasks that it has queued.
 items [@task] The tasks, each with its depth and what it remembers.
-";
 
-const LOGS: &str = "\
+= logs The output of tasks.
 id text~ The task; null of several.
 ids [text] The tasks.
 dropped_bytes int How many bytes were cut.
 items [object] The lines: id, stream, attempt, at and line.
-";
 
-const EXPLAIN: &str = "\
+= explain Why a task, a user or a lane waits.
 --- A task
 +task
 reasons [@reason] Why it does not run, the most important first.
@@ -194,9 +146,8 @@ reasons [@reason] Why the first does not run.
 items [@task] The first tasks that wait, as in list, each with its reason.
 more bool Whether more tasks wait.
 waiters [object] Those who wait for lanes with lock or acquire: lane, and the members of a waiter.
-";
 
-const STATUS: &str = "\
+= status The queue, the slots and the locks.
 --- The overview
 pending object How many tasks wait: high, normal, low, total, and parked beside these.
 active object What runs: slots_used, slots_max, slots_from, by_project and by_user.
@@ -217,17 +168,18 @@ user_exclusion bool Whether the tasks of one user take turns.
 state_dir text The state directory.
 state_dir_rule text The rule by which it was found.
 store? text The database with the tasks of several hosts, if one is named. The document is about its tasks then.
-";
 
-const TOP: &str = "\
+= top The first tasks and all locks.
 at time The moment.
 slots object The slots: max and used.
 tasks [@task] The first tasks that are not over, as many as --limit says.
 locks [@lock] The locks.
 unread int How many records were met that do not read.
-";
 
-const STATS: &str = "\
+= events Events, the oldest first.
+items [@event] The events.
+
+= stats How long lanes were waited for and held, and how tasks ended.
 --- The numbers
 topic text lanes, locks or tasks.
 since time~ The beginning of the time that is counted.
@@ -235,26 +187,23 @@ items [object] One for each lane or state. The members that end in s with count,
 requeued? int How often tasks were queued again.
 --- --svg
 svg text The file.
-";
 
-const TIMELINE: &str = "\
+= timeline Who held which lane when.
 --- The holds
 items [object] One for each hold: lane, holder, user, asked_at, from, to, run_from, run_to, ended_by, lent_by and waits.
 --- --svg
 svg text The file.
 --- --html
 html text The file.
-";
 
-const METRICS: &str = "\
+= metrics Numbers for Prometheus.
 --- Standard output
 text text The numbers in the text format.
 items [@sample] Each number of the text.
 --- --textfile
 textfile text The file.
-";
 
-const ACQUIRE: &str = "\
+= acquire A lease, or that the lane is held.
 acquired bool Whether the caller has the lane.
 lock_id text~ The id of the lock; null where the lane is held.
 fence int~ The token of the grant.
@@ -263,25 +212,22 @@ grants [@grant] What the caller has of each lane, in the order in which they are
 refreshed? bool Whether the caller had all of it before.
 session? text~ The session with which the lease ends.
 session_pid? int~ The process with which it ends.
-";
 
-const RENEW: &str = "\
+= renew A lease that was extended.
 renewed bool Always true.
 lock_id text The id of the lock.
 fence int~ Its token.
 lane text The lane; of several, the first one that is taken.
 lanes? [any] These members for each lane, in the order in which lanes are taken.
-";
 
-const RELEASE: &str = "\
+= release What was released.
 lane text The lane.
 released bool Whether a lock was released; false where the lane was free.
 kept_by text~ The task around the caller, which keeps the lane.
 lock @broken~ The lock that was released.
 lanes? [any] These members for each lane, in the order in which lanes are taken.
-";
 
-const CHECK: &str = "\
+= check Whether a lane is free.
 lane text The lane.
 free bool Whether the next acquirer would get it.
 limit int~ The limit; null for none.
@@ -289,9 +235,11 @@ activeExecutionId any The number of the task that holds it, or the name of the h
 executionLockedAt time~ The last refresh of that lock.
 waiters [@waiter] Those who wait for it with lock or acquire, in their order.
 locks [@lock] Its locks.
-";
 
-const LANES: &str = "\
+= list-locks Locks.
+items [@lock] The locks.
+
+= lanes Lanes and their rules.
 --- list
 items [@lane] The lanes, each with pattern, active, queue, draining, paused and paused_until beside these members.
 --- show, set and rm
@@ -303,22 +251,19 @@ queue? int How many tasks wait for it.
 draining? bool Whether more hold it than its limit.
 paused? bool Whether it is paused.
 paused_until? time~ Until when.
-";
 
-const CHECK_PROJECT: &str = "\
+= check-project What the claims of a project released.
 project text The project.
 dry_run bool Whether nothing was changed.
 released [@broken] The locks that were released.
 refused [object] Claims that were not believed: dir and why.
-";
 
-const NAME: &str = "\
+= name The lane of a thing.
 lane text The lane.
 path text~ The path that it stands for.
 kind text The kind of the lane.
-";
 
-const DISPATCH: &str = "\
+= dispatch What a pass did.
 started [text] The tasks that were started.
 recovered [text] The tasks that were recovered.
 set_aside [text] Damaged records.
@@ -327,9 +272,8 @@ left [text] Records of a newer luzia.
 unseen [text] Tasks whose processes cannot be seen from here.
 next_due time~ When the next delayed task is due.
 ended? [object] With --drain, the tasks that ended: id, status and exit_code.
-";
 
-const CLEANUP: &str = "\
+= cleanup-stale What was removed and recovered.
 removed int How many locks were removed.
 dry_run bool Whether nothing was changed.
 locks [@broken] Those locks.
@@ -340,15 +284,8 @@ debris [text] Files of dead processes that were removed.
 rebuilt [any] Sidecars that were written anew.
 skipped [any] Lanes that were busy.
 failed [object] Directories that could not be looked through: project, path and why.
-";
 
-const UNIT: &str = "\
-path text The file.
-changed bool Whether it was written; false where it is there already.
-next [text] The commands that start the daemon.
-";
-
-const CONFIG: &str = "\
+= config-show The configuration in force; luzia-config(5).
 per_user_serialization object How users take turns.
 slots object How many tasks run at once.
 tier_shares object The shares of the tiers.
@@ -360,15 +297,17 @@ projects {object} Projects.
 lanes {object} Rules of lanes.
 allow_root bool Whether projects may run as root.
 allow_loader_env bool Whether --env may change how programs are loaded.
-";
 
-const CONFIG_CHECK: &str = "\
+= config-path Which configuration applies.
+path text~ The file.
+rule text The rule by which it was found.
+
+= config-check Whether the configuration is right.
 ok bool Whether there is no mistake; with --strict also no warning.
 path text~ The file.
 warnings [text] Keys without effect.
-";
 
-const HOOK: &str = "\
+= hook Hooks, and what a hook reads on its standard input.
 --- add
 +hook
 --- list and rm
@@ -376,26 +315,25 @@ items [@hook] The hooks.
 --- What a hook reads
 event text The kind of event.
 hook text The name of the hook.
-";
 
-const DOCTOR: &str = "\
+= doctor What was looked at, and what is wrong.
 ok bool Whether nothing is wrong.
 items [object] What was looked at: check, level (ok, warn or fail), message and hint.
-";
 
-const SHIMS: &str = "\
+= shim-list The shims.
 items [object] The shims: tool, lane, program and problem.
-";
 
-const STORE_MIGRATE: &str = "\
+= shim-doctor The shims that do not work.
+items [object] The shims: tool, lane, program and problem.
+
+= store-migrate What was done with the tables of a store.
 store text The database.
 from int~ The version of the tables before; null without tables.
 to int The version of this luzia.
 changed bool Whether tables were made.
 dry_run bool Whether nothing was to be changed.
-";
 
-const STORE_STATUS: &str = "\
+= store-status The state of a store.
 store text The database.
 server text The version of PostgreSQL.
 schema_version int The version of the tables.
@@ -404,12 +342,18 @@ living_hosts int How many of them have a lease in force.
 queued int How many tasks wait for a host.
 active int How many tasks a host has.
 duty text~ The host that decides whose turn it is.
-";
 
-const HOSTS: &str = "\
+= hosts The hosts of a store.
 items [object] The hosts: name, alive, renewed_ms_ago, lease_ms, free, tasks, draining and duty.
-";
 
-const SETUP: &str = "\
+= agent-setup The files that were changed.
 items [object] The files: path, action and backup.
+
+= daemon The unit of systemd that --install has written.
+path text The file.
+changed bool Whether it was written; false where it is there already.
+next [text] The commands that start the daemon.
+
+= install-docs The files that were written or removed.
+items [text] The paths.
 ";

@@ -1,39 +1,8 @@
 //! The shapes that several documents share.
 
-use super::Shape;
-
-const fn shape(name: &'static str, about: &'static str, lines: &'static str) -> Shape {
-    Shape { name, about, lines }
-}
-
-/// The shapes.
-pub(super) const SHAPES: [Shape; 17] = [
-    shape("task", "A task, and its end once it is over.", TASK),
-    shape("lock", "A lock, and whether its holder lives.", LOCK),
-    shape("grant", "A lane that the caller was granted.", GRANT),
-    shape("waiter", "Somebody who waits for a lane with lock or acquire.", WAITER),
-    shape("holder", "Who holds a slot of a lane.", HOLDER),
-    shape("reason", "One reason why a task does not run.", REASON),
-    shape("broken", "A lock that was released or removed.", BROKEN),
-    shape("event", "One event of the journal; luzia-spool(5) lists the kinds.", EVENT),
-    shape("step", "A finished step of a task.", STEP),
-    shape("remembered", "What a task remembers between its starts.", REMEMBERED),
-    shape("lane", "The rules of a lane that are in force.", LANE),
-    shape("lane_now", "A lane and its holders.", LANE_NOW),
-    shape("hook", "A hook.", HOOK),
-    shape("schedule", "A schedule.", SCHEDULE),
-    shape("pause", "A pause.", PAUSE),
-    shape("log", "A log file.", LOG),
-    shape("sample", "A number for Prometheus.", SAMPLE),
-];
-
-const SAMPLE: &str = "\
-name text The series, e.g. luzia_tasks.
-labels {text} Its labels.
-value number The number.
-";
-
-const TASK: &str = "\
+/// The shapes by their names.
+pub(super) const SHAPES: &str = "\
+= task A task, and its end once it is over.
 id text The id, e.g. task_12.
 status text pending, running, waiting, completed, failed, timeout or cancelled.
 user text Its user.
@@ -106,9 +75,8 @@ cancelledBy? text~ An older spelling of cancelled_by.
 cancelReason? text~ An older spelling of cancel_reason.
 parentExecutionId? int~ The number of parent, as older programs name it.
 canInheritLock? bool An older spelling of can_inherit_lock.
-";
 
-const LOCK: &str = "\
+= lock A lock, and whether its holder lives.
 user text~ The user, of a lane of a user.
 lane text The lane.
 slot int The slot, from 0.
@@ -139,9 +107,8 @@ threadId text~ The thread, of a lane of a thread.
 activeExecutionId any The number of the task that holds it, or the name of the holder.
 executionLockedAt time~ As refreshed_at.
 lockMinutes int As age_ms, in minutes.
-";
 
-const GRANT: &str = "\
+= grant A lane that the caller was granted.
 lane text The lane.
 lock_id text The id of the lock.
 fence int The token of the grant.
@@ -149,17 +116,15 @@ slot int The slot, from 0.
 value text~ What the slot stands for, in a lane whose slots have names.
 path text~ The repository or directory that the lane is named after.
 refreshed bool Whether the caller had it before.
-";
 
-const WAITER: &str = "\
+= waiter Somebody who waits for a lane with lock or acquire.
 position int The place in the line, from 1.
 pid int The process.
 since time Since when it waits.
 agent text~ The agent.
 label text~ The note for people.
-";
 
-const HOLDER: &str = "\
+= holder Who holds a slot of a lane.
 holder text~ A task, or the name given to acquire.
 shown text~ The holder for people, with its command.
 agent text~ The agent.
@@ -174,9 +139,8 @@ state text held, stale, orphan or overdue.
 alive bool Whether the holder is known to live.
 stopped bool Whether its process is stopped.
 evidence text What proves the state.
-";
 
-const REASON: &str = "\
+= reason One reason why a task does not run.
 reason text The reason in one word, e.g. UserLockHeld.
 message? text The reason for people.
 next [text] Commands that help; the first harms nobody.
@@ -188,18 +152,16 @@ used? int How many of its slots are in use.
 max? int How many slots it has.
 free? int How many of its slots are free.
 needed? int How many of its slots the task takes.
-";
 
-const BROKEN: &str = "\
+= broken A lock that was released or removed.
 lane text The lane.
 slot int The slot, from 0.
 lock_id text~ The id of the lock.
 holder text~ Who held it.
 why text~ What proved the holder dead; null where it was released.
 age_ms int The time since the last refresh.
-";
 
-const EVENT: &str = "\
+= event One event of the journal; luzia-spool(5) lists the kinds.
 kind text What happened, e.g. enqueued.
 at time When.
 boot_ms int That moment as milliseconds since the boot.
@@ -209,9 +171,8 @@ user? text The user.
 lane? text The lane.
 message? text The event for people.
 data? object Further members, by kind.
-";
 
-const STEP: &str = "\
+= step A finished step of a task.
 name text The name.
 done bool Whether it is done; its last try failed otherwise.
 exit_code int~ The exit code of its command.
@@ -220,17 +181,15 @@ start int The start of the task in which it ran.
 tries int How often it was tried.
 ran_ms int How long it ran.
 stdout_bytes int The size of the output that is kept.
-";
 
-const REMEMBERED: &str = "\
+= remembered What a task remembers between its starts.
 vars? {any}~ Its variables.
 steps? [@step] Its steps that have ended.
 mail? int How many events it keeps.
 waits? [object] Its waits that are over: kind, event, at, and timed_out where the time ran out.
 timeout_commands? [object] The commands of --timeout-do that were begun: wait, begun_at, ended in words, and is_lost where nobody knows.
-";
 
-const LANE: &str = "\
+= lane The rules of a lane that are in force.
 lane text The lane or pattern.
 max_concurrent int~ The limit; null for none.
 weight int~ The weight in fair share.
@@ -242,15 +201,13 @@ warn_after_ms int~ After how long a wait is told.
 on_wait text~ The command that runs then.
 on_overdue text~ What is done with an overdue holder: report or terminate.
 rule text Where its rule is from: default, config or set.
-";
 
-const LANE_NOW: &str = "\
+= lane_now A lane and its holders.
 lane text The lane.
 limit int~ The limit; null for none.
 holders [@holder] Who holds it.
-";
 
-const HOOK: &str = "\
+= hook A hook.
 name text The name.
 event text The kind of event that runs it.
 command [text]~ The command.
@@ -261,9 +218,8 @@ timeout_ms int Its time limit.
 cwd text The working directory.
 added_at time When it was added.
 by text Who added it.
-";
 
-const SCHEDULE: &str = "\
+= schedule A schedule.
 name text The name.
 expression text~ The cron line.
 tz? text~ The time zone.
@@ -290,17 +246,20 @@ command? [text] The command of its tasks.
 cwd? text The working directory of its tasks.
 label? text~ The note of its tasks.
 built_in bool Whether luzia has it by itself.
-";
 
-const PAUSE: &str = "\
+= pause A pause.
 what text What is paused: a user, a lane, a task, or * for all.
 since time Since when.
 until time~ Until when.
 reason text~ Why.
 by text~ Who paused it.
-";
 
-const LOG: &str = "\
+= log A log file.
 path text The file.
 bytes int Its size.
+
+= sample A number for Prometheus.
+name text The series, e.g. luzia_tasks.
+labels {text} Its labels.
+value number The number.
 ";

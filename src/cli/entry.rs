@@ -285,27 +285,23 @@ fn with_lock_instead(error: anyhow::Error, command: &Command) -> anyhow::Error {
 }
 
 /// The hidden verb `supervise`: supervises one task.
-pub(super) fn supervised(args: &SuperviseArgs, app: &App) -> Answer {
-    supervise(app, app.task_id(&args.task)?, args.recover, &mut || real::take(real::Caught::Terminate))?;
-    Ok(Exit::Done.code())
+pub(super) fn supervised(args: &SuperviseArgs, app: &App) -> anyhow::Result<()> {
+    Ok(supervise(app, app.task_id(&args.task)?, args.recover, &mut || real::take(real::Caught::Terminate))?)
 }
 
 /// The hidden verb `keep-session`: keeps the leases of a session.
-pub(super) fn kept(args: &KeeperArgs, app: &App) -> Answer {
-    keep_session(app, &args.key, args.pid, args.start, &mut || real::take(real::Caught::Terminate))?;
-    Ok(Exit::Done.code())
+pub(super) fn kept(args: &KeeperArgs, app: &App) -> anyhow::Result<()> {
+    Ok(keep_session(app, &args.key, args.pid, args.start, &mut || real::take(real::Caught::Terminate))?)
 }
 
 /// The hidden verb `run-hooks`: runs hooks for the events on standard input.
-pub(super) fn hooked(app: &App) -> Answer {
-    run_handed_over(app)?;
-    Ok(Exit::Done.code())
+pub(super) fn hooked(app: &App) -> anyhow::Result<()> {
+    Ok(run_handed_over(app)?)
 }
 
 /// The hidden verb `watch-lease`: kills the granted tasks without a supervisor at the end of the lease.
-pub(super) fn watched(app: &App) -> Answer {
-    watch_lease(app)?;
-    Ok(Exit::Done.code())
+pub(super) fn watched(app: &App) -> anyhow::Result<()> {
+    Ok(watch_lease(app)?)
 }
 
 /// Gives the terminal of this process to a verb that streams output. From then on, the signals that stop a program are

@@ -9,7 +9,7 @@ use super::configuration::config_of;
 use super::context::{account, caller, half_written, surroundings, variable};
 use super::entry::{self, alone, in_state, with_terminal};
 use super::input::{confirm, read_data, read_input};
-use super::output::console::{Answer, Console};
+use super::output::console::{Answer, Console, End};
 use super::signals::{daemon_ended, ended};
 use super::top::on_screen;
 use super::{account_files, agent::setup, fleet, mcp_server, shim};
@@ -147,8 +147,8 @@ macro_rules! verbs {
         /// Runs the command of a command line.
         pub(super) fn run(cli: &Cli, console: &mut Console) -> Answer {
             match &cli.command {
-                $(Command::$name($given) => $place(cli, console, &mut |$at, $console| $run),)*
-                $(Command::$own($own_given) => $own_place(cli, console, &mut |$own_at, $own_console| $own_run),)*
+                $(Command::$name($given) => $place(cli, console, &mut |$at, $console| End::answer($run)),)*
+                $(Command::$own($own_given) => $own_place(cli, console, &mut |$own_at, $own_console| End::answer($own_run)),)*
             }
         }
     };

@@ -8,8 +8,7 @@ use crate::app::queue::enqueue::Caller;
 use crate::app::queue::terms::moments::said;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::cli::args::{OutputFormat, number};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::running_json;
@@ -173,7 +172,7 @@ pub fn run(
     caller: &dyn Fn() -> Caller,
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
-) -> Answer {
+) -> anyhow::Result<()> {
     match args.verb.as_ref().unwrap_or(&CronVerb::List) {
         CronVerb::Add(args) => add(args, app, &caller(), read, console)?,
         CronVerb::List => list(app, console)?,
@@ -188,7 +187,7 @@ pub fn run(
             console.tell("cron", &name, document, || format!("the schedule \"{name}\" is removed"))?;
         }
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn add(

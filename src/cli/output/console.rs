@@ -9,6 +9,7 @@ use super::report::Report;
 use super::style::{Style, Tone};
 use super::table::{Layout, Table};
 use crate::cli::args::{Globals, OutputFormat};
+use crate::cli::exit::Exit;
 use crate::model::Timestamp;
 use serde_json::Value;
 use std::fmt::Display;
@@ -47,6 +48,24 @@ pub enum Stop {
 /// The end of a command: its exit code, or an error. `main` turns an [`crate::app::AppError`] or a [`Stop`] in it into a
 /// report and an exit code.
 pub type Answer = anyhow::Result<u8>;
+
+/// The end of a command whose exit code is 0 unless it fails, or of one with several exit codes.
+pub trait End {
+    /// The exit code, or the error.
+    fn answer(self) -> Answer;
+}
+
+impl End for Answer {
+    fn answer(self) -> Answer {
+        self
+    }
+}
+
+impl End for anyhow::Result<()> {
+    fn answer(self) -> Answer {
+        self.map(|()| Exit::Done.code())
+    }
+}
 
 /// Properties of the two streams.
 #[derive(Clone, Copy, Debug)]

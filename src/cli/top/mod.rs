@@ -10,7 +10,7 @@ use super::commands::look::explain::{self, ExplainArgs};
 use super::commands::look::top::{TopArgs, interval_ms};
 use super::context::{account, variable};
 use super::entry::InState;
-use super::output::console::{Answer, Console, Streams, Wrote};
+use super::output::console::{Console, Streams, Wrote};
 use super::output::lane::Lanes;
 use crate::app::config_reload::follow_control;
 use crate::app::locks::consent::foreign_question;
@@ -20,7 +20,6 @@ use crate::app::queue::pause::is_paused_itself;
 use crate::app::waits::tail::Piece;
 use crate::app::{App, AppError};
 use crate::cli::args::{Globals, Instead, OutputFormat};
-use crate::cli::exit::Exit;
 use crate::model::{Target, TaskId};
 use crate::os::real::{Errand, Screen, term};
 use crate::store::Changes;
@@ -40,7 +39,7 @@ const RESTS: [u64; 2] = [20, 200];
 
 /// Shows the full screen until it is left. `None` where `top` writes its text: without a terminal on both sides, on a dumb
 /// one, with `--once`, and in another form than the table.
-pub(super) fn on_screen(args: &TopArgs, at: &InState, console: &mut Console) -> Option<Answer> {
+pub(super) fn on_screen(args: &TopArgs, at: &InState, console: &mut Console) -> Option<anyhow::Result<()>> {
     let is_dumb = variable("TERM").ok().flatten().is_none_or(|term| term == "dumb");
     let is_text = args.once || console.format != OutputFormat::Table || is_dumb;
     if is_text || !console.streams.is_out_terminal || !term::can_ask() {
@@ -60,7 +59,7 @@ pub(super) fn on_screen(args: &TopArgs, at: &InState, console: &mut Console) -> 
     if let Ok(Some(signal)) = ended {
         at.app.host.procs.die_of(signal);
     }
-    Some(ended.map(|_| Exit::Done.code()).map_err(Into::into))
+    Some(ended.map(drop).map_err(Into::into))
 }
 
 /// The screen and all that it works with.

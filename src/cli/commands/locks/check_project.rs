@@ -2,8 +2,7 @@
 
 use crate::app::check_project::{Checked, check_project};
 use crate::app::{App, Break};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::lock::{break_json, holder, refusals};
 use clap::Args;
 use serde_json::json;
@@ -34,7 +33,7 @@ Exit codes:
   66   no such project";
 
 /// `luzia check-project`.
-pub fn run(args: &CheckProjectArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &CheckProjectArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let checked = check_project(app, &args.project, args.dry_run)?;
     let released: Vec<&Break> = checked.iter().filter_map(|checked| checked.released.as_ref()).collect();
     let document = || {
@@ -47,13 +46,12 @@ pub fn run(args: &CheckProjectArgs, app: &App, console: &mut Console) -> Answer 
         })
     };
     if console.json("check-project", document)? {
-        return Ok(Exit::Done.code());
+        return Ok(());
     }
     let done = if args.dry_run { "would be released" } else { "released" };
     for lock in &released {
         console.say(&format!("lane \"{}\" {done}, {} is over", lock.lane, holder(lock)));
     }
     refusals(&checked, console);
-    console.out(&format!("{}\n", released.len()))?;
-    Ok(Exit::Done.code())
+    Ok(console.out(&format!("{}\n", released.len()))?)
 }

@@ -4,8 +4,7 @@ use crate::app::query::evidence::evidence_of;
 use crate::app::query::list::{all_waiters, locks};
 use crate::app::{App, LockView, lock_state, names};
 use crate::cli::args::LockState;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::lane::Lanes;
 use crate::cli::output::lock::lock_seen_json;
 use crate::cli::output::style::Tone;
@@ -33,7 +32,7 @@ Exit codes:
   2    usage";
 
 /// `luzia list-locks`.
-pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let wanted: Vec<&str> = args.states.iter().map(|state: &LockState| state.word()).collect();
     let is_wanted = |view: &LockView| wanted.is_empty() || wanted.contains(&lock_state(&view.verdict));
     let views: Vec<LockView> = locks(app)?.into_iter().filter(is_wanted).collect();
@@ -48,8 +47,7 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
             }
             value
         });
-        console.items("list-locks", items)?;
-        return Ok(Exit::Done.code());
+        return Ok(console.items("list-locks", items)?);
     }
     let first = ["LANE", "STATE", "HOLDER", "AGE", "LOCK ID"].map(Column::new);
     let wide = ["VALUE", "FENCE", "PID", "KIND", "AGENT", "SESSION", "EXPIRES"].map(Column::wide);
@@ -62,8 +60,7 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
         }
         table.toned_row(row);
     }
-    console.table(&table)?;
-    Ok(Exit::Done.code())
+    Ok(console.table(&table)?)
 }
 
 fn lock_row(app: &App, view: &LockView, path: Option<&String>, lanes: &Lanes) -> Vec<(String, Tone)> {

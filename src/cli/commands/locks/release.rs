@@ -6,10 +6,9 @@ use crate::app::locks::session::{release_of_session, release_session};
 use crate::app::{App, AppError, lane_word};
 use crate::cli::args::pid;
 use crate::cli::context::Account;
-use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
 use crate::cli::input::{Ask, consent};
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder};
 use crate::model::LaneName;
@@ -83,7 +82,7 @@ Exit codes:
   2    usage, or somebody else's work without --yes; nothing was changed";
 
 /// `luzia release`.
-pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
+pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
     if args.all {
         return release_all(key.as_deref(), args.pid, app, console);
@@ -128,7 +127,7 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
     } else {
         given.iter().rev().for_each(|(lane, given)| console.say(&told(lane, given)));
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 /// The named lanes, in the order in which they are taken, and the task.
@@ -169,7 +168,7 @@ fn told(lane: &LaneName, given: &Given) -> String {
 }
 
 /// Every lane of a session.
-fn release_all(key: Option<&str>, pid: Option<u32>, app: &App, console: &mut Console) -> Answer {
+fn release_all(key: Option<&str>, pid: Option<u32>, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let (session, released) = release_session(app, key, pid)?;
     for line in released.iter().flat_map(|given| &given.log) {
         console.log(line);
@@ -177,7 +176,7 @@ fn release_all(key: Option<&str>, pid: Option<u32>, app: &App, console: &mut Con
     let locks: Vec<_> = released.iter().filter_map(|given| given.lock.as_ref()).collect();
     let broken = || locks.iter().map(|lock| break_json(lock)).collect::<Vec<_>>();
     if console.json("release", || json!({ "session": session, "released": locks.len(), "locks": broken() }))? {
-        return Ok(Exit::Done.code());
+        return Ok(());
     }
     for lock in &locks {
         console.say(&format!("lane \"{}\" released", lock.lane));
@@ -185,5 +184,5 @@ fn release_all(key: Option<&str>, pid: Option<u32>, app: &App, console: &mut Con
     if locks.is_empty() {
         console.say(&format!("session \"{session}\" holds no lane"));
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }

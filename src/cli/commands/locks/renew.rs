@@ -2,8 +2,7 @@
 
 use crate::app::App;
 use crate::app::locks::acquire::renew_all;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::model::lock::Grant;
 use clap::Args;
@@ -45,7 +44,7 @@ Exit codes:
   2    usage; nothing was changed";
 
 /// `luzia renew`.
-pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
     let (grants, failed) = renew_all(app, &lanes, &args.lock_id)?;
     if failed.is_some() || !console.is_json() {
@@ -60,5 +59,5 @@ pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> Answer {
         value["lanes"] = grants.iter().map(document).collect();
         console.document(&json::single("renew", value))?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }

@@ -5,8 +5,7 @@ use crate::app::query::events::{Filter, KINDS, Record, Tracer, Wanted, events, h
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::escape::escape_controls;
 use crate::cli::output::json;
 use crate::cli::output::style::Tone;
@@ -78,7 +77,7 @@ Exit codes:
   66   no such task";
 
 /// `luzia events`.
-pub fn run(args: &EventsArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+pub fn run(args: &EventsArgs, app: &App, account: Account, console: &mut Console) -> anyhow::Result<()> {
     if args.follow && console.format == OutputFormat::Json {
         let error = AppError::usage("-f has no end, so its answer cannot be one document");
         return Err(error.hint("-o jsonl gives a line for each event").into());
@@ -92,7 +91,7 @@ pub fn run(args: &EventsArgs, app: &App, account: Account, console: &mut Console
     {
         app.existing(*id)?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn wanted(args: &EventsArgs, app: &App, account: Account) -> Result<Wanted, AppError> {

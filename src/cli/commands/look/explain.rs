@@ -14,9 +14,8 @@ use crate::app::waits::{is_resume_ready, open_wait, wait_why};
 use crate::app::{App, AppError, lane_word, shell_word};
 use crate::cli::args::{Instead, number};
 use crate::cli::estimate::{estimate_json, estimate_text};
-use crate::cli::exit::Exit;
 use crate::cli::output::capacity::bars_members;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::escape::escape_lines;
 use crate::cli::output::lock::{waiter_json, waiters_text};
 use crate::cli::output::{json, messages};
@@ -67,10 +66,9 @@ Exit codes:
   66   no such task";
 
 /// `luzia explain`.
-pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     if args.target.is_none() && args.instead.is_empty() {
-        all::run(args.limit.unwrap_or(all::MOST_TASKS), app, console)?;
-        return Ok(Exit::Done.code());
+        return Ok(all::run(args.limit.unwrap_or(all::MOST_TASKS), app, console)?);
     }
     let target = match args.target.as_deref() {
         Some("last") => Target::Task(app.task_id("last")?),
@@ -80,7 +78,7 @@ pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
         Why::Task(why) => explain_task(&why, app, console)?,
         Why::Lane(why) => explain_lane(&why, app, console)?,
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Result<()> {

@@ -11,8 +11,7 @@ use crate::app::queue::terms::moments::past_moment;
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::json;
 use crate::cli::output::lane::Lanes;
 use crate::cli::output::table::Table;
@@ -131,7 +130,7 @@ Exit codes:
   2    usage";
 
 /// `luzia list`.
-pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let filter = filter_of(args, app)?;
     let now = console.now;
     let order = Order::of(args, app)?;
@@ -277,7 +276,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         self.console.say(&format!("warning: {error}"));
     }
 
-    fn end(mut self, filter: &Filter) -> Answer {
+    fn end(mut self, filter: &Filter) -> anyhow::Result<()> {
         let is_table = matches!(self.form, Form::Table(_));
         match self.form {
             Form::Json(items) => self.console.out(&items.end())?,
@@ -292,6 +291,6 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
             };
             self.console.say(&text);
         }
-        Ok(Exit::Done.code())
+        Ok(())
     }
 }

@@ -11,8 +11,7 @@ use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::commands::queue::each::{ids, newest};
 use crate::cli::context::Account;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::escape::escape_output;
 use crate::cli::output::json;
 use crate::cli::output::task::tell_wait;
@@ -109,7 +108,7 @@ Exit codes:
   66   no such task";
 
 /// `luzia logs`.
-pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) -> anyhow::Result<()> {
     let ids = match args.tasks.as_slice() {
         [] => vec![newest(app, args.user.as_deref(), account, console)?],
         tasks => ids(app, tasks)?,
@@ -169,7 +168,7 @@ pub fn run(args: &LogsArgs, app: &App, account: Account, console: &mut Console) 
     for id in ids.iter().filter(|_| !args.follow) {
         tell_unstarted(&app.existing(*id)?, console);
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 /// Reports why nothing was printed of a task that has not started.

@@ -2,8 +2,7 @@
 
 use crate::app::App;
 use crate::app::query::metrics::{metrics, samples};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::result_file::write_text;
 use clap::Args;
@@ -38,7 +37,7 @@ Exit codes:
   73   the file cannot be made";
 
 /// `luzia metrics`.
-pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let text = metrics(app)?;
     match &args.textfile {
         Some(path) => {
@@ -55,5 +54,5 @@ pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {
         }
         None => console.text(&text)?,
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }

@@ -7,8 +7,7 @@ use crate::app::query::details::Details;
 use crate::app::query::list::{Shown, show};
 use crate::app::query::{course, details};
 use crate::cli::args::OutputFormat;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::task::{memory_json, task_json, terms};
 use crate::cli::output::{brief, json};
 use crate::model::Task;
@@ -45,21 +44,18 @@ Exit codes:
   66   no such task";
 
 /// `luzia show`.
-pub fn run(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &ShowArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let shown = show(app, app.task_id(&args.task)?)?;
     if console.format == OutputFormat::Name {
-        console.out(&format!("{}\n", shown.task.id))?;
-        return Ok(Exit::Done.code());
+        return Ok(console.out(&format!("{}\n", shown.task.id))?);
     }
     if args.checkpoint {
-        console.document(&json::single("show", course::checkpoint(app, &shown.task)?))?;
-        return Ok(Exit::Done.code());
+        return Ok(console.document(&json::single("show", course::checkpoint(app, &shown.task)?))?);
     }
     let details = details::details(app, &shown.task)?;
     if !console.is_json() {
         let text = page::page(app, &shown, &details, console)?;
-        console.out(&text)?;
-        return Ok(Exit::Done.code());
+        return Ok(console.out(&text)?);
     }
     let Shown { task, started, obstacle, stuck } = shown;
     let mut value = task_json(app, &task, obstacle, stuck, console)?;
@@ -71,8 +67,7 @@ pub fn run(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
     if let Some(vars) = value.get("vars").filter(|vars| vars.is_object()).cloned() {
         value["variables"] = vars;
     }
-    console.document(&json::single("show", json::with(value, details_json(&task, &details, console))))?;
-    Ok(Exit::Done.code())
+    Ok(console.document(&json::single("show", json::with(value, details_json(&task, &details, console))))?)
 }
 
 fn details_json(task: &Task, details: &Details, console: &Console) -> Value {

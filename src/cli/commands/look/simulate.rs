@@ -3,9 +3,8 @@
 use crate::app::estimate::simulate::{ASSUMED_MS, Change, Outcome, Report, UserReport, simulate_plan, simulate_queue};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
-use crate::cli::exit::Exit;
 use crate::cli::load_file;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::output::table::Table;
 use crate::model::time::format_duration;
@@ -82,7 +81,7 @@ pub fn run(
     app: &App,
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
-) -> Answer {
+) -> anyhow::Result<()> {
     let changes = args.what_if.iter().map(|text| change(text)).collect::<Result<Vec<Change>, AppError>>()?;
     let outcome = match &args.file {
         Some(path) => simulate_plan(
@@ -110,7 +109,7 @@ pub fn run(
         OutputFormat::Jsonl => console.items("simulate", outcome.now.users.iter().map(user_json))?,
         _ => tell(&outcome, &args.what_if, console)?,
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn change(text: &str) -> Result<Change, AppError> {

@@ -4,8 +4,7 @@ use crate::app::estimate::{LaneScore, estimate_scores};
 use crate::app::query::stats::{LaneLine, Spread, TaskLine, lane_stats, task_stats};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::output::picture::spreads::svg;
 use crate::cli::output::table::Table;
@@ -84,7 +83,7 @@ Exit codes:
   73   the file of --svg cannot be made";
 
 /// `luzia stats`.
-pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let from = crate::app::queue::terms::moments::past_moment(app, "since", args.since.as_deref())?;
     let topic = match (&args.by, args.topic) {
         (Some(_), _) => Topic::Tasks,
@@ -99,7 +98,7 @@ pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
         }
         write_text("svg", path, &svg(&lane_stats(app, begin)?))?;
         console.json("stats", || json!({ "svg": path }))?;
-        return Ok(Exit::Done.code());
+        return Ok(());
     }
     let (table, items, more) = match topic {
         Topic::Locks => of_lines(&lane_stats(app, begin)?, lock_row, lock_json, &LOCKS),
@@ -117,7 +116,7 @@ pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
         OutputFormat::Jsonl => console.items("stats", items)?,
         _ => console.table(&table)?,
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 type Told = (Table, Vec<Value>, Vec<(&'static str, Value)>);

@@ -7,8 +7,7 @@ use crate::app::query::{shortage, status};
 use crate::app::queue::doors::no_exclusion;
 use crate::app::sandboxes::{Elsewhere, named};
 use crate::app::{App, AppError, LineWaiter, LockView, Obstacle, config_reload};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::lane::Lanes;
 use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
 use crate::cli::output::table::Table;
@@ -44,17 +43,16 @@ Exit codes:
   2    usage";
 
 /// `luzia status`.
-pub fn run(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> Answer {
+pub fn run(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> anyhow::Result<()> {
     if args.capacity {
-        capacity(&status::capacity(app)?, console)?;
-        return Ok(Exit::Done.code());
+        return Ok(capacity(&status::capacity(app)?, console)?);
     }
     if console.is_json() {
         console.document(&document(app, &status::overview(app, usize::MAX)?, rule, console)?)?;
     } else {
         text(app, &status::overview(app, MOST_LOCKS)?, rule, console)?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 /// Number of locks of users that the table shows. Each is judged by proof, and a person does not read a thousand at a glance.

@@ -4,8 +4,7 @@ use crate::app::App;
 use crate::app::query::timeline::{Hold, holds_since, runs_by, trace};
 use crate::app::queue::terms::moments::past_moment;
 use crate::cli::args::OutputFormat;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::picture::timeline::{html, svg};
 use crate::cli::output::{json, timeline};
 use crate::cli::result_file::write_text;
@@ -62,7 +61,7 @@ type Drawing = fn(&[Hold], Timestamp, Timestamp) -> String;
 const PLAIN_WIDTH: usize = 80;
 
 /// `luzia timeline`.
-pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let now = console.now;
     let from = past_moment(app, "since", Some(args.since.as_deref().unwrap_or("1h")))?.unwrap_or(now);
     let holds = holds_since(app, from)?;
@@ -71,7 +70,7 @@ pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
         let Some(path) = path else { continue };
         write_text(option, path, &draw(&holds, from, now))?;
         console.json("timeline", || json!({ option: path }))?;
-        return Ok(Exit::Done.code());
+        return Ok(());
     }
     match console.format {
         OutputFormat::Svg => console.out(&svg(&holds, from, now))?,
@@ -86,7 +85,7 @@ pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
             console.out(&timeline::timeline(&runs, width))?;
         }
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn hold_json(hold: &Hold) -> Value {

@@ -4,8 +4,7 @@ use crate::app::App;
 use crate::app::query::course::{ActionLine, Turn};
 use crate::app::query::tree::{Branch, tree};
 use crate::cli::args::OutputFormat;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::escape::{escape_controls, escape_lines};
 use crate::cli::output::json;
 use crate::cli::output::task::memory_json;
@@ -38,7 +37,7 @@ Exit codes:
   66   no such task";
 
 /// `luzia tree`.
-pub fn run(args: &TreeArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &TreeArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let branches = tree(app, app.task_id(&args.task)?)?;
     if console.format == OutputFormat::Name {
         let ids: String = branches.iter().map(|branch| format!("{}\n", branch.task.id)).collect();
@@ -54,7 +53,7 @@ pub fn run(args: &TreeArgs, app: &App, console: &mut Console) -> Answer {
     } else {
         console.out(&escape_lines(&drawn(&branches, console)))?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn drawn(branches: &[Branch], console: &Console) -> String {

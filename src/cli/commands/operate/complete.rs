@@ -8,8 +8,7 @@ use crate::app::{App, config_reload};
 use crate::cli::args::command;
 use crate::cli::args::complete::{End, Live, Wanted, end_of};
 use crate::cli::docs::schemas;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +21,7 @@ pub type Apps<'a> = &'a dyn Fn(&[(String, String)]) -> Option<App>;
 /// `luzia __complete KIND [PREFIX]`, and `luzia __complete line LINE`. For a line, the answer begins with `lead<tab>part`. A
 /// word in brackets means that the shell completes by itself: `[files]`, `[directories]`, or `[command]` with the byte at
 /// which it begins and the number of words before it.
-pub fn run(args: &[String], apps: Apps, console: &mut Console) -> Answer {
+pub fn run(args: &[String], apps: Apps, console: &mut Console) -> anyhow::Result<()> {
     let (kind, text) = (args.first().map_or("", String::as_str), args.get(1).map_or("", String::as_str));
     if kind == "line" {
         let mut root = command();
@@ -31,7 +30,7 @@ pub fn run(args: &[String], apps: Apps, console: &mut Console) -> Answer {
     } else if let Ok(live) = Live::from_str(kind, false) {
         tell(names(live, apps(&[]).as_ref(), text), "", text, console)?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn line(end: &End, apps: Apps, console: &mut Console) -> anyhow::Result<()> {

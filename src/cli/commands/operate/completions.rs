@@ -1,7 +1,6 @@
 //! `luzia completions`: prints a completion script.
 
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use clap::{Args, ValueEnum};
 
 /// `luzia completions`.
@@ -39,9 +38,8 @@ pub const SHELLS: [(Shell, &str); 3] =
     [(Shell::Bash, "luzia.bash"), (Shell::Fish, "luzia.fish"), (Shell::Zsh, "_luzia")];
 
 /// `luzia completions`.
-pub fn run(args: &CompletionsArgs, console: &mut Console) -> Answer {
-    console.out(script(args.shell))?;
-    Ok(Exit::Done.code())
+pub fn run(args: &CompletionsArgs, console: &mut Console) -> anyhow::Result<()> {
+    Ok(console.out(script(args.shell))?)
 }
 
 /// The script for one shell. It asks `luzia __complete` at every TAB, so it knows tasks, users and lanes.

@@ -9,8 +9,7 @@ use crate::app::fleet::Fleet;
 use crate::app::pass::daemon::daemon;
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use clap::Args;
 use std::time::Duration;
 
@@ -71,7 +70,7 @@ pub fn run(
     unit: &dyn Fn() -> Result<Unit, AppError>,
     ended: &mut dyn FnMut() -> bool,
     console: &mut Console,
-) -> Answer {
+) -> anyhow::Result<()> {
     if args.install {
         return unit::install(&unit()?, args.replace, app, rule, console);
     }
@@ -89,6 +88,5 @@ pub fn run(
     let agent = store.map(|store| store.agent(lease_ms.unwrap_or(LEASE_MS)));
     console.log(&format!("luzia daemon in {}", app.store_path()));
     let mut log = Talk::new(console, ended, false);
-    daemon(app, poll_ms.map(Duration::from_millis), agent, &mut log)?;
-    Ok(Exit::Done.code())
+    Ok(daemon(app, poll_ms.map(Duration::from_millis), agent, &mut log)?)
 }

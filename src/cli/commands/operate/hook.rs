@@ -6,8 +6,7 @@ use crate::app::queue::enqueue::{Caller, name};
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError, hooks, shell_word};
 use crate::cli::context::Account;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use crate::model::control::hooks::{Action, Hook};
@@ -129,7 +128,7 @@ Exit codes:
   66   no such hook; none was removed";
 
 /// `luzia hook`.
-pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, console: &mut Console) -> Answer {
+pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, console: &mut Console) -> anyhow::Result<()> {
     match verb {
         HookVerb::Add { .. } => {
             let hook = add_hook(app, new_hook(verb, app, caller, account)?)?;
@@ -151,7 +150,7 @@ pub fn run(verb: &HookVerb, app: &App, caller: &Caller, account: Account, consol
             }
         }
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn new_hook(verb: &HookVerb, app: &App, caller: &Caller, account: Account) -> Result<NewHook, AppError> {

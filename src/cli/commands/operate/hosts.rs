@@ -2,9 +2,8 @@
 
 use crate::app::App;
 use crate::app::fleet::{FleetHost, no_store};
-use crate::cli::exit::Exit;
 use crate::cli::output::brief;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::table::Table;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -37,11 +36,10 @@ Exit codes:
   69   the database does not answer";
 
 /// `luzia hosts`.
-pub fn run(_args: &HostsArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(_args: &HostsArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let hosts = app.fleet.as_ref().ok_or_else(no_store)?.hosts()?;
     if console.is_json() {
-        console.items("hosts", hosts.iter().map(host_json))?;
-        return Ok(Exit::Done.code());
+        return Ok(console.items("hosts", hosts.iter().map(host_json))?);
     }
     let mut table = Table::of(&["HOST", "STATE", "TASKS", "FREE", "RENEWED"]);
     for host in &hosts {
@@ -52,7 +50,7 @@ pub fn run(_args: &HostsArgs, app: &App, console: &mut Console) -> Answer {
     if hosts.is_empty() {
         console.say("no host has joined; `luzia daemon` with this store joins");
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn state(host: &FleetHost) -> &'static str {

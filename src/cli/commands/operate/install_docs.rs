@@ -3,8 +3,7 @@
 use super::completions::{Shell, script};
 use crate::app::{AppError, Code};
 use crate::cli::docs;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use clap::{Args, ValueHint};
 use serde_json::json;
 
@@ -70,7 +69,7 @@ pub fn files() -> Vec<(String, String)> {
 }
 
 /// `luzia install-docs`.
-pub fn run(args: &InstallDocsArgs, documents: &Documents, console: &mut Console) -> Answer {
+pub fn run(args: &InstallDocsArgs, documents: &Documents, console: &mut Console) -> anyhow::Result<()> {
     let share = match &args.prefix {
         Some(prefix) if prefix.starts_with('/') => format!("{}/share", prefix.trim_end_matches('/')),
         Some(prefix) => {
@@ -95,7 +94,7 @@ pub fn run(args: &InstallDocsArgs, documents: &Documents, console: &mut Console)
     if !console.json("install-docs", || json!({ "items": paths }))? {
         paths.iter().try_for_each(|path| console.out(&format!("{path}\n")))?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn failed(what: &str, path: &str, error: &std::io::Error) -> AppError {

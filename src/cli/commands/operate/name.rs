@@ -1,8 +1,7 @@
 //! `luzia name`: prints the lane of a thing.
 
 use crate::app::names::Surroundings;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::model::ThingKind;
 use clap::Args;
 use serde_json::json;
@@ -35,11 +34,11 @@ Exit codes:
   66   there is no such directory, or it is not in a git repository";
 
 /// `luzia name`.
-pub fn run(args: &NameArgs, around: &Surroundings, console: &mut Console) -> Answer {
+pub fn run(args: &NameArgs, around: &Surroundings, console: &mut Console) -> anyhow::Result<()> {
     let named = around.name(args.kind, args.arg.as_deref(), None)?;
     let lane = named.lane.to_string();
     if !console.json("name", || json!({ "lane": lane, "path": named.path, "kind": args.kind.word() }))? {
         console.text(&format!("{lane}\n"))?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }

@@ -2,8 +2,7 @@
 
 use crate::app::{AppError, Code};
 use crate::cli::docs::schemas;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use clap::Args;
 
 /// Print the JSON Schema (draft 2020-12) of the document that a verb answers with --json; without VERB the names of all
@@ -28,19 +27,18 @@ Exit codes:
   66   there is no such document";
 
 /// `luzia schema`.
-pub fn run(args: &SchemaArgs, console: &mut Console) -> Answer {
+pub fn run(args: &SchemaArgs, console: &mut Console) -> anyhow::Result<()> {
     let name = args.verb.join("-").replace('_', "-");
     if name.is_empty() {
         for shape in schemas::documents() {
             console.out(&format!("{}\n", shape.name))?;
         }
-        return Ok(Exit::Done.code());
+        return Ok(());
     }
     let schema = schemas::schema(&name).ok_or_else(|| {
         AppError::new(Code::NoSchema, format!("there is no document \"{name}\""))
             .hint("a verb without a document of its own answers with errors only: luzia schema error")
             .next("luzia schema")
     })?;
-    console.out(&format!("{schema:#}\n"))?;
-    Ok(Exit::Done.code())
+    Ok(console.out(&format!("{schema:#}\n"))?)
 }

@@ -2,8 +2,7 @@
 
 use crate::app::AppError;
 use crate::app::fleet::{Fleet, Migration, StoreState};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::table::Table;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -78,14 +77,18 @@ Exit codes:
   78   the tables are absent, or of another version";
 
 /// `luzia store`.
-pub fn run(verb: &StoreVerb, store: &dyn Fn() -> Result<Box<dyn Fleet>, AppError>, console: &mut Console) -> Answer {
+pub fn run(
+    verb: &StoreVerb,
+    store: &dyn Fn() -> Result<Box<dyn Fleet>, AppError>,
+    console: &mut Console,
+) -> anyhow::Result<()> {
     let store = store()?;
     match verb {
         StoreVerb::Migrate { sql: true, .. } => console.out(store.script())?,
         StoreVerb::Migrate { dry_run, .. } => migrated(&*store, store.migrate(*dry_run)?, *dry_run, console)?,
         StoreVerb::Status => status(&*store, &store.state()?, console)?,
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn migrated(store: &dyn Fleet, done: Migration, dry_run: bool, console: &mut Console) -> anyhow::Result<()> {

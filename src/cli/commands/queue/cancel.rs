@@ -7,7 +7,7 @@ use crate::app::locks::consent::foreign_question;
 use crate::app::queue::terms::moments;
 use crate::cli::context::Account;
 use crate::cli::input::{Ask, consent};
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::request::Selection;
 use clap::Args;
 
@@ -55,7 +55,7 @@ Exit codes:
   75   a task has not ended yet; the request stays";
 
 /// `luzia cancel`.
-pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
+pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     let grace_ms = moments::duration("grace", args.grace.as_deref())?;
     let (ids, bulk) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "cancel")?;
     let question = foreign_question(app, "end", &ids, &account().unwrap_or_default())?.or(bulk);

@@ -8,8 +8,7 @@ use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::live::bar;
 use crate::cli::output::{brief, json, messages};
 use crate::model::{Status, Task, TaskId};
@@ -112,7 +111,7 @@ pub fn each(
     schema: &str,
     console: &mut Console,
     mut act: impl FnMut(TaskId) -> Result<Task, AppError>,
-) -> Answer {
+) -> anyhow::Result<()> {
     let (mut items, mut refused, mut unread) = (Vec::new(), None, None);
     for (done, id) in ids.iter().enumerate() {
         if ids.len() > 1 {
@@ -138,6 +137,6 @@ pub fn each(
     match (refused, unread) {
         (Some(error), _) => Err(error.into()),
         (None, Some(stop)) => Err(stop.into()),
-        (None, None) => Ok(Exit::Done.code()),
+        (None, None) => Ok(()),
     }
 }

@@ -5,9 +5,8 @@ use crate::app::App;
 use crate::app::cron::local_zone;
 use crate::app::queue::edit;
 use crate::app::queue::terms::moments::said;
-use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement};
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::model::Status;
 use crate::request::{EditRequest, Selection};
@@ -71,11 +70,11 @@ Exit codes:
   75   the task starts or ends right now; try again";
 
 /// `luzia edit`.
-pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
+pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     let edit = &args.edit;
     let Some(task) = &args.task else { return of_chosen(&args.chosen, edit, app, ask, console) };
     let task = edit::edit(app, app.task_id(task)?, edit)?;
-    console.tell(
+    Ok(console.tell(
         "edit",
         &task.id,
         || json::task(&task),
@@ -84,11 +83,10 @@ pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answe
             let due = due.map_or_else(String::new, |at| format!("; it starts at {}", said(app, at, &local_zone(app))));
             format!("{} is changed{due}", task.id)
         },
-    )?;
-    Ok(Exit::Done.code())
+    )?)
 }
 
-fn of_chosen(wanted: &Chosen, edit: &EditRequest, app: &App, ask: Ask, console: &mut Console) -> Answer {
+fn of_chosen(wanted: &Chosen, edit: &EditRequest, app: &App, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     edit::check(edit)?;
     let Chosen { user, in_lane, with_label, key, all } = wanted.clone();
     let selection = Selection { user, lane: in_lane, states: Vec::new(), label: with_label, key, all };

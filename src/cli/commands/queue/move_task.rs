@@ -2,8 +2,7 @@
 
 use crate::app::App;
 use crate::app::queue::order::{Goal, Moved, Others, move_task};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::model::Priority;
 use clap::Args;
@@ -49,7 +48,7 @@ Exit codes:
   75   the task starts or ends right now; try again";
 
 /// `luzia move`.
-pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let goal = match &args.before {
         Some(text) => Goal::Before(app.task_id(text)?),
         None => Goal::First,
@@ -72,7 +71,7 @@ pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
     if !hint.is_empty() && !console.is_json() {
         console.hint(hint);
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 /// The change, in words for people.

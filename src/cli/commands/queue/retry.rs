@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::app::queue::retry::{Order, Remembered, retry};
 use crate::app::queue::terms::moments::past_moment;
 use crate::cli::input::{Ask, consent};
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::model::{Status, Task};
 use crate::request::Selection;
 use clap::Args;
@@ -54,7 +54,7 @@ Exit codes:
   66   no such task, or none that is chosen";
 
 /// `luzia retry`.
-pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
+pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     let can = |status: Status| match args.selection.states.is_empty() {
         // Completed tasks are run again only on request.
         true => status.is_final() && status != Status::Completed,

@@ -2,8 +2,7 @@
 
 use crate::app::App;
 use crate::app::steps::{subject, vars};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use clap::Args;
 use serde_json::json;
@@ -36,9 +35,9 @@ Exit codes:
   66   no such task";
 
 /// `luzia beat`.
-pub fn run(args: &BeatArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &BeatArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let id = subject(app, args.task.as_deref())?;
     let beat = vars::beat(app, id, args.note.clone())?;
     console.json("beat", || json!({ "id": id.to_string(), "at": json::time(beat.at), "note": beat.note }))?;
-    Ok(Exit::Done.code())
+    Ok(())
 }

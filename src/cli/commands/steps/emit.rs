@@ -3,8 +3,7 @@
 use crate::app::steps::mail::{Address, Delivered, Delivery, emit, event_data};
 use crate::app::steps::members;
 use crate::app::{App, AppError};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -74,7 +73,7 @@ pub fn run(
     app: &App,
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
-) -> Answer {
+) -> anyhow::Result<()> {
     let data = event_data(args.data.as_deref(), read)?;
     let to = Address {
         task: args.task.as_deref().map(|text| app.task_id(text)).transpose()?,
@@ -93,7 +92,7 @@ pub fn run(
         }
     }
     tell(&delivered, &data, console);
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 /// Reports whether a task waited for the event, and the probable meaning where no task did.

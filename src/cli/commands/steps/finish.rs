@@ -3,8 +3,7 @@
 use crate::app::App;
 use crate::app::steps::finish::finish_of;
 use crate::app::steps::{finish, subject};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::model::Status;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -56,7 +55,7 @@ Exit codes:
   66   no such task";
 
 /// `luzia finish`.
-pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let status = match args.status {
         FinishWord::Completed => Status::Completed,
         FinishWord::Failed => Status::Failed,
@@ -68,5 +67,5 @@ pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> Answer {
         let data = finish.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
         json!({ "id": id.to_string(), "status": status.word(), "summary": finish.summary, "data": data })
     })?;
-    Ok(Exit::Done.code())
+    Ok(())
 }

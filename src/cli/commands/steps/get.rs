@@ -4,8 +4,7 @@ use super::tell_damage;
 use crate::app::App;
 use crate::app::steps::subject;
 use crate::app::steps::vars::{var_name, var_of, vars_of};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::table::Table;
 use clap::Args;
 use serde_json::{Value, json};
@@ -47,7 +46,7 @@ fn text(value: &Value) -> String {
 }
 
 /// `luzia get`.
-pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let id = subject(app, args.task.as_deref())?;
     if let Some(name) = args.name.as_deref() {
         var_name(name)?;
@@ -56,7 +55,7 @@ pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
         if !console.json("get", || json!({ "id": id.to_string(), "name": name, "value": value }))? {
             console.text(&format!("{}\n", text(&value)))?;
         }
-        return Ok(Exit::Done.code());
+        return Ok(());
     }
     let read = vars_of(app, id)?;
     tell_damage(read.damage.as_ref(), console);
@@ -67,5 +66,5 @@ pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
         }
         console.table(&table)?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }

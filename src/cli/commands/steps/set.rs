@@ -4,8 +4,7 @@ use super::tell_damage;
 use crate::app::App;
 use crate::app::steps::subject;
 use crate::app::steps::vars::{assignments, set_vars, var_name};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use clap::Args;
 use serde_json::json;
 
@@ -54,12 +53,12 @@ Exit codes:
   66   no such task";
 
 /// `luzia set`.
-pub fn run(args: &SetArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &SetArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let new = assignments(&args.values, args.json_value)?;
     args.unset.iter().try_for_each(|name| var_name(name))?;
     let id = subject(app, args.task.as_deref())?;
     let read = set_vars(app, id, &new, &args.unset)?;
     tell_damage(read.damage.as_ref(), console);
     console.json("set", || json!({ "id": id.to_string(), "vars": read.value }))?;
-    Ok(Exit::Done.code())
+    Ok(())
 }

@@ -5,15 +5,14 @@ use crate::app::App;
 use crate::app::query::course::{ActionLine, actions};
 use crate::app::queue::terms::moments::past_moment;
 use crate::app::steps::step_named;
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::escape::{escape_controls, escape_output};
 use crate::cli::output::json;
 use crate::model::TaskId;
 use serde_json::json;
 
 /// Prints the kept output of a step of each task.
-pub(super) fn print_step(ids: &[TaskId], name: &str, app: &App, console: &mut Console) -> Answer {
+pub(super) fn print_step(ids: &[TaskId], name: &str, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let mut items = Vec::new();
     for id in ids {
         let (step, is_done) = step_named(app, *id, name)?;
@@ -31,11 +30,11 @@ pub(super) fn print_step(ids: &[TaskId], name: &str, app: &App, console: &mut Co
     if console.is_json() {
         console.items("logs", items)?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 /// Prints the actions of tasks, one task after another.
-pub(super) fn print(ids: &[TaskId], args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
+pub(super) fn print(ids: &[TaskId], args: &LogsArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let since = past_moment(app, "since", args.since.as_deref())?;
     let is_wanted = |line: &ActionLine| {
         since.is_none_or(|since| line.at >= since)
@@ -57,5 +56,5 @@ pub(super) fn print(ids: &[TaskId], args: &LogsArgs, app: &App, console: &mut Co
     if console.is_json() {
         console.items("logs", items)?;
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }

@@ -8,8 +8,7 @@ use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};
 use crate::cli::args::number;
 use crate::cli::commands::locks::list_locks::{self, ListLocksArgs};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::output::lock::lock_json;
 use crate::cli::output::task::task_json;
@@ -69,18 +68,17 @@ pub fn interval_ms(args: &TopArgs) -> Result<u64, AppError> {
 }
 
 /// `luzia top` as text.
-pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let pause_ms = interval_ms(args)?;
     if console.is_json() {
-        console.document(&document(args, app, console)?)?;
-        return Ok(Exit::Done.code());
+        return Ok(console.document(&document(args, app, console)?)?);
     }
     let is_repeated = !args.once && console.streams.is_out_terminal;
     loop {
         console.out(if is_repeated { CLEAR } else { "" })?;
         frame(args, app, console)?;
         if !is_repeated {
-            return Ok(Exit::Done.code());
+            return Ok(());
         }
         app.host.sleep(Duration::from_millis(pause_ms));
         console.now = app.host.now();

@@ -1,8 +1,7 @@
 //! `luzia daemon --install`: writes the unit by which systemd runs the daemon for one account.
 
 use crate::app::{App, AppError, Code, shell_word};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use serde_json::json;
 use std::io;
 
@@ -26,7 +25,7 @@ pub struct Unit {
 
 /// Writes the unit, unless there is another one and `replaces` is false, and prints the commands that start the daemon. `rule` is
 /// the rule by which the state directory was found.
-pub(super) fn install(unit: &Unit, replaces: bool, app: &App, rule: &str, console: &mut Console) -> Answer {
+pub(super) fn install(unit: &Unit, replaces: bool, app: &App, rule: &str, console: &mut Console) -> anyhow::Result<()> {
     let path = &unit.path;
     let text = text(&unit.program, &arguments(app, rule));
     let was = (unit.read)(path).map_err(|error| failed("read", path, &error))?;
@@ -42,12 +41,12 @@ pub(super) fn install(unit: &Unit, replaces: bool, app: &App, rule: &str, consol
         (unit.write)(path, &text).map_err(|error| failed("write", path, &error))?;
     }
     if console.json("daemon", || json!({ "path": path, "changed": is_changed, "next": NEXT }))? {
-        return Ok(Exit::Done.code());
+        return Ok(());
     }
     console.say(&format!("{path} {}", if is_changed { "was written; start it with" } else { "is there already" }));
     NEXT.iter().try_for_each(|line| console.out(&format!("{line}\n")))?;
     console.hint("`loginctl enable-linger` lets it run while you are logged out");
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 /// Options that lead the daemon to the state directory and the configuration of this caller, where a variable or an option

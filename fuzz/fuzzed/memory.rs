@@ -2,8 +2,7 @@
 
 use crate::app::waits::came::as_wait;
 use crate::policy::steps::waits::{Phase, WaitEvent, next};
-use crate::store::files::steps::vars::VarsFile;
-use crate::store::files::steps::{decode, encode};
+use crate::store::files::steps::{VarsFile, decode, encode};
 use crate::store::{Mail, StepRecord, Waits};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

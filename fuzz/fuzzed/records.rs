@@ -11,7 +11,7 @@ use crate::policy::analytics::record::Record;
 use crate::policy::fair::Ledger;
 use crate::store;
 use crate::store::files::disk::counter::CounterLine;
-use crate::store::files::running::{pause::decode_pause, requests, started};
+use crate::store::files::running::{self, decode_pause};
 use crate::store::{Event, KnownSandboxes, Part, conductor, decode_named, decode_task, encode_task, journal};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -152,19 +152,19 @@ pub fn event(bytes: &[u8]) {
 
 /// `started.json`.
 pub fn started(bytes: &[u8]) {
-    let Some(started) = started::decode_started(bytes) else { return };
+    let Some(started) = running::decode_started(bytes) else { return };
     assert!(is_object_by_form(bytes), "{}", text(bytes));
-    let written = started::encode_started(&started).expect("JSON");
-    assert_eq!(started::decode_started(&written), Some(started));
+    let written = running::encode_started(&started).expect("JSON");
+    assert_eq!(running::decode_started(&written), Some(started));
 }
 
 /// `cancel.json`: any bytes are a request, and its grace is at most the longest duration.
 pub fn cancel(bytes: &[u8]) {
-    let request = requests::decode_cancel(bytes);
+    let request = running::decode_cancel(bytes);
     assert!(request.grace_ms.is_none_or(|ms| ms <= MAX_DURATION_MS));
     assert!(is_object_by_form(bytes) || request.by == "unknown", "{}", text(bytes));
     let written = serde_json::to_vec(&request).expect("JSON");
-    assert_eq!(requests::decode_cancel(&written), request);
+    assert_eq!(running::decode_cancel(&written), request);
 }
 
 /// `pause.json`: any bytes are a pause, and a pause reads back after it was written.

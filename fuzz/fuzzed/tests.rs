@@ -286,9 +286,9 @@ fn what_is_meant_to_read_reads() {
     for file in ["settled", "announced"] {
         assert!(crate::store::files::disk::counter::CounterLine::parse(seed("counter", file)).is_some(), "{file}");
     }
-    assert!(crate::store::files::running::started::decode_started(seed("started", "whole.json")).is_some());
-    assert_eq!(crate::store::files::running::requests::decode_cancel(seed("cancel", "whole.json")).by, "bob");
-    assert!(crate::store::files::running::pause::decode_pause(seed("pause", "whole.json")).until.is_some());
+    assert!(crate::store::files::running::decode_started(seed("started", "whole.json")).is_some());
+    assert_eq!(crate::store::files::running::decode_cancel(seed("cancel", "whole.json")).by, "bob");
+    assert!(crate::store::files::running::decode_pause(seed("pause", "whole.json")).until.is_some());
     assert!(crate::store::journal::decode(seed("event", "whole.jsonl")).is_some());
     assert!(crate::policy::fair::Ledger::from_text(&text(seed("ledger", "two"))).is_some());
     let read = |file| crate::store::files::schedules::record::decode_schedule("x", seed("schedule", file));

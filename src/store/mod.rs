@@ -1,30 +1,30 @@
 //! FACTS: the state on disk. Every public verb is one whole transaction with a named commit point. The room gets its orders
 //! and never decides: the judge of stale locks and the limits come as arguments.
+//!
+//! Basis of every command and every supervisor: the host, its local folders and its store.
 
 pub(crate) mod conductor;
 pub mod config;
 mod error;
 pub(crate) mod files;
-mod hold;
 pub(crate) mod journal;
 mod outside;
 pub(crate) mod run_dir;
-mod site;
 pub mod state_dir;
 
-pub use conductor::{ClaimedMeta, Conductor};
-pub use conductor::{STDERR_LOG, STDOUT_LOG};
+pub use crate::model::record::FORMAT_VERSION;
+use crate::os::{Clock, Host, Processes, Vfs};
+pub use conductor::{ClaimedMeta, Conductor, STDERR_LOG, STDOUT_LOG};
 pub use error::{Result, StoreError, Thing};
-pub use files::capacity::cpus::Shares;
+pub use files::capacity::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::publish::Disk;
 pub(crate) use files::disk::task_record::{KnownSandboxes, Part, decode_named};
 pub use files::disk::task_record::{decode_task, encode_task};
 pub(crate) use files::disk::{file_name, json_object, layout};
-pub use files::dispatchers::duty::Duty;
 pub use files::dispatchers::lending::Lending;
-pub use files::dispatchers::presence::Presence;
 pub use files::dispatchers::standby::Standby;
+pub use files::dispatchers::{Duty, Presence};
 pub use files::granted::Taken;
 pub use files::locks::acquire::broken;
 pub(crate) use files::locks::bucket::Guards;
@@ -47,29 +47,18 @@ pub use files::queue::lifecycle::{Ending, Found, Removed};
 pub use files::queue::markers::{KeySlot, Timers};
 pub use files::queue::pending::{Head, QueueIndex};
 pub use files::queue::query::{Counts, Problem, Survey};
-pub use files::running::pause::RunPause;
-pub use files::running::requests::CancelRequest;
-pub use files::running::started::Started;
+pub use files::running::{CancelRequest, RunPause, Started};
 pub use files::schedules::ScheduleBook;
-pub use files::steps::Document;
-pub use files::steps::beat::Beat;
 pub use files::steps::done::StepRecord;
 pub use files::steps::mail::Mail;
-pub use files::steps::vars::{Vars, var_text};
 pub use files::steps::waits::{DoneWait, LateCommand, OpenWait, OutputEnd, OutputWatch, Waiter, Waits};
-pub use hold::Hold;
+pub use files::steps::{Beat, Document, Vars, var_text};
 pub use journal::{Add, Event, EventReader, KINDS, ReadEvent, SEGMENT_BYTES, Segment, is_kind};
-pub use outside::Changes;
-pub use run_dir::RunDir;
+pub use outside::{Changes, Hold};
 pub use run_dir::log_notes::{LogNote, LogNotes};
-pub use run_dir::shortage::Short;
-pub use site::Site;
-
-use crate::os::{Clock, Host, Processes, Vfs};
+pub use run_dir::{RunDir, Short};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
-
-pub use crate::model::record::FORMAT_VERSION;
 
 /// The largest record read or written, in bytes.
 pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
@@ -79,7 +68,7 @@ pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 pub struct Spool {
     disk: Disk,
     pub(crate) run_dir: RunDir,
-    pub(crate) turn: files::dispatchers::dispatch_lock::Turn,
+    pub(crate) turn: files::dispatchers::Turn,
     pub(crate) journal: journal::Journal,
     pub(crate) told: journal::hooks::Told,
     pub(crate) known: files::disk::known::Known,
@@ -110,7 +99,7 @@ impl Spool {
         Self {
             run_dir: RunDir::on(disk.clone()),
             disk,
-            turn: files::dispatchers::dispatch_lock::Turn::default(),
+            turn: files::dispatchers::Turn::default(),
             journal: journal::Journal::default(),
             told: journal::hooks::Told::default(),
             known: files::disk::known::Known::default(),
@@ -129,4 +118,21 @@ impl Spool {
 #[cfg(test)]
 pub(crate) mod tests_support {
     pub(crate) use crate::store::files::disk::task_record::tests::task;
+}
+
+/// A host, its local folders, and its store: cheap handles, which may be cloned.
+#[derive(Clone)]
+pub struct Site {
+    /// This host.
+    pub host: Host,
+    /// The local part of the tasks that run on this host.
+    pub run_dir: RunDir,
+    /// The store of tasks, locks and all other lasting records.
+    pub store: Arc<Spool>,
+}
+
+impl From<Spool> for Site {
+    fn from(store: Spool) -> Self {
+        Self { host: store.host.clone(), run_dir: store.run_dir.clone(), store: Arc::new(store) }
+    }
 }

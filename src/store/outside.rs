@@ -1,8 +1,10 @@
 //! Services of the operating system beside files. The store passes them on, so that the rooms above need the store alone.
+//!
+//! The right to act, which ends with the process that has it.
 
 use super::error::{Result, StoreError};
 use crate::model::{Identity, LaneName};
-use crate::os::{Clock, TreeMark, Watch};
+use crate::os::{Clock, Handle, TreeMark, Watch};
 use crate::store::{Spool, layout};
 use std::fs::File;
 use std::sync::Arc;
@@ -100,5 +102,25 @@ impl Spool {
 
     pub(crate) fn changes(&self, folders: &[&str]) -> Changes {
         Changes::of(self.vfs.watch(folders).ok(), &self.host.clock)
+    }
+}
+
+/// The right to act for a task, or to have a lock. It is given up when it is dropped, and when its process ends.
+pub struct Hold(Box<dyn Handle>);
+
+impl Hold {
+    /// The right that comes with a kernel lock.
+    pub fn of(file: Box<dyn Handle>) -> Self {
+        Self(file)
+    }
+
+    /// A descriptor that keeps the right as well, for a process that is started.
+    pub fn share(&self) -> Option<File> {
+        self.0.share()
+    }
+
+    /// The descriptor that another process takes over.
+    pub fn into_descriptor(self) -> Box<dyn Handle> {
+        self.0
     }
 }

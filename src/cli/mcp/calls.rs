@@ -4,7 +4,7 @@ use super::lean;
 use super::tools::{RUN_WAIT_S, Tool};
 use super::wire::{Request, progress};
 use super::words;
-use crate::app::agent::allow::{admits, admits_name};
+use crate::app::agent::{admits, admits_name};
 use crate::app::locks::acquire::check;
 use crate::app::pass::pass;
 use crate::app::query::logs::Stream;

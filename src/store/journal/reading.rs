@@ -1,7 +1,6 @@
 //! Readers of the event log: from a moment on, and as it grows.
 
-use super::decode;
-use super::segments::{SEGMENT_BYTES, Segment};
+use super::{SEGMENT_BYTES, Segment, decode};
 use crate::model::Timestamp;
 use crate::os::{Handle, Open};
 use crate::store::{Result, Spool, StoreError};

@@ -2,9 +2,8 @@
 //! never go backwards, and segments are removed. So a segment is added before it goes, and the tally records the part that
 //! was read of each existing segment. It is replaced by a rename under the lock of `spool/tally.lock`.
 
-use super::ReadEvent;
 use super::reading::Position;
-use super::segments::Segment;
+use super::{ReadEvent, Segment};
 use crate::model::record::Version;
 use crate::store::files::disk::task_record::{encode_line, newer_or_corrupt};
 use crate::store::{Result, Spool, StoreError, json_object, layout};

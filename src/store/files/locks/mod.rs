@@ -9,7 +9,6 @@ pub(crate) mod loans;
 pub(crate) mod refresh;
 pub(crate) mod release;
 pub(crate) mod request;
-pub(crate) mod reserve;
 pub(crate) mod rules;
 pub(crate) mod second;
 pub(crate) mod session;

@@ -3,13 +3,11 @@
 
 pub(crate) mod accept;
 pub(crate) mod batch;
-pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod control;
 pub(crate) mod delayed;
 pub(crate) mod heads;
 pub(crate) mod hints;
-pub(crate) mod ledger;
 pub(crate) mod lifecycle;
 pub(crate) mod markers;
 pub(crate) mod pending;

@@ -3,23 +3,29 @@
 //!
 //! A document is replaced as a whole under the lock of the folder. The one before it stays beside it, so a damaged document
 //! is replaced by the last valid one, never by an empty one (S1.50, S1.52).
+//!
+//! The variables of a task: `vars.json`. Values are strings or other JSON.
+//!
+//! The last sign of progress of a task: `beat.json`. It informs only, so it is not synced, and an invalid one counts as none.
+//!
+//! The end that a task declares for itself: `finish.json`, of one start of the task.
+//!
+//! The mark of a task that has taken leases under its own name, by which the end of the task finds them.
 
-pub(crate) mod beat;
 pub(crate) mod done;
-pub(crate) mod finish;
-pub(crate) mod leases;
 pub(crate) mod mail;
-pub(crate) mod vars;
 pub(crate) mod waits;
 
-use crate::model::TaskId;
 use crate::model::record::Version;
+use crate::model::task::Finish;
+use crate::model::{LockKind, Sidecar, Status, TaskId, Timestamp};
 use crate::os::{Handle, Open};
 use crate::store::files::disk::task_record::encode_line;
-use crate::store::{Event, FORMAT_VERSION, Result, Spool, StoreError, json_object, layout};
-use serde::Serialize;
+use crate::store::{Break, Event, FORMAT_VERSION, FreedBy, Result, Spool, StoreError, json_object, layout};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The lock of a task's folder; its holder may write there.
 pub(crate) struct Locked {
@@ -171,5 +177,183 @@ impl Spool {
             self.unlink(&format!("{folder}/{name}"))?;
         }
         self.sync_dir(&folder)
+    }
+}
+
+const VARS: &str = "vars.json";
+
+/// Names and values.
+pub type Vars = BTreeMap<String, Value>;
+
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Debug)]
+pub(crate) struct VarsFile {
+    pub(crate) vars: Vars,
+}
+
+/// A value as the text that a command gets: a string itself, any other value as compact JSON.
+pub fn var_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Spool {
+    /// The variables of a task. A task without variables costs one open.
+    pub fn vars(&self, id: TaskId) -> Result<Document<Vars>> {
+        let found = self.read_document::<VarsFile>(id, VARS)?;
+        Ok(Document { value: found.value.vars, damage: found.damage })
+    }
+
+    /// Changes the variables of a task durably, one change after the other. `change` is called under the lock; its error
+    /// changes nothing.
+    pub fn change_vars<E: From<crate::store::StoreError>>(
+        &self,
+        id: TaskId,
+        change: impl FnOnce(&mut Vars) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Document<Vars>, E> {
+        let locked = self.lock_steps(id)?;
+        let read = match self.vars(id) {
+            // Both the newest document and the one before it are damaged: both are kept, and a new one begins.
+            Err(crate::store::StoreError::Corrupt { why, .. }) => {
+                Document { value: Vars::new(), damage: Some(format!("{why}; nothing before it reads")) }
+            }
+            other => other?,
+        };
+        let mut value = read.value.clone();
+        change(&mut value)?;
+        if value != read.value || read.damage.is_some() {
+            self.write_document(&locked, VARS, &VarsFile { vars: value.clone() })?;
+        }
+        Ok(Document { value, ..read })
+    }
+}
+
+const BEAT: &str = "beat.json";
+
+/// A sign of progress.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct Beat {
+    /// The time at which it was given.
+    pub at: Timestamp,
+    /// Present activity of the task, in its own words.
+    pub note: Option<String>,
+}
+
+impl Spool {
+    /// Notes that a task makes progress.
+    pub fn note_beat(&self, id: TaskId, note: Option<String>) -> Result<Beat> {
+        let _locked = self.lock_steps(id)?;
+        let path = layout::step_file(id, BEAT);
+        let beat = Beat { at: self.host.now(), note };
+        let bytes = encode(&path, &beat)?;
+        self.replace(&format!("{path}.tmp"), &path, &bytes)?;
+        Ok(beat)
+    }
+
+    /// The last sign of progress of a task.
+    pub fn last_beat(&self, id: TaskId) -> Result<Option<Beat>> {
+        let path = layout::step_file(id, BEAT);
+        let Some(bytes) = self.read(&path).unwrap_or(None) else { return Ok(None) };
+        Ok(decode(&path, &bytes).ok())
+    }
+}
+
+const FINISH: &str = "finish.json";
+
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub(crate) struct FinishFile {
+    pub(crate) start: u32,
+    pub(crate) status: String,
+    pub(crate) summary: Option<String>,
+    pub(crate) data: Option<String>,
+    pub(crate) at: String,
+}
+
+impl FinishFile {
+    fn said(self, start: u32) -> Option<Finish> {
+        let is_end = |status: &Status| matches!(status, Status::Completed | Status::Failed);
+        let status = Status::parse(&self.status).filter(is_end).filter(|_| self.start == start)?;
+        Some(Finish { status, summary: self.summary, data: self.data })
+    }
+}
+
+impl Spool {
+    /// Records durably the end that a task declares in one of its starts. If an earlier declaration exists, returns that and
+    /// changes nothing. `check` is called under the lock. Commit point: the rename of the document.
+    pub fn record_finish<E: From<StoreError>>(
+        &self,
+        id: TaskId,
+        start: u32,
+        finish: &Finish,
+        check: impl FnOnce() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Option<Finish>, E> {
+        let locked = self.lock_steps(id)?;
+        check()?;
+        // An invalid document is replaced: no caller got an answer from it.
+        let before = self.read_document::<FinishFile>(id, FINISH).map(|read| read.value).unwrap_or_default();
+        if let Some(said) = before.said(start) {
+            return Ok(Some(said));
+        }
+        let file = FinishFile {
+            start,
+            status: finish.status.word().to_owned(),
+            summary: finish.summary.clone(),
+            data: finish.data.clone(),
+            at: self.host.now().to_string(),
+        };
+        self.write_document(&locked, FINISH, &file)?;
+        Ok(None)
+    }
+
+    /// The end that a task declared in this start. A task that has declared none costs one look.
+    pub fn finish_said(&self, id: TaskId, start: u32) -> Result<Option<Finish>> {
+        if self.meta(&layout::step_file(id, FINISH))?.is_none() {
+            return Ok(None);
+        }
+        // When the newest document is damaged, one of an earlier start must not count: `start` decides. If neither is valid,
+        // the exit code of the command decides.
+        match self.read_document::<FinishFile>(id, FINISH) {
+            Ok(read) => Ok(read.value.said(start)),
+            Err(StoreError::Corrupt { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The name of the mark's file.
+const MARK: &str = "leases";
+
+impl Spool {
+    /// Marks that a task takes leases. The mark is made before the first of them.
+    pub fn mark_leases(&self, id: TaskId) -> Result<()> {
+        let _locked = self.lock_steps(id)?;
+        self.open(&layout::step_file(id, MARK), Open::CreateNew(0o600)).map(drop)
+    }
+
+    /// Releases the leases that a task has taken under its own name. The caller holds the task's `supervisor.lock`, and the
+    /// task's tree is dead. Idempotent.
+    pub fn release_leases(&self, id: TaskId) -> Result<Vec<Break>> {
+        let (mark, mut released) = (layout::step_file(id, MARK), Vec::new());
+        if self.meta(&mark)?.is_none() {
+            return Ok(released);
+        }
+        for (stem, slot) in self.lock_stems()? {
+            if self.task_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten() != Some(id) {
+                continue;
+            }
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
+            let mut guards = self.enter_patiently(&lane)?;
+            let Sidecar::Whole(record) = self.read_sidecar(&layout::sidecar(&stem, slot))? else { continue };
+            let (holder, lock_id) = (id.to_string(), record.lock_id.unwrap_or_default());
+            if record.kind != LockKind::Lease || record.task_id.as_ref() != Some(&holder) {
+                continue;
+            }
+            self.free_lock(&mut guards, &lane, slot, FreedBy::Other)?;
+            released.push(Break::by_holder(&lane, slot, lock_id, holder));
+        }
+        self.unlink(&mark)?;
+        Ok(released)
     }
 }

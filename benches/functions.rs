@@ -43,7 +43,7 @@ fn locks(criterion: &mut Criterion) {
         who: luzia::model::Who::default(),
         durable: false,
         lenders: Vec::new(),
-        stands: luzia::policy::staleness::standing::standing,
+        stands: luzia::policy::staleness::standing,
     };
     criterion.bench_function("acquire and release a user's lock", |bencher| {
         bencher.iter(|| {

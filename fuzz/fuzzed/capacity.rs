@@ -2,9 +2,7 @@
 
 use super::text;
 use crate::model::capacity::{Budget, Choice, Gate, Readings, SlotValues};
-use crate::policy::capacity::cpus::{list, listed};
-use crate::policy::capacity::gate::judge;
-use crate::policy::capacity::jobs::{MAKEFLAGS, Server, knows_fifos, variables};
+use crate::policy::capacity::{MAKEFLAGS, Server, judge, knows_fifos, list, listed, variables};
 
 /// The condition of a gate.
 pub fn gate(bytes: &[u8]) {

@@ -7,7 +7,7 @@ use crate::app::lifecycle::change::change_waiting;
 use crate::app::{App, AppError, Code};
 use crate::model::config::Contexts;
 use crate::model::{NamedSandbox, QueueName, SandboxId, Status, Surroundings, Task, TaskId};
-use crate::policy::context::life::{Life, is_private, life};
+use crate::policy::context::{Life, is_private, life};
 use std::collections::BTreeMap;
 
 /// The life of other sandboxes, as of the first question.

@@ -7,7 +7,7 @@ use crate::app::admission::reach::is_near;
 use crate::app::admission::turns::position;
 use crate::app::lifecycle::report::Pass;
 use crate::app::{App, AppError};
-use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};
+use crate::model::control::{Action, HOOK_TIMEOUT_MS, Hook};
 use crate::model::{LaneName, Priority, Task, Tier, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::policy::hold::pause_of;

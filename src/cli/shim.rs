@@ -12,7 +12,7 @@ use crate::app::names::shims::{self, Folder, is_under};
 use crate::app::{AppError, Kind, Line, Under};
 use crate::os::StartError;
 use crate::os::real::{self, RealShims, term};
-use crate::os::shims::Shims;
+use crate::os::user_files::Shims;
 use crate::store::state_dir::home_shims;
 use std::cell::Cell;
 use std::ffi::OsString;

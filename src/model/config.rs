@@ -1,8 +1,8 @@
 //! The configuration as values, with built-in defaults (contract, section 3).
 
-use super::group::Cgroups;
 use super::lane::LaneName;
 use super::name::Name;
+use super::process::Cgroups;
 use super::task::OnInterrupt;
 use super::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use serde::{Deserialize, Serialize};

@@ -1,20 +1,23 @@
 //! A lock: one occupied slot of a lane, as its sidecar describes it.
+//!
+//! A lock as its holder sees it.
+//!
+//! The line of a lane: the waiting processes and tasks that a requester finds when the lane is free.
+//!
+//! Relation of an existing lock to a claimant of its lane.
 
-pub mod grant;
-pub mod line;
 pub mod loan;
-pub mod standing;
 
-pub use grant::Grant;
-
-use super::lane::LaneName;
 use super::namespace::Origin;
 use super::process::Identity;
 use super::record::words;
-use super::task::TaskId;
 use super::time::Timestamp;
 use super::who::Who;
+use crate::model::TaskId;
+use crate::model::evidence::Verdict;
+use crate::model::lane::LaneName;
 use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The token of a grant. It is greater than every earlier token of its lane (P5).
@@ -215,6 +218,118 @@ pub fn canonical_holder(name: &str) -> String {
         None => name.to_owned(),
     }
 }
+
+/// A lock that was granted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grant {
+    /// The lane.
+    pub lane: LaneName,
+    /// Its slot of the lane, from 0.
+    pub slot: u32,
+    /// The name of the grant.
+    pub lock_id: LockId,
+    /// Its token.
+    pub fence: Fence,
+    /// The value of its slot, in a lane whose slots have names.
+    pub value: Option<String>,
+    /// Whether the holder has a share of processors, in a lane with a CPU budget.
+    pub has_share: bool,
+}
+
+/// The values of the slots of each lane: the values of one lane joined by commas, in the order of the grants.
+pub fn values_of(grants: &[Grant]) -> BTreeMap<LaneName, String> {
+    let mut values: BTreeMap<LaneName, String> = BTreeMap::new();
+    for grant in grants {
+        let Some(value) = &grant.value else { continue };
+        values
+            .entry(grant.lane.clone())
+            .and_modify(|known| {
+                known.push(',');
+                known.push_str(value);
+            })
+            .or_insert_with(|| value.clone());
+    }
+    values
+}
+
+impl Grant {
+    /// Whether another grant is this one; the values of their slots are not compared.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.lane, self.slot, &self.lock_id, self.fence) == (&other.lane, other.slot, &other.lock_id, other.fence)
+    }
+}
+
+/// The requester of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asker {
+    /// The first of the line.
+    First,
+    /// Another one of the line.
+    Behind,
+    /// A `lock` or `acquire` that may wait and is not yet in the line.
+    Newcomer,
+    /// A `lock` or `acquire` that does not wait.
+    Once,
+    /// A dispatcher, for a task of the queue.
+    Task,
+}
+
+/// Facts about a line, gathered under the guard of its lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineFacts {
+    /// The requester.
+    pub asker: Asker,
+    /// Time since the first living member of the line arrived or was called, in milliseconds; `None` if no member lives.
+    /// Negative if the wall clock was set back since.
+    pub called_ms: Option<i64>,
+    /// Time since the tasks of the queue got the turn, in milliseconds; `None` if they did not get it.
+    pub tasks_called_ms: Option<i64>,
+    /// Whether a dispatcher will try again for the task, so that the task may give way.
+    pub comes_again: bool,
+}
+
+/// Decides whether the requester may take the lane, which is free.
+pub type LineJudge = fn(&LineFacts) -> bool;
+
+/// The claimant of a lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimant<'a> {
+    /// `task_<n>`, or a name.
+    pub holder: &'a str,
+    /// The kind of its lock, by which luzia will judge its life.
+    pub kind: LockKind,
+    /// The key of its session.
+    pub session: Option<&'a str>,
+}
+
+/// An existing lock, as seen under its guard.
+#[derive(Clone, Copy, Debug)]
+pub struct Met<'a> {
+    /// Whether its holder lives.
+    pub verdict: &'a Verdict,
+    /// The contents of its sidecar; `None` if it is invalid.
+    pub record: Option<&'a LockRecord>,
+    /// The task that its lock file names, if the sidecar is missing or damaged.
+    pub named: Option<TaskId>,
+    /// The task of a stale lock, if something of that task must still be recovered.
+    pub to_recover: Option<TaskId>,
+}
+
+/// Relation of a lock to a claimant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// The claimant holds it itself, and it is refreshed.
+    Own,
+    /// Its holder lives.
+    Living,
+    /// No process or lease holds it any more.
+    Breakable,
+    /// Its holder is dead, and must be recovered before the lane is free.
+    Dead(TaskId),
+}
+
+/// Returns the relation of a lock to a claimant. It is pure, and callers call it only under the guard.
+pub type Stands = fn(&Claimant<'_>, &Met<'_>) -> Standing;
 
 #[cfg(test)]
 mod tests {

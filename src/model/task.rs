@@ -6,7 +6,6 @@ pub mod priority;
 pub mod state;
 pub mod stepwise;
 pub mod terms;
-pub mod wait;
 
 use super::Identity;
 use super::calendar::SlotOf;
@@ -17,18 +16,16 @@ use super::name::Name;
 use super::record::{self, Extra, Shared};
 use super::time::Timestamp;
 use super::who::{self, Agent};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
-
 pub use environment::{Environment, OF_ONE_REPOSITORY};
 pub use granted::{FIRST_GRANTED, Granted, GrantedSlot, HostLease, TaskVersion, Word};
 pub use priority::{Priority, Tier};
-pub use state::{EndState, Outcome, Status, TaskState};
+use serde::{Deserialize, Serialize};
+pub use state::{EndState, Outcome, Status, TaskState, TaskWait};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 pub use stepwise::{Finish, LastRun, Stepwise};
 pub use terms::{DueBoot, Group, OnInterrupt, Terms, Wanted};
-pub use wait::TaskWait;
 
 /// The number of a task, written `task_<n>`. It is also its sequence, which orders the queue. A number is never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

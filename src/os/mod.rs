@@ -20,7 +20,6 @@ mod host;
 mod pipe;
 pub mod places;
 pub mod real;
-pub mod shims;
 pub mod user_files;
 
 pub use clock::Clock;

@@ -3,18 +3,16 @@
 
 mod obstacle;
 
-pub use obstacle::{Obstacle, Room};
-
 use crate::model::capacity::Occupied;
 use crate::model::config::Rate;
 use crate::model::evidence::Verdict;
 use crate::model::lock::loan::{self, Lent};
 use crate::model::{LaneName, Task, TaskId, Timestamp, Who};
 use crate::policy::backfill::Booking;
-use crate::policy::capacity::gate::Busy;
-use crate::policy::context::Difference;
-use crate::policy::context::life::Life;
+use crate::policy::capacity::Busy;
+use crate::policy::context::{Difference, Life};
 use crate::policy::hold::Pause;
+pub use obstacle::{Obstacle, Room};
 
 /// Facts about one holder of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]

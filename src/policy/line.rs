@@ -1,7 +1,7 @@
 //! The order of turns at a lane with a line when the lane becomes free. Members of the line go first to first. The turn
 //! alternates between the line and the tasks of the queue, as long as both want it. Neither keeps a turn that it does not use.
 
-use crate::model::lock::line::{Asker, LineFacts};
+use crate::model::lock::{Asker, LineFacts};
 use std::time::Duration;
 
 /// Time in which the owner of the turn has to take the lane, in milliseconds. After that, others pass a stopped first member of

@@ -5,7 +5,7 @@ use crate::model::task::{EndState, Finish, OnInterrupt, Outcome, TaskState, Task
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;
-use crate::policy::simulate::random::Random;
+use crate::policy::simulate::load::Random;
 use crate::policy::steps::course::at_next_step;
 
 /// Number of times that a supervisor may take over a task without a launch before the task is given up. A claim without a

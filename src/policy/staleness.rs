@@ -1,12 +1,13 @@
 //! The judge table of `locks.md`: decides whether a lock's holder is alive. The first matching row wins. Does no I/O.
-
-pub mod standing;
+//!
+//! Decides which claimant may refresh or break an existing lock (`locks.md`). Pure.
 
 use super::witness::{Witness, witness};
 use crate::model::evidence::{Evidence, HolderHost, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::lock::{Claimant, Met, Standing};
 use crate::model::namespace::{OTHER_ROOT, is_other_boot};
 use crate::model::process::Probe;
-use crate::model::{LockKind, LockRecord, Timestamp};
+use crate::model::{LockKind, LockRecord, TaskId, Timestamp};
 
 /// Greatest age of a corrupt sidecar that may still be in the making, in milliseconds (j4).
 pub const CORRUPT_GRACE_MS: i64 = 2000;
@@ -226,3 +227,38 @@ fn as_ms(ms: u64) -> i64 {
 
 #[cfg(test)]
 mod tests;
+
+/// The relation of a lock to a claimant of its lane.
+pub fn standing(claimant: &Claimant<'_>, met: &Met<'_>) -> Standing {
+    if claimant.kind == LockKind::Task && is_debris_of(claimant.holder, met) {
+        return Standing::Breakable;
+    }
+    match met.verdict {
+        Verdict::Live { .. } if met.record.is_some_and(|record| is_own(claimant, record)) => Standing::Own,
+        Verdict::Live { .. } | Verdict::Refused { .. } => Standing::Living,
+        Verdict::Stale { .. } => met.to_recover.map_or(Standing::Breakable, Standing::Dead),
+    }
+}
+
+/// Whether a lock is left from a dead claim of the claiming task itself. Only the process that holds a task's supervisor.lock
+/// takes lanes for the task. A power cut may have left the lock without a valid sidecar. Then the lock file identifies the
+/// task, because the judge would take the claimant's own supervisor.lock for the life of the holder.
+fn is_debris_of(holder: &str, met: &Met<'_>) -> bool {
+    match met.record {
+        Some(record) => record.kind == LockKind::Task && record.task_id.as_deref() == Some(holder),
+        None => {
+            met.named.is_some() && met.named == TaskId::parse(holder) && !matches!(met.verdict, Verdict::Refused { .. })
+        }
+    }
+}
+
+/// Whether a living lock is a lease of the claimant itself, or of its session.
+fn is_own(claimant: &Claimant<'_>, record: &LockRecord) -> bool {
+    match (claimant.kind, record.kind) {
+        (LockKind::Lease, LockKind::Lease) => record.task_id.as_deref() == Some(claimant.holder),
+        (LockKind::Session, LockKind::Session) => {
+            claimant.session.is_some() && record.who.session.as_deref() == claimant.session
+        }
+        _ => false,
+    }
+}

@@ -4,8 +4,7 @@
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Limits, Task};
 use crate::os::{Child, Pipe};
-use crate::policy::capacity::cpus::{Step, bound_to, list, listed, step};
-use crate::policy::capacity::jobs::{Server, knows_fifos, variables};
+use crate::policy::capacity::{Server, Step, bound_to, knows_fifos, list, listed, step, variables};
 use crate::store::{Event, Shares, Site, StoreError};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use super::kill::{Root, end_tree};
 use super::run::{TOLD_TO_END, cancelled};
 use super::{HEARTBEAT, Surroundings};
 use crate::model::Task;
-use crate::model::control::hooks::{HOOK_VARIABLE, Hook};
+use crate::model::control::{HOOK_VARIABLE, Hook};
 use crate::model::time::format_duration;
 use crate::os::{Child, Command, Exit, Signal, StartError, Streams, Woken};
 use crate::policy::hooks::{AFTER, BEFORE, runs_in, task_payload};

@@ -2,14 +2,12 @@
 //! resource (space, processes, memory), the launch waits for it: that is no fault of the task, and must not cost it an
 //! attempt.
 
-use super::Surroundings;
 use super::cpus::{CpuShare, Cpus};
 use super::environment::{Files, Place, tell_unset, words};
-use super::hooks;
 use super::keep::Keeper;
 use super::run::{TOLD_TO_END, cancelled};
-use crate::model::lock::Grant;
-use crate::model::lock::grant::values_of;
+use super::{Surroundings, hooks};
+use crate::model::lock::{Grant, values_of};
 use crate::model::task::Start;
 use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};

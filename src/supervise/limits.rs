@@ -4,7 +4,7 @@
 use crate::model::control::{Held, Hold};
 use crate::model::{LaneName, Task, Timestamp};
 use crate::policy::outcome::Happened;
-use crate::policy::steps::limits::{Limit, read_limit};
+use crate::policy::steps::names::{Limit, read_limit};
 use crate::store::{Event, Site, StoreError};
 use serde_json::json;
 

@@ -7,8 +7,7 @@ mod runs;
 
 use luzia::model::{Identity, LaneName, LockKind, Name, Task, TaskId, Who};
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::policy::staleness::judge;
-use luzia::policy::staleness::standing::standing;
+use luzia::policy::staleness::{judge, standing};
 use luzia::store::{Acquired, InLine, LaneNeed, Request, Site, Spool};
 use std::sync::Arc;
 

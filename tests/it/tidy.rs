@@ -24,7 +24,7 @@ const TESTS_MAY_NAME: [(&str, &str); 8] = [
     ("src/policy/hold/mod.rs", "store"),
     ("src/policy/loans/mod.rs", "store"),
     ("src/policy/outcome.rs", "store"),
-    ("src/policy/requests/sample.rs", "store"),
+    ("src/policy/requests/mod.rs", "store"),
     ("src/policy/steps/course.rs", "store"),
     ("src/cli/output/brief.rs", "store"),
     ("src/cli/output/messages.rs", "store"),
@@ -60,7 +60,7 @@ const OWNERS: [(&str, &[&str]); 8] = [
     ("jiff", &["src/model/calendar/zone.rs"]),
     ("postgres", &["src/fleet/"]),
     ("regex_lite", &["src/app/waits/output.rs"]),
-    ("tempfile", &["src/os/real/files/temporary.rs", "src/os/real/files/published.rs"]),
+    ("tempfile", &["src/os/real/files/temporary.rs"]),
 ];
 
 const LONGEST_FILE: usize = 500;

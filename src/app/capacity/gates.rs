@@ -6,7 +6,7 @@ use crate::app::config_reload::config;
 use crate::model::LaneName;
 use crate::model::capacity::Readings;
 use crate::policy::admission::Shut;
-use crate::policy::capacity::gate::{Busy, judge};
+use crate::policy::capacity::{Busy, judge};
 use crate::store::{Event, NotNow};
 use serde_json::json;
 

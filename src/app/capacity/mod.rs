@@ -7,9 +7,9 @@ pub mod holders;
 use super::config_reload::config;
 use crate::app::App;
 use crate::model::LaneName;
-use crate::model::capacity::rules::slot_variable;
+use crate::model::capacity::slot_variable;
 use crate::model::lock::Grant;
-use crate::policy::capacity::jobs::knows_fifos;
+use crate::policy::capacity::knows_fifos;
 use crate::supervise::CpuPlan;
 
 /// The plan by which the processors of a lane with a budget are shared.

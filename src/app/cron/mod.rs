@@ -16,7 +16,7 @@ use crate::model::{LaneName, Name, ScheduleKey, Task, TaskId, Timer, Timestamp};
 use crate::policy::cron::{
     Fill, LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many, is_rarer_than_daily, pause_at,
 };
-use crate::policy::naming::mistakes::nearest;
+use crate::policy::naming::nearest;
 use crate::request::ScheduleRequest;
 use crate::request::members::option_of;
 use crate::store::{Event, StoreError};

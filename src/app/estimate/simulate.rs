@@ -4,13 +4,11 @@ use super::queue::{follow_rules, queue_as_it_is};
 use crate::app::{App, AppError, config_reload, estimate};
 use crate::model::{Config, Timestamp};
 use crate::policy::fair::Ledger;
-use crate::policy::simulate::load::{Length, Load};
-use crate::policy::simulate::random::Random;
-use crate::policy::simulate::simulate;
-
 pub use crate::policy::simulate::load::Length as RunLength;
+use crate::policy::simulate::load::{Length, Load, Random};
 pub use crate::policy::simulate::plan::{Change, Gap, MOST_TASKS, Plan, Stream, To};
 pub use crate::policy::simulate::report::{Report, UserReport};
+use crate::policy::simulate::simulate;
 
 /// Largest number of waiting tasks of the present queue that are simulated.
 const MOST_WAITING: usize = 100_000;

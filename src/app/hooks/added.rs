@@ -2,7 +2,7 @@
 
 use crate::app::queue::doors::{as_usage, check_program};
 use crate::app::{App, AppError, Code};
-use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};
+use crate::model::control::{Action, HOOK_TIMEOUT_MS, Hook};
 use crate::model::name::shortened;
 use crate::policy::hooks::{AFTER, BEFORE, EVENTS, event_name};
 

@@ -7,7 +7,7 @@ mod added;
 use super::{App, AppError, Code};
 use crate::app::config_reload::follow_control;
 use crate::app::wait_warnings::{WAIT_WARNING, wait_command};
-use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
+use crate::model::control::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
 use crate::model::{Task, TaskId};
 use crate::os::{CALL_GRACE, Called, Exit};
 use crate::policy::analytics::record::Record;

@@ -3,7 +3,7 @@
 use crate::app::processes::{is_around_or_child, is_same, key_of_process};
 use crate::app::{App, AppError, shell_word};
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Who};
-use crate::policy::agent::ownership::{Sides, is_foreign};
+use crate::policy::agent::{Sides, is_foreign};
 use crate::store::LockView;
 
 /// A question to a person before work of others, or of many, is changed.

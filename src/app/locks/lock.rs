@@ -15,7 +15,7 @@ use crate::model::lock::Grant;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
 use crate::os::{Child, Exit, InPlace, Signal, StartError, Woken};
-use crate::policy::capacity::cpus::listed;
+use crate::policy::capacity::listed;
 use crate::store::{GivenBack, Hold, Request};
 use crate::supervise::{CpuShare, Keeper};
 use std::time::Duration;

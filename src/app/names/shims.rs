@@ -4,7 +4,7 @@ use crate::app::locks::reentrancy::reentrant;
 use crate::app::{App, AppError, Code};
 use crate::model::LaneName;
 use crate::model::lock::LockKind;
-use crate::os::shims::{OnPath, Shims};
+use crate::os::user_files::{OnPath, Shims};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::io;

@@ -15,7 +15,7 @@ use crate::model::lock::loan;
 use crate::model::{Priority, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::admission::first_obstacle;
 use crate::policy::agent;
-use crate::policy::agent::ownership::{Sides, is_foreign};
+use crate::policy::agent::{Sides, is_foreign};
 use crate::policy::preempt::{Full, Holds, Rival, choose};
 use crate::store::{CancelRequest, Event, Head, LockView, Place};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use crate::app::{App, AppError};
 use crate::model::{TaskId, Timestamp};
-pub use crate::policy::analytics::otlp::Tracer;
 pub use crate::policy::analytics::record::{Filter, Record};
+pub use crate::policy::analytics::trace::Tracer;
 pub use crate::store::{KINDS, is_kind};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use crate::model::control::{Control, Held, Hold};
 use crate::model::lane::BUILT_IN;
 use crate::model::lock::loan;
 use crate::model::{Config, LaneName, Name, Task, Timestamp};
-use crate::policy::capacity::gate::Busy;
+use crate::policy::capacity::Busy;
 use crate::policy::hold::means_lane;
 use crate::store::Event;
 use crate::store::config::{lane_or_pattern, rule_from_options, rule_json, rule_without};

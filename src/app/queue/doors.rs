@@ -12,7 +12,7 @@ use crate::model::config::EVERY_PROJECT;
 use crate::model::name::shortened;
 use crate::model::{Identity, LaneName, Name, Task, TaskId};
 use crate::os::StartError;
-use crate::policy::naming::mistakes::{has_separator, is_shell_line, misplaced_option, nearest};
+use crate::policy::naming::{has_separator, is_shell_line, misplaced_option, nearest};
 use crate::request::TaskRequest;
 use std::collections::{BTreeSet, HashMap};
 

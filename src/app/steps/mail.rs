@@ -9,7 +9,7 @@ use crate::app::waits::open_wait;
 use crate::app::{App, AppError, Code};
 use crate::model::name::shortened;
 use crate::model::{LaneName, Name, TaskId};
-use crate::policy::naming::mistakes::nearest;
+use crate::policy::naming::nearest;
 use crate::policy::steps::members;
 use crate::policy::steps::names::is_event_name;
 use crate::policy::steps::waits::WaitKind;

@@ -4,7 +4,7 @@ use crate::app::AppError;
 use crate::model::TaskId;
 use crate::model::name::shortened;
 use crate::model::time::format_duration;
-use crate::policy::naming::mistakes::nearest;
+use crate::policy::naming::nearest;
 use crate::policy::steps::names::{MOST_STEP_BYTES, is_step_name};
 use crate::policy::steps::waits::WaitKind;
 

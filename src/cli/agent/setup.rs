@@ -12,7 +12,7 @@ use crate::cli::output::console::{Answer, Console};
 use crate::cli::verbs::Does;
 use crate::model::{AgentKind, ThingKind};
 use crate::os::real::{self, RealShims, RealUserFiles, term};
-use crate::os::shims::Shims;
+use crate::os::user_files::Shims;
 
 /// Runs `luzia agent`. `hook::called` answers hooks before clap reads the command line. A hook gets here only if that function
 /// did not find the verb among the options; it must not fail.

@@ -7,7 +7,6 @@ pub(crate) mod heed;
 mod names;
 pub(crate) mod pipe;
 pub(crate) mod places;
-pub(crate) mod published;
 pub(crate) mod temporary;
 pub(crate) mod watch;
 pub(crate) mod work_tree;

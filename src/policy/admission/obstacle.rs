@@ -4,8 +4,7 @@ use super::{Booked, Holder, Narrow, Shut};
 use crate::model::capacity::Occupied;
 use crate::model::config::Rate;
 use crate::model::{LaneName, TaskId, Timestamp};
-use crate::policy::context::Difference;
-use crate::policy::context::life::Life;
+use crate::policy::context::{Difference, Life};
 use crate::policy::cycles::Member;
 use crate::policy::hold::Pause;
 

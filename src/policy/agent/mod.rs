@@ -7,9 +7,13 @@
 //! - Gemini CLI: `GEMINI_CLI=1` (geminicli.com/docs/tools/shell);
 //! - Cursor: `CURSOR_AGENT=1` (cursor.com/docs/agent/terminal), `CURSOR_TRACE_ID` in its terminal;
 //! - Copilot CLI: `COPILOT_CLI=1` and `COPILOT_AGENT_SESSION_ID` (changelog of github.com/github/copilot-cli).
-
-pub mod allow;
-pub mod ownership;
+//!
+//! The commands that a server of tools runs for an agent (`mcp.allow`, decision 135). Pure.
+//!
+//! A pattern is a list of words with blanks between. A word admits the same word; a `*` in it matches any text, including the
+//! empty one. A pattern whose last word is `*` alone admits any number of further words.
+//!
+//! The owner of work that a command would end or take away: the caller, or another requester (P10).
 
 use crate::model::Identity;
 use crate::model::process::Ancestor;
@@ -129,3 +133,56 @@ pub fn process_key(process: &Identity, namespace: u64) -> String {
 
 #[cfg(test)]
 mod tests;
+
+/// Whether one of the patterns admits a command.
+pub fn admits(patterns: &[String], argv: &[String]) -> bool {
+    !argv.is_empty() && patterns.iter().any(|pattern| admits_one(pattern, argv))
+}
+
+/// Whether one of the patterns admits the name of a variable (`mcp.env`).
+pub fn admits_name(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| is_like(pattern, name))
+}
+
+fn admits_one(pattern: &str, argv: &[String]) -> bool {
+    let words: Vec<&str> = pattern.split_whitespace().collect();
+    let (words, fits) = match &words[..] {
+        [words @ .., "*"] if !words.is_empty() => (words, argv.len() >= words.len()),
+        words => (words, argv.len() == words.len()),
+    };
+    !words.is_empty() && fits && words.iter().zip(argv).all(|(word, given)| is_like(word, given))
+}
+
+/// Whether a text matches a word in which `*` matches any text.
+fn is_like(word: &str, text: &str) -> bool {
+    let Some((first, rest)) = word.split_once('*') else { return word == text };
+    let Some(mut left) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match left.find(part) {
+            Some(at) => left = &left[at + part.len()..],
+            None => return false,
+        }
+    }
+    left.len() >= last.len() && left.ends_with(last)
+}
+
+/// Facts about the two sides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sides<'a> {
+    /// Whether the agents or their sessions are one; `None` if too little is known of one of them.
+    pub same_agent: Option<bool>,
+    /// The user of the caller.
+    pub caller: &'a str,
+    /// The user of the work; `None` for a lane without a user.
+    pub holder: Option<&'a str>,
+}
+
+/// Whether the work belongs to another requester: to another session or agent, or else to another user.
+pub fn is_foreign(sides: Sides) -> bool {
+    match sides.same_agent {
+        Some(is_same) => !is_same,
+        None => sides.holder.is_some_and(|holder| holder != sides.caller),
+    }
+}

@@ -112,3 +112,65 @@ fn the_agent_is_the_nearest_process_that_is_neither_a_shell_nor_luzia() {
         assert_eq!(agent_above(&above(processes), is_initial).map(|it| it.process.pid), agent, "{processes:?}");
     }
 }
+
+fn admitted(pattern: &str, command: &str) -> bool {
+    let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+    admits(&[pattern.to_owned()], &argv)
+}
+
+#[test]
+fn a_pattern_admits_its_words_and_no_others() {
+    for (pattern, command) in [
+        ("make", "make"),
+        ("cargo test", "cargo test"),
+        ("cargo *", "cargo"),
+        ("cargo *", "cargo test --all"),
+        ("git status *", "git status -s"),
+        ("npm run test:*", "npm run test:unit"),
+        ("./ci*.sh", "./ci-1.sh"),
+        ("*", "make"),
+        ("a*b*c x", "a1b2c x"),
+    ] {
+        assert!(admitted(pattern, command), "{pattern}: {command}");
+    }
+    for (pattern, command) in [
+        ("make", "make all"),
+        ("make", "/tmp/make"),
+        ("cargo test", "cargo"),
+        ("git status *", "git push"),
+        ("npm run test:*", "npm run deploy"),
+        ("npm run test:*", "npm run test:unit --rm"),
+        ("*", "rm -rf"),
+        ("a*b*b", "a1b"),
+        ("", "make"),
+        (" ", "make"),
+    ] {
+        assert!(!admitted(pattern, command), "{pattern}: {command}");
+    }
+    assert!(!admits(&["*".to_owned()], &[]));
+    assert!(!admits(&[], &["make".to_owned()]));
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_star_admits_whatever_stands_for_it(first in "[a-c]{0,4}", middle in "[a-c ]{0,6}", last in "[a-c]{0,4}") {
+        let (word, text, longer) = (format!("{first}*{last}"), format!("{first}{middle}{last}"), format!("{first}x"));
+        proptest::prop_assert!(is_like(&word, &text));
+        proptest::prop_assert!(!is_like(&first, &longer));
+    }
+}
+
+#[test]
+fn a_known_session_decides_and_else_the_user() {
+    for (same_agent, holder, foreign) in [
+        (Some(true), Some("bob"), false),
+        (Some(true), None, false),
+        (Some(false), Some("alice"), true),
+        (Some(false), None, true),
+        (None, Some("bob"), true),
+        (None, Some("alice"), false),
+        (None, None, false),
+    ] {
+        assert_eq!(is_foreign(Sides { same_agent, caller: "alice", holder }), foreign, "{same_agent:?} {holder:?}");
+    }
+}

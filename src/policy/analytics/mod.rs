@@ -2,7 +2,6 @@
 
 pub mod course;
 pub mod exposition;
-pub mod otlp;
 pub mod record;
 pub mod stats;
 pub mod tally;

@@ -2,7 +2,7 @@
 
 use super::analytics::record::Record;
 use crate::model::Task;
-use crate::model::control::hooks::Hook;
+use crate::model::control::Hook;
 use serde_json::{Value, json};
 
 /// Runs in the context of a task, before its command; if it fails, the task fails.
@@ -82,7 +82,7 @@ mod tests {
     use super::super::analytics::record::tests::record;
     use super::*;
     use crate::model::Timestamp;
-    use crate::model::control::hooks::Action;
+    use crate::model::control::Action;
 
     fn hook(event: &str, user: Option<&str>, lane: Option<&str>) -> Hook {
         Hook {

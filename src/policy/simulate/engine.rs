@@ -1,8 +1,7 @@
 //! The queue on a virtual clock: arrivals, passes by `policy::schedule`, and ends. Dispatch decides by files; this module
 //! decides by numbers, with the same functions.
 
-use super::load::{Job, Load};
-use super::random::Random;
+use super::load::{Job, Load, Random};
 use super::report::Book;
 use crate::model::{LaneName, Name, Priority, QueueName, TaskId, Tier, Timestamp};
 use crate::policy::backfill::{Booking, Slots, Wanted, bookings as bookings_of, may_pass};

@@ -3,8 +3,7 @@
 
 use super::engine::World;
 use super::history::LEAST_LENGTHS;
-use super::load::{Length, Load};
-use super::random::Random;
+use super::load::{Length, Load, Random};
 use crate::model::Timestamp;
 use crate::policy::analytics::stats::rank;
 use crate::policy::fair::Ledger;

@@ -7,18 +7,15 @@ pub mod estimate;
 pub mod history;
 pub mod load;
 pub mod plan;
-pub mod random;
 pub mod report;
 pub mod score;
-
 #[cfg(test)]
 mod tests;
 
 use crate::model::Timestamp;
 use crate::policy::fair::Ledger;
 use engine::World;
-use load::Load;
-use random::Random;
+use load::{Load, Random};
 use report::Report;
 
 /// Runs a load to its end.

@@ -2,8 +2,7 @@
 
 use super::coming::Told;
 use super::history::History;
-use super::load::{Job, Length, Load};
-use super::random::Random;
+use super::load::{Job, Length, Load, Random};
 use crate::model::config::Config;
 use crate::model::queue::digest;
 use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};

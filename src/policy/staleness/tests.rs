@@ -1,6 +1,7 @@
 //! A test for each row of the judge table.
 
 use super::*;
+use crate::model::Who;
 use crate::model::Origin;
 use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, OTHER_ROOT, Outlook, Sight};
 use proptest::prelude::*;
@@ -384,4 +385,56 @@ proptest! {
         let is_live = matches!(judge(&evidence), Verdict::Live { .. });
         prop_assert!(is_live);
     }
+}
+
+const LIVE: Verdict = Verdict::Live { why: Reason::SupervisorLives, overdue: false };
+const STALE: Verdict = Verdict::Stale { why: Reason::LeaseOver, age_ms: 1 };
+const REFUSED: Verdict = Verdict::Refused { why: Reason::ForeignOwner };
+
+fn sessioned(kind: LockKind, holder: &str, session: Option<&str>) -> LockRecord {
+    let who = Who { session: session.map(str::to_owned), ..Who::default() };
+    LockRecord { task_id: Some(holder.to_owned()), who, ..record(kind) }
+}
+
+fn claimant(kind: LockKind, holder: &str) -> Claimant<'_> {
+    Claimant { holder, kind, session: Some("s") }
+}
+
+#[test]
+fn a_lease_is_refreshed_by_its_holder_and_a_session_by_its_key() {
+    let stands = |claimant: Claimant<'_>, record: &LockRecord| {
+        standing(&claimant, &Met { verdict: &LIVE, record: Some(record), named: None, to_recover: None })
+    };
+    let lease = sessioned(LockKind::Lease, "t1", None);
+    assert_eq!(stands(claimant(LockKind::Lease, "t1"), &lease), Standing::Own);
+    assert_eq!(stands(claimant(LockKind::Lease, "t2"), &lease), Standing::Living);
+    assert_eq!(stands(claimant(LockKind::Process, "t1"), &lease), Standing::Living);
+    let session = sessioned(LockKind::Session, "t1", Some("s"));
+    assert_eq!(stands(claimant(LockKind::Session, "other"), &session), Standing::Own);
+    let none = Claimant { session: None, ..claimant(LockKind::Session, "t1") };
+    assert_eq!(stands(none, &sessioned(LockKind::Session, "t1", None)), Standing::Living);
+}
+
+#[test]
+fn what_a_dead_claim_of_a_task_left_is_broken_by_its_next_one_only() {
+    let own = sessioned(LockKind::Task, "task_7", None);
+    let met = |record, named, verdict| Met { verdict, record, named, to_recover: None };
+    for (holder, expected) in [("task_7", Standing::Breakable), ("task_8", Standing::Living)] {
+        let task = claimant(LockKind::Task, holder);
+        assert_eq!(standing(&task, &met(Some(&own), None, &LIVE)), expected);
+        assert_eq!(standing(&task, &met(None, Some(TaskId(7)), &LIVE)), expected);
+    }
+    let task = claimant(LockKind::Task, "task_7");
+    assert_eq!(standing(&task, &met(None, Some(TaskId(7)), &REFUSED)), Standing::Living);
+    assert_eq!(standing(&task, &met(None, None, &LIVE)), Standing::Living);
+    assert_eq!(standing(&claimant(LockKind::Wait, "task_7"), &met(Some(&own), None, &LIVE)), Standing::Living);
+}
+
+#[test]
+fn a_dead_task_is_recovered_before_its_lane_is_free() {
+    let dead = sessioned(LockKind::Task, "task_7", None);
+    let met = |to_recover| Met { verdict: &STALE, record: Some(&dead), named: None, to_recover };
+    let lease = claimant(LockKind::Lease, "t1");
+    assert_eq!(standing(&lease, &met(Some(TaskId(7)))), Standing::Dead(TaskId(7)));
+    assert_eq!(standing(&lease, &met(None)), Standing::Breakable);
 }

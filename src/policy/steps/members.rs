@@ -1,6 +1,6 @@
 //! The data of the event of a wait, and the variables that it becomes: one row for each kind. Pure.
 
-use crate::policy::naming::mistakes::nearest;
+use crate::policy::naming::nearest;
 use crate::policy::steps::waits::WaitKind;
 use serde_json::Value;
 use std::fmt::Write;

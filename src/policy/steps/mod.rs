@@ -2,7 +2,6 @@
 
 pub mod actions;
 pub mod course;
-pub mod limits;
 pub mod members;
 pub mod names;
 pub mod output;

@@ -2,8 +2,7 @@
 
 use super::key::seconds;
 use crate::model::Name;
-use crate::model::capacity::budget::MOST_CPUS;
-use crate::model::capacity::{Budget, Gate, SlotValues};
+use crate::model::capacity::{Budget, Gate, MOST_CPUS, SlotValues};
 use crate::model::config::Rate;
 use crate::model::time::{MAX_DURATION_MS, format_duration, parse_duration};
 use serde_json::{Value, json};

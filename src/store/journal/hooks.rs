@@ -4,7 +4,7 @@
 
 use super::{Event, ReadEvent, decode, encode};
 use crate::model::Timestamp;
-use crate::model::control::hooks::Hook;
+use crate::model::control::Hook;
 use crate::model::record::{Extra, Version};
 use crate::os::Open;
 use crate::store::files::disk::task_record::{encode_pretty, newer_or_corrupt};
@@ -129,7 +129,7 @@ impl Spool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::control::hooks::Action;
+    use crate::model::control::Action;
 
     #[test]
     fn hooks_read_back_and_keep_foreign_members() {

@@ -3,7 +3,7 @@
 
 use super::output_of;
 use crate::model::Task;
-use crate::policy::requests::sample::is_sampled;
+use crate::policy::requests::is_sampled;
 use crate::store::{Event, Site};
 use crate::supervise::Surroundings;
 use crate::supervise::keep::Keeper;

@@ -3,9 +3,8 @@
 
 mod fitted;
 
-use crate::model::capacity::rules::{SLOT_PREFIX, slot_variable};
-use crate::model::lock::Grant;
-use crate::model::lock::grant::values_of;
+use crate::model::capacity::{SLOT_PREFIX, slot_variable};
+use crate::model::lock::{Grant, values_of};
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, Task};
 use crate::policy::analytics::trace::{TRACEPARENT, caller_of, span_of};
@@ -14,9 +13,8 @@ use crate::policy::steps::names::is_var_name;
 use crate::policy::steps::scripts::filled_command;
 use crate::store::{Vars, var_text};
 use crate::supervise::limits::result_file;
-use std::collections::BTreeMap;
-
 pub use fitted::{fitted, tell_unset, words};
+use std::collections::BTreeMap;
 
 /// The variables that are not passed by the environment: the path of the file of each, or `None` if it has no file.
 pub type Files = BTreeMap<String, Option<String>>;

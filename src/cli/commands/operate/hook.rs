@@ -9,7 +9,7 @@ use crate::cli::context::Account;
 use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
-use crate::model::control::hooks::{Action, Hook};
+use crate::model::control::{Action, Hook};
 use crate::model::time::format_duration;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};

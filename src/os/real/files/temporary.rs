@@ -1,7 +1,13 @@
 //! A directory that is thrown away: private, empty, removed with everything in it when the value is dropped.
+//!
+//! A file of a caller that appears complete or not at all.
 
-use std::io;
-use tempfile::{Builder, TempDir};
+use rustix::io::Errno;
+use std::fs::{Metadata, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// A directory below `TMPDIR` or `/tmp` with mode 0700.
 #[derive(Debug)]
@@ -30,6 +36,62 @@ impl TemporaryDirectory {
     /// Leaves it where it is.
     pub fn keep(self) {
         let _ = self.dir.keep();
+    }
+}
+
+/// A file that is to appear at a path. Until then its text goes to a temporary file beside it. Dropping this value removes
+/// the temporary file.
+pub struct Published {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Published {
+    /// Makes the temporary file, so that a folder that cannot be written is known at once. A relative path counts from the
+    /// working directory.
+    pub fn prepare(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        if path.is_dir() {
+            return Err(Errno::ISDIR.into());
+        }
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        // The mode of files that other programs make, but never wider than the mask of this process allows.
+        let mode = Permissions::from_mode(0o666);
+        let file = Builder::new().prefix(".luzia-").permissions(mode).tempfile_in(folder);
+        let file = file.map_err(plain)?;
+        Ok(Self { file, path })
+    }
+
+    /// Lets every account read the file, whatever the mask of this process.
+    pub fn readable_by_all(self) -> io::Result<Self> {
+        self.file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+        Ok(self)
+    }
+
+    /// Gives the file the owner and the permissions of another one.
+    pub(crate) fn be_like(&self, other: &Metadata) -> io::Result<()> {
+        let file = self.file.as_file();
+        let own = file.metadata()?;
+        if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
+            fchown(file, Some(other.uid()), Some(other.gid()))?;
+        }
+        file.set_permissions(Permissions::from_mode(other.mode() & 0o7777))
+    }
+
+    /// Makes the file appear with a text, in the place of an older one.
+    pub fn publish(mut self, text: impl AsRef<[u8]>) -> io::Result<()> {
+        self.file.write_all(text.as_ref())?;
+        self.file.as_file().sync_all()?;
+        self.file.persist(&self.path).map(drop).map_err(|error| error.error)
+    }
+}
+
+/// An error in the words of the system alone: `tempfile` adds the name of the temporary file, which does not help a reader.
+fn plain(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((words, _)) => io::Error::new(error.kind(), words),
+        None => error,
     }
 }
 

@@ -1,8 +1,7 @@
 //! Starts processes: supervisors, commands of tasks, and commands that run in place. Their purpose is not known here.
 
-use crate::model::control::hooks::HOOK_VARIABLE;
-use crate::model::task::OF_ONE_REPOSITORY;
-use crate::model::task::TASK_VARIABLES;
+use crate::model::control::HOOK_VARIABLE;
+use crate::model::task::{OF_ONE_REPOSITORY, TASK_VARIABLES};
 use crate::os::real::process::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
 use crate::os::real::process::child::{Reach, RealChild};
 use crate::os::real::process::program::{check_cwd, find, lookup, start_error};

@@ -2,7 +2,7 @@
 
 use crate::model::capacity::{Occupied, SlotValues};
 use crate::model::config::Rate;
-use crate::model::lock::standing::Stands;
+use crate::model::lock::Stands;
 use crate::model::{Fence, Grant, Identity, LaneName, LockKind, Reason, TaskId, Timestamp, Who};
 use crate::store::{Hold, LockView};
 

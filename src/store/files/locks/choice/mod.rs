@@ -2,7 +2,7 @@
 //! borrow, refresh one's own, or give up. If a lane is wanted several times, one look chooses all of its slots, or none.
 
 use crate::model::lock::loan::Lent;
-use crate::model::lock::standing::{Claimant, Met, Standing};
+use crate::model::lock::{Claimant, Met, Standing};
 use crate::model::{Fence, Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
 use crate::os::Entry;
 use crate::store::files::locks::acquire::broken;

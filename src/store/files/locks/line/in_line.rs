@@ -1,7 +1,7 @@
 //! A request for a lane, and its place in the line.
 
 use super::Place;
-use crate::model::lock::line::{Asker, LineJudge};
+use crate::model::lock::{Asker, LineJudge};
 use crate::model::{LaneName, SandboxId, Who};
 use crate::store::files::locks::line::waiters::note;
 use crate::store::layout;

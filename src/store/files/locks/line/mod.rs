@@ -14,7 +14,7 @@ pub(crate) mod waiters;
 
 pub use in_line::InLine;
 
-use crate::model::lock::line::{Asker, LineFacts};
+use crate::model::lock::{Asker, LineFacts};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;

@@ -1,6 +1,6 @@
 //! The claim: a dispatcher takes a pending task and its lanes. The commit point is the rename `pending` -> `running`.
 
-use crate::model::lock::line::LineJudge;
+use crate::model::lock::LineJudge;
 use crate::model::{Grant, Judge, Task, TaskId};
 use crate::store::{
     Acquired, Break, Denial, Head, Hold, InLine, Part, Request, Result, Spool, StoreError, encode_task, layout,

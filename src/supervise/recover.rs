@@ -1,6 +1,6 @@
 //! Recovery: treats an unsupervised task as the recovery table says. The caller has taken its `supervisor.lock`.
 
-use super::course::wait::or_wait;
+use super::course::or_wait;
 use super::finish::{Finished, finish};
 use super::keep::Keeper;
 use super::kill::{Root, end_tree, mark_of, tree_of};

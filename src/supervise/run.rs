@@ -2,9 +2,7 @@
 
 use super::course::care::Care;
 use super::course::deadline::Deadline;
-use super::course::subject::{compare, log_prompt, log_response};
-use super::course::wait::{asks_to_end, or_wait};
-use super::course::{judge, name_failed_step, output_before};
+use super::course::{asks_to_end, compare, judge, log_prompt, log_response, name_failed_step, or_wait, output_before};
 use super::finish::{Finished, close_outside, ended_events, give_back};
 use super::hooks;
 use super::keep::Keeper;

@@ -3,7 +3,7 @@
 
 use crate::app::cron::{enqueued, pattern_of};
 use crate::app::lifecycle::report::Pass;
-use crate::app::queue::terms::ruled::with_ruled_lanes;
+use crate::app::queue::terms::with_ruled_lanes;
 use crate::app::{App, AppError, config_reload};
 use crate::model::calendar::{Made, Schedule};
 use crate::model::{ScheduleKey, Timer, Timestamp};

@@ -3,7 +3,6 @@
 //! left. Any number of passes may run at once; the claim decides.
 
 pub(crate) mod booking;
-pub(crate) mod borrowers;
 pub(crate) mod candidates;
 mod claim;
 pub mod daemon;
@@ -29,14 +28,13 @@ use crate::policy::fair::{Ledger, Payer};
 use crate::policy::schedule::window::Offered;
 use crate::policy::schedule::{LaneHead, Resumed, Round};
 use crate::store::{Claimed, Hold, LockIndex};
-use borrowers::start_borrowers;
 use candidates::{number_of, with_place};
 use claim::Starts;
 use preempt::start_preempting;
 use prune::prune_some;
 use recovery::recover_dead;
 pub(crate) use recovery::recover_one;
-use resumed::{start_resumed, try_resumed};
+use resumed::{start_borrowers, start_resumed, try_resumed};
 use std::cell::RefCell;
 use wake::wake_parked;
 

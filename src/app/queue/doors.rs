@@ -1,12 +1,11 @@
 //! Mistakes that are reported before a task is queued: a project that is not configured, an unknown user, and a directory or a
 //! program that does not exist. `--no-check` skips the check of directory and program.
 
-use super::terms::slots::check_slots;
 use crate::app::accounts::Accounts;
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
 use crate::app::queue::enqueue::Accepted;
-use crate::app::queue::terms::{check_inherit, reuse};
-use crate::app::steps::places::check_places;
+use crate::app::queue::terms::{check_inherit, check_slots, reuse};
+use crate::app::steps::words::check_places;
 use crate::app::{App, AppError, Code, Kind, config_reload, processes, shell_word};
 use crate::model::config::EVERY_PROJECT;
 use crate::model::name::shortened;

@@ -1,6 +1,6 @@
 //! `enqueue --dry-run`: the outcome of a request, without queueing it.
 
-use super::terms::dependencies::check_dependencies;
+use super::terms::check_dependencies;
 use crate::app::estimate::{Estimate, THOROUGH, expected};
 use crate::app::query::explain::reasons;
 use crate::app::queue::enqueue::{Caller, task_of};

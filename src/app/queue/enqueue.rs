@@ -2,7 +2,6 @@
 
 use super::accepted::half_accepted;
 use super::doors::{check_door, check_project_name, check_user_lane, parent_of};
-use super::terms::dependencies::{all_before, check_dependencies};
 use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
 use crate::app::admission::reach::own_context;
 use crate::app::config_reload::{conductor_path, config};
@@ -14,11 +13,12 @@ use crate::app::names::named_lanes;
 use crate::app::processes::asked_by;
 use crate::app::queue::doors;
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
-use crate::app::queue::terms::env::env_of;
 use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
-use crate::app::queue::terms::ruled::with_ruled_lanes;
-use crate::app::queue::terms::{accept_alone, default_retries, note_children, stands_alone, terms_of};
-use crate::app::steps::places::check_prompt;
+use crate::app::queue::terms::{
+    accept_alone, all_before, check_dependencies, default_retries, env_of, note_children, stands_alone, terms_of,
+    with_ruled_lanes,
+};
+use crate::app::steps::words::check_prompt;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::name::shortened;
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};

@@ -3,7 +3,7 @@
 
 use crate::app::error::{although, not_recorded};
 use crate::app::queue::idempotency::take_again;
-use crate::app::steps::places::check_places;
+use crate::app::steps::words::check_places;
 use crate::app::{App, AppError, Code};
 use crate::model::task::{Outcome, TaskState, Terms};
 use crate::model::{Status, Task, TaskId};

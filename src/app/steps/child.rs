@@ -1,14 +1,20 @@
 //! The children for whose ends a task waits. `enqueue --wait` inside a task: the task waits for its child as `await agent --match
 //! child=ID` does, in the state `waiting`, and gets the variables of the child's end (S1.22).
+//!
+//! `await output` outside of all tasks.
 
 use super::wait::{WaitOrder, await_within};
+use crate::app::pass::wake::fire_timers;
 use crate::app::query::list::{Filter, list};
+use crate::app::steps::wait::{OUTPUT_PAUSE, WaitEnd};
 use crate::app::waits::came::{is_end_of, is_meant, means_child, take_in_vars, vars_of};
+use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
 use crate::app::waits::unused_mail;
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, TaskId};
-use crate::policy::steps::waits::{OnTimeout, WaitKind};
+use crate::policy::steps::waits::{OnTimeout, WaitEvent, WaitKind};
 use crate::store::{Mail, OpenWait, Waits};
+use std::time::Duration;
 
 /// No wait for a child lasts longer: ten years, in milliseconds.
 const LONGEST_MS: u64 = 10 * 365 * 24 * 3_600_000;
@@ -75,4 +81,55 @@ pub(crate) fn ends_expected(app: &App, id: TaskId, waits: &Waits, open: &OpenWai
     let is_told = |child: &Task| told.iter().any(|mail| is_end_of(mail, child.id));
     let count = told.len() + children.iter().filter(|child| !is_told(child)).count();
     Ok(u32::try_from(count).unwrap_or(u32::MAX).max(1))
+}
+
+/// Refuses to wait for output that a task cannot wait for.
+pub(super) fn check_output(app: &App, order: &OutputOrder, of: Option<TaskId>) -> Result<(), AppError> {
+    if of == Some(order.task) {
+        return Err(AppError::usage(format!("{} cannot wait for its own output", order.task))
+            .hint("--task names another task, e.g. one that this task has queued"));
+    }
+    app.existing(order.task).map(drop)
+}
+
+/// Waits for output of a task, outside of all tasks. Nothing of the wait is stored, and it begins with the present content of the
+/// logs.
+pub fn await_output(
+    app: &App,
+    order: &OutputOrder,
+    time_ms: u64,
+    say: &mut dyn FnMut(&str),
+) -> Result<WaitEnd, AppError> {
+    check_output(app, order, None)?;
+    let watch = order.watch(&Waits::default());
+    let mut reader = OutputReader::new(&watch).map_err(AppError::usage)?;
+    let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
+    say(&format!("luzia: waits for {}", order.name()));
+    let (task, mail) = (order.task, Vec::new());
+    let mut end = WaitEnd {
+        task,
+        mail,
+        is_timed_out: false,
+        is_failed: false,
+        is_remembered: false,
+        is_missed: false,
+        output: None,
+    };
+    loop {
+        let _ = fire_timers(app);
+        let again = match reader.look(app) {
+            Looked::Over(event, seen) => {
+                (end.is_missed, end.output) = (event == WaitEvent::Gone, Some(seen));
+                return Ok(end);
+            }
+            Looked::Again(ms) => Duration::from_millis(ms),
+        };
+        let left = time_ms.saturating_sub(app.host.boot_ms().saturating_sub(begin));
+        if left == 0 {
+            (end.is_timed_out, end.is_failed) = (true, true);
+            return Ok(end);
+        }
+        let left = Duration::from_millis(left);
+        changes.wait(again.clamp(Duration::from_millis(1), OUTPUT_PAUSE).min(left));
+    }
 }

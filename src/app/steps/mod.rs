@@ -1,11 +1,8 @@
 //! The memory of a task between its starts: variables, signs of progress, finished steps, and mail.
 
 pub mod child;
-pub mod finish;
 mod known;
 pub mod mail;
-pub mod output;
-pub mod places;
 pub mod step;
 pub mod vars;
 pub mod wait;

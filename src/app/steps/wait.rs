@@ -5,12 +5,12 @@ use crate::app::hooks::hand_hooks_over;
 use crate::app::loans::{die_of, end_loans, heed_signals, is_ending, lend_to_children};
 use crate::app::locks::lock::run_here;
 use crate::app::processes::wake_supervisor;
-use crate::app::steps::child::ends_expected;
+use crate::app::steps::child::{check_output, ends_expected};
 use crate::app::steps::known::Known;
-use crate::app::steps::output::check_output;
 use crate::app::steps::{own_task, start_of, unfinished};
-use crate::app::waits::came::{as_wait, is_meant, take_in_vars, vars_of};
-use crate::app::waits::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
+use crate::app::waits::came::{
+    as_wait, forget_answer, is_meant, late_begins, late_ended, note_late, take_in_vars, tell_lost, vars_of,
+};
 use crate::app::waits::mail_of;
 use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
 use crate::app::waits::resting::{close_wait, is_kept_in_wait, lanes_kept, note_going_on};

@@ -1,7 +1,6 @@
 //! The memory of a task about its waits for events, and the look at tasks that wait without a process. Nothing here waits.
 
 pub(crate) mod came;
-pub(crate) mod late;
 pub mod output;
 pub(crate) mod resting;
 pub mod tail;
@@ -10,8 +9,7 @@ use crate::app::{App, AppError};
 use crate::model::task::TaskState;
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::store::{DoneWait, LateCommand, Mail, OpenWait, StepRecord as Step, Vars, Waits};
-use came::is_meant;
-use late::waits_shown;
+use came::{is_meant, waits_shown};
 
 /// Number of events without a match that are shown.
 const MOST_SHOWN: usize = 5;

@@ -1,8 +1,9 @@
 //! Tasks that wait without a process: each pass, and each process that sends an event, looks at those whose timer rang. The table
 //! of a wait decides, as for a process that waits. Its decision is durable before anything depends on it.
 
-use super::came::{answer_of, as_wait, is_meant, take_in_vars, vars_of};
-use super::late::{forget_answer, late_begins, late_ended, note_late, tell_lost};
+use super::came::{
+    answer_of, as_wait, forget_answer, is_meant, late_begins, late_ended, note_late, take_in_vars, tell_lost, vars_of,
+};
 use super::output::{Looked as Output, OutputReader};
 use crate::app::config_reload::config;
 use crate::app::lifecycle::end::{ask_borrowers, end_taken};

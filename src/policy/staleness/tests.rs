@@ -1,8 +1,8 @@
 //! A test for each row of the judge table.
 
 use super::*;
-use crate::model::Who;
 use crate::model::Origin;
+use crate::model::Who;
 use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, OTHER_ROOT, Outlook, Sight};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 //! the slots go, then they go. On the way back the slots are taken, then the mark goes, then the waiting process returns. If the
 //! waiting process is killed, the supervisor stops the rest of the tree until the slots are back.
 
-use super::wait::is_kept;
+use super::is_kept;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Task, TaskId};
 use crate::policy::line::has_turn;

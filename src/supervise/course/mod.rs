@@ -1,17 +1,24 @@
 //! A run of a task as its supervisor sees it: the data that it gets, the care while it runs, and its results.
+//!
+//! A wait that outlives its run: the command asked for that (`luzia await --park`), or the waiting process was killed. The
+//! checkpoint of the wait is already durable; here the end of the run becomes a wait of the task.
+//!
+//! Records of a run in the event log beside its end: whether its work tree moved (`--stable`), and for a share of the starts
+//! the prompt and the answer (`--log-sample`, S2.32).
 
 pub(super) mod away;
 pub(super) mod care;
 pub(super) mod deadline;
-pub(super) mod subject;
-pub(super) mod wait;
 
-use crate::model::Task;
-use crate::model::task::{EndState, LastRun, TaskState};
+use crate::model::task::{EndState, LastRun, TaskState, TaskWait};
+use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::os::Handle;
 use crate::policy::outcome::Happened;
-use crate::policy::steps::course::{at_next_step, verdict};
-use crate::store::{Event, Mail, STDOUT_LOG, Site, StoreError};
+use crate::policy::requests::is_sampled;
+use crate::policy::steps::course::{at_next_step, becomes_wait, verdict};
+use crate::policy::steps::waits::WaitKind;
+use crate::store::{Event, Mail, OpenWait, STDOUT_LOG, Site, StoreError};
+use crate::supervise::Surroundings;
 use crate::supervise::family::CHILD_ENDED;
 use crate::supervise::keep::Keeper;
 use crate::supervise::limits::judge_limit;
@@ -135,7 +142,7 @@ fn judge_run(
 ) -> Result<Happened, StoreError> {
     let code = match happened {
         // The step continues in a further run.
-        _ if wait::open_after(site, task, &happened).is_some() => None,
+        _ if open_after(site, task, &happened).is_some() => None,
         Happened::Exited(code) => Some(code),
         Happened::Killed(signal) => Some(128_i32.saturating_add(signal)),
         _ => None,
@@ -202,4 +209,86 @@ pub(in crate::supervise) fn go_on(site: &Site, task: &mut Task) -> Result<(), St
     site.store.keep_running(&next)?;
     *task = next;
     Ok(())
+}
+
+/// Whether a run has asked to end and to be started again when its wait is over.
+pub(in crate::supervise) fn asks_to_end(site: &Site, id: TaskId, start: u32) -> bool {
+    site.store.open_in(id, start).is_some_and(|open| open.ends_run)
+}
+
+/// The wait that the end of a run becomes.
+fn open_after(site: &Site, task: &Task, happened: &Happened) -> Option<OpenWait> {
+    let open = becomes_wait(happened, true).then(|| site.store.open_in(task.id, task.starts)).flatten();
+    open.filter(|open| becomes_wait(happened, open.ends_run))
+}
+
+/// Result of a run: a wait, if one was open at its end, else the result itself. The tree of the task is dead.
+pub(in crate::supervise) fn or_wait(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
+    let Some(open) = open_after(site, task, &happened) else { return Ok(happened) };
+    let lanes: Vec<LaneName> = task.all_lanes().into_iter().filter(|lane| is_kept(&open, lane)).collect();
+    let locks = site.store.locks_of(task.id, &lanes)?;
+    site.store.secure_locks(&locks)?;
+    Ok(Happened::Waits(TaskWait {
+        until: Timestamp::parse(&open.until).unwrap_or_else(|| site.host.now()),
+        kept: locks.into_iter().map(|grant| (grant.lane, grant.lock_id)).collect(),
+        lends: matches!(WaitKind::parse(&open.kind), Some(WaitKind::Agent | WaitKind::Output)),
+    }))
+}
+
+/// Whether a lane is kept: by its rule when the wait began, else by its kind (X3).
+fn is_kept(open: &OpenWait, lane: &LaneName) -> bool {
+    open.keep.as_ref().map_or(lane.is_key_lane(), |kept| kept.contains(&lane.to_string()))
+}
+
+/// Number of characters of a prompt and of an answer that are logged.
+const MOST_LOGGED: usize = 4096;
+
+/// Takes the digest of the work tree again, and notes in the task whether it differs from the one at which the task was
+/// queued. If it cannot be taken, the answer is unknown, and the task notes nothing.
+pub(in crate::supervise) fn compare(around: &Surroundings, task: &mut Task, keeper: &mut Keeper) {
+    if !task.terms.is_stable {
+        return;
+    }
+    keeper.keep();
+    let now = (around.subject)(&task.cwd);
+    keeper.keep();
+    match (&task.terms.subject, now) {
+        (Some(before), Ok(now)) => {
+            let is_changed = *before != now;
+            task.terms.subject_changed = Some(is_changed);
+            if is_changed {
+                let said = "its work tree changed after it was queued: its result may not be that of either content";
+                let data = json!({ "subject_changed": true, "before": before, "after": now });
+                around.site.store.note(&Event::of("subject_changed", task).saying(said).with(data));
+            }
+        }
+        (_, Err(why)) => {
+            task.terms.subject_changed = None;
+            around.site.store.note(&Event::of("subject_unknown", task).saying(why));
+        }
+        (None, Ok(_)) => {}
+    }
+}
+
+/// Logs the prompt of a start, if the start is in the sample.
+pub(in crate::supervise) fn log_prompt(site: &Site, task: &Task) {
+    if is_sampled(task, task.starts) {
+        let prompt = task.stdin.clone().unwrap_or_else(|| task.command.join(" "));
+        let data = json!({ "start": task.starts, "prompt": first(&prompt), "bytes": prompt.len() });
+        site.store.note(&Event::of("prompt", task).with(data));
+    }
+}
+
+/// Logs the end of the output that a run wrote to its standard output. `from` is the offset at which the output begins.
+pub(in crate::supervise) fn log_response(site: &Site, task: &Task, from: u64) {
+    if is_sampled(task, task.starts) {
+        let (said, _) = output_of(site, task, from);
+        let skipped = said.chars().count().saturating_sub(MOST_LOGGED);
+        let end: String = said.chars().skip(skipped).collect();
+        site.store.note(&Event::of("response", task).with(json!({ "start": task.starts, "response": end })));
+    }
+}
+
+fn first(text: &str) -> String {
+    text.chars().take(MOST_LOGGED).collect()
 }

@@ -1,7 +1,7 @@
 //! `dispatch --drain`: passes until nothing is left that this dispatcher waits for. It waits for no task that waits for an event,
 //! and for no task that a schedule has made since it began: both may go on for ever.
-
-mod ends;
+//!
+//! The tasks that have ended while a dispatcher drains, including those that others started.
 
 use crate::app::admission::reach::{is_near, may_start, own_context};
 use crate::app::hooks::hand_hooks_over_telling;
@@ -15,7 +15,8 @@ use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::drain::{Stand, is_awaited};
 use crate::policy::hold::pause_of;
 use crate::policy::steps::waits::WaitKind;
-use ends::Ends;
+use crate::store::EventReader;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Longest sleep of a draining dispatcher between two looks.
@@ -122,4 +123,61 @@ fn stand_of(app: &App, task: &Task) -> Result<Stand, AppError> {
     let came = unused_mail(app, task.id, &waits)?.iter().filter(|mail| is_meant(mail, &open)).count();
     // A task with all that it waits for is about to go on.
     Ok(if u32::try_from(came).unwrap_or(u32::MAX) >= open.expect.max(1) { Stand::Goes } else { Stand::WaitsForEvent })
+}
+
+/// The tasks that were over already, or were reported.
+struct Ends {
+    seen: BTreeSet<TaskId>,
+    /// The first day whose finished tasks are looked through.
+    first_day: String,
+    events: EventReader,
+}
+
+impl Ends {
+    /// From now on.
+    fn begin(app: &App) -> Result<Self, AppError> {
+        let first_day = app.host.now().day();
+        let events = app.store.follow_events()?;
+        Ok(Self { seen: app.store.done_since(&first_day)?.into_iter().collect(), first_day, events })
+    }
+
+    /// Reports the tasks whose ends are in the events. An event may be lost; [`Ends::finish`] reports the rest.
+    fn look(&mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
+        let mut events = Vec::new();
+        app.store.read_on(&mut self.events, &mut |event| {
+            events.push(event);
+            true
+        })?;
+        for event in events {
+            let word = |member: &str| event.line.get(member).and_then(serde_json::Value::as_str);
+            if matches!(word("event"), Some("finished" | "cancelled"))
+                && let Some(id) = word("task").and_then(TaskId::parse)
+            {
+                self.tell(id, app, tell)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports every task that has ended since, by the records.
+    fn finish(mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
+        self.look(app, tell)?;
+        for id in app.store.done_since(&self.first_day)? {
+            self.tell(id, app, tell)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, id: TaskId, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
+        if self.seen.contains(&id) {
+            return Ok(());
+        }
+        // A record that was pruned, or is damaged, has no end to report.
+        let found = app.find(id).ok().flatten();
+        if let Some((_, task)) = found.filter(|(_, task)| task.status().is_final()) {
+            self.seen.insert(id);
+            tell(&task);
+        }
+        Ok(())
+    }
 }

@@ -6,7 +6,7 @@ use crate::app::query::lanes::{
     LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, rule_options, rule_text,
     set_lane, unset_lane,
 };
-use crate::app::queue::terms::ruled::{give_ruled_lanes, is_ruled};
+use crate::app::queue::terms::{give_ruled_lanes, is_ruled};
 use crate::app::{App, AppError, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};

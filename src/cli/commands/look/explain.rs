@@ -8,7 +8,7 @@ use crate::app::names::meant::is_known;
 use crate::app::names::places;
 use crate::app::query::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
 use crate::app::steps::child::open_children;
-use crate::app::steps::places::unset_places;
+use crate::app::steps::words::unset_places;
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::waits::{is_resume_ready, open_wait, wait_why};
 use crate::app::{App, AppError, lane_word, shell_word};

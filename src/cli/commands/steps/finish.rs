@@ -1,8 +1,8 @@
 //! `luzia finish`: a task reports how it ends.
 
 use crate::app::App;
-use crate::app::steps::finish::finish_of;
-use crate::app::steps::{finish, subject};
+use crate::app::steps::subject;
+use crate::app::steps::vars::{self, finish_of};
 use crate::cli::output::console::Console;
 use crate::model::Status;
 use clap::{Args, ValueEnum};
@@ -62,7 +62,7 @@ pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> anyhow::Resul
     };
     let finish = finish_of(status, args.summary.as_deref(), args.data.as_deref())?;
     let id = subject(app, args.task.as_deref())?;
-    finish::finish(app, id, &finish)?;
+    vars::finish(app, id, &finish)?;
     console.json("finish", || {
         let data = finish.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
         json!({ "id": id.to_string(), "status": status.word(), "summary": finish.summary, "data": data })

@@ -1,10 +1,9 @@
 //! `luzia await`: blocks until an event comes for the task, or until another task writes something.
 
 use crate::app::queue::terms::moments;
-use crate::app::steps::output::await_output;
-use crate::app::steps::places::check_line;
+use crate::app::steps::child::await_output;
 use crate::app::steps::wait::{WaitEnd, WaitOrder, await_event};
-use crate::app::steps::words::{check_step_name, wait_kind, wait_time};
+use crate::app::steps::words::{check_line, check_step_name, wait_kind, wait_time};
 use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of, members, subject};
 use crate::app::waits::output::{OutputOrder, check_pattern};
 use crate::app::{App, AppError};

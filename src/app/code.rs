@@ -1,6 +1,6 @@
 //! The words by which programs tell errors apart (contract, section 6). They are stable; the message beside one may change.
 
-use crate::app::kind::Kind;
+use crate::app::error::Kind;
 
 /// Declares the codes, each with its word, the class of its errors, and its meaning.
 macro_rules! codes {

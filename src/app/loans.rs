@@ -1,7 +1,7 @@
 //! The end of a loan. A child runs in the lanes of its parent while a process waits for it in the name of the parent. A wait
 //! that ends before the child ends the child first, so parent and child never work at once in one lane (decision 256).
 
-use crate::app::admission::lenders::{borrowers_of, may_borrow};
+use crate::app::admission::{borrowers_of, may_borrow};
 use crate::app::lifecycle::end::ask_borrower;
 use crate::app::processes::wake_supervisor;
 use crate::app::waits::came::means_child;

@@ -18,12 +18,10 @@ pub mod estimate;
 pub mod fleet;
 pub mod granted;
 pub mod hooks;
-mod kind;
 pub mod lifecycle;
 pub(crate) mod loans;
 pub mod locks;
 pub mod names;
-mod overdue;
 pub mod pass;
 mod processes;
 pub mod query;
@@ -47,12 +45,11 @@ use crate::policy::staleness::{judge, standing};
 pub use crate::store::config::{reference as config_reference, schema as config_schema, to_json as config_json};
 pub use crate::store::{Break, Cleanup, Counts, Event, LineWaiter, Loans, LockView, ReadEvent, Started, lock_state};
 use crate::store::{LaneNeed, LockIndex, Place, Request, RunDir, Site, Spool};
-use capacity::gates::busy;
+use capacity::busy;
 pub use code::Code;
 pub use config_reload::{Look, Round, Settings};
 use cron::refuse_schedule;
-pub use error::{AppError, Refusal, lane_word, shell_word};
-pub use kind::Kind;
+pub use error::{AppError, Kind, Refusal, lane_word, shell_word};
 pub use locks::lock::{Line, Under};
 pub use locks::reentrancy::Inside;
 pub use locks::session::Session;
@@ -106,7 +103,7 @@ pub struct App {
     /// The key of the agent above this process as of the first look; `None` in it if no agent is there.
     own_key: OnceCell<Option<String>>,
     /// The gauges of the host as of the last look.
-    readings: RefCell<capacity::gates::Read>,
+    readings: RefCell<capacity::Read>,
 }
 
 impl App {
@@ -314,12 +311,12 @@ impl App {
     /// Every holder of a lane.
     pub fn holders(&self, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
         let views = self.store.holders(lane, config_reload::config(self).lock_timeout_ms(lane), judge)?;
-        Ok(views.into_iter().map(|view| overdue::by_rule(self, view)).collect())
+        Ok(views.into_iter().map(|view| breaks::by_rule(self, view)).collect())
     }
 
     /// Those among them that an index of the locks knows.
     fn holders_in(&self, locks: &LockIndex, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
         let views = self.store.holders_in(locks, lane, config_reload::config(self).lock_timeout_ms(lane), judge)?;
-        Ok(views.into_iter().map(|view| overdue::by_rule(self, view)).collect())
+        Ok(views.into_iter().map(|view| breaks::by_rule(self, view)).collect())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::config_reload::config;
 use crate::app::admission::reach::{context_differences, has_dispatcher, is_near, own_context};
-use crate::app::lifecycle::change::change_waiting;
+use crate::app::lifecycle::change_waiting;
 use crate::app::{App, AppError, Code};
 use crate::model::config::Contexts;
 use crate::model::{NamedSandbox, QueueName, SandboxId, Status, Surroundings, Task, TaskId};

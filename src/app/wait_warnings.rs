@@ -5,7 +5,7 @@
 use super::config_reload::{config, control};
 use crate::app::admission::reach::is_near;
 use crate::app::admission::turns::position;
-use crate::app::lifecycle::report::Pass;
+use crate::app::lifecycle::Pass;
 use crate::app::{App, AppError};
 use crate::model::control::{Action, HOOK_TIMEOUT_MS, Hook};
 use crate::model::{LaneName, Priority, Task, Tier, Timestamp};

@@ -1,8 +1,7 @@
 //! The pictures of `timeline` and `stats`, judged by what is written in them: the place of every text, and its colour on its ground.
 
 use crate::support::Place;
-use luzia::app::query::stats::{LaneLine, LaneStats};
-use luzia::app::query::timeline::Hold;
+use luzia::app::query::events::{Hold, LaneLine, LaneStats};
 use luzia::cli::output::picture::{spreads, timeline};
 use luzia::model::Timestamp;
 use roxmltree::{Document, Node};

@@ -2,7 +2,7 @@
 //!
 //! An added part comes first in its object or list, so that its removal restores the text.
 
-use super::text::{Broken, at};
+use super::texts::{Broken, at};
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value as Node};
 use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};

@@ -1,12 +1,9 @@
 //! Agents: the answers to their hooks, and the files that `luzia agent setup` writes for them.
 
-pub mod found;
 pub mod hook;
 pub mod json_text;
 pub mod plan;
-pub mod session;
 pub mod setup;
-pub mod text;
 pub mod texts;
 pub mod toml_text;
 

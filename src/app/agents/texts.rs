@@ -2,6 +2,8 @@
 //! lines at the start of a session. The copies in `packaging/agents`, `examples/agent-prompt.md` and luzia-agents(7) are made
 //! from here. Each command in them works if only the folder `locks` of the state directory can be written, as setup grants
 //! it. Each also works in a sandbox of its own (`docs/decisions/417-one-text-for-agents.md`).
+//!
+//! Places in texts, and the lines for agents between two marks.
 
 /// The first mark of the lines in a file of instructions.
 pub const BEGIN: &str = "<!-- luzia: begin -->";
@@ -105,4 +107,60 @@ fn roff(text: &str) -> String {
 
 fn list(points: &[&str]) -> String {
     points.iter().map(|point| format!("- {point}\n")).collect()
+}
+
+/// Why a text cannot be read, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// The fault.
+    pub message: String,
+}
+
+/// A fault at a byte of a text.
+pub fn at(text: &str, offset: usize, message: &str) -> Broken {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let before = &text[..offset];
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    Broken {
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+        message: message.to_owned(),
+    }
+}
+
+/// The text with the lines for agents at its end, or in the place of older ones between the same marks.
+pub fn with_block(text: &str) -> String {
+    let block = block();
+    if let Some((from, to)) = block_in(text) {
+        return format!("{}{block}{}", &text[..from], &text[to..]);
+    }
+    let gap = match text {
+        "" => "",
+        _ if text.ends_with("\n\n") => "",
+        _ if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    format!("{text}{gap}{block}\n")
+}
+
+/// The text without these lines, and without the blank line before them.
+pub fn without_block(text: &str) -> String {
+    let Some((from, to)) = block_in(text) else { return text.to_owned() };
+    let rest = text[to..].strip_prefix('\n').unwrap_or(&text[to..]);
+    let before = &text[..from];
+    let before = if before.ends_with("\n\n") && rest.is_empty() { &before[..before.len() - 1] } else { before };
+    format!("{before}{rest}")
+}
+
+/// The place of these lines: from their first mark to the end of their last one.
+fn block_in(text: &str) -> Option<(usize, usize)> {
+    let from = text.find(BEGIN)?;
+    Some((from, from + text[from..].find(END)? + END.len()))
 }

@@ -1,7 +1,7 @@
 //! Changes in a text of TOML. Comments, order and everything else of the user stay.
 
 use super::plan::{SERVER, SERVER_ARGUMENTS, is_luzia};
-use super::text::{Broken, at};
+use super::texts::{Broken, at};
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike, Value};
 
 /// Puts the server of luzia into `mcp_servers`, unless there is one of that name.

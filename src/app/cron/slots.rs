@@ -2,7 +2,7 @@
 //! however often.
 
 use crate::app::cron::{enqueued, pattern_of};
-use crate::app::lifecycle::report::Pass;
+use crate::app::lifecycle::Pass;
 use crate::app::queue::terms::with_ruled_lanes;
 use crate::app::{App, AppError, config_reload};
 use crate::model::calendar::{Made, Schedule};

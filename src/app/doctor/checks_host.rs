@@ -1,6 +1,6 @@
 //! The place: state directory, configuration, file system, format and modes.
 
-use crate::app::agents::found::Named;
+use crate::app::agents::setup::Named;
 use crate::app::capacity::old_make;
 use crate::app::config_reload::follow_control;
 use crate::app::doctor::{Around, Finding, Found, Level, MOST_TOLD, add, tell};

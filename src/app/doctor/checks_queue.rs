@@ -2,8 +2,9 @@
 
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
-use crate::app::doctor::{Finding, Found, Level, add, checks_aside, tell};
-use crate::app::locks::close_conductor;
+use crate::app::doctor::checks_waiting::set_aside;
+use crate::app::doctor::{Finding, Found, Level, add, tell};
+use crate::app::locks::cleanup;
 use crate::app::pass::recovery::blindness_of;
 use crate::app::processes::stopped_supervisor;
 use crate::app::query::cycles::{self, Member, ring_text};
@@ -47,7 +48,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add("locks", &format!("{} held", views.len()), locks, findings);
     add("lock-debris", "nothing lies beside the locks", debris(app), findings);
     add("in-flight", "every task that was started is supervised", in_flight(app), findings);
-    add("set-aside", "no damaged record was set aside", checks_aside::set_aside(app), findings);
+    add("set-aside", "no damaged record was set aside", set_aside(app), findings);
     match read_all(app) {
         Ok(read) => {
             let clocks = clock(&read, &views, app.host.now(), moved_ms(app, &views));
@@ -174,7 +175,7 @@ fn conductors(app: &App) -> Found {
         let hint = format!("{error}; luzia must be able to read and to write it");
         Some(Finding::problem(format!("the conductor directory \"{path}\" cannot be used"), hint))
     };
-    Ok(close_conductor::conductors(app)?.iter().filter_map(look).collect())
+    Ok(cleanup::conductors(app)?.iter().filter_map(look).collect())
 }
 
 fn read_all(app: &App) -> Result<Read, AppError> {

@@ -1,10 +1,16 @@
 //! Tasks that wait without a process: whether a process will look at each.
+//!
+//! The schedules: whether each is valid, and whether a process will look at its next slot.
+//!
+//! Damaged files that were set aside: the former kind of each, and the remedy. Finished work is never queued again.
 
 use crate::app::admission::reach::has_dispatcher;
+use crate::app::cron::local_zone;
 use crate::app::doctor::{Finding, Found};
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
-use crate::model::{Task, TaskId, Timer, Timestamp};
+use crate::model::calendar::{Schedule, Zone};
+use crate::model::{ScheduleKey, Task, TaskId, Timer, Timestamp};
 use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
 
@@ -70,4 +76,138 @@ pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppErr
         }
     }
     Ok(found)
+}
+
+/// Time for which the slot of a schedule may be due before that is reported, in milliseconds: an hour.
+const LATE_MS: i64 = 3_600_000;
+
+/// Period over which the databases of time zones are compared, in milliseconds: two years.
+const ZONES_AHEAD_MS: i64 = 2 * 365 * 86_400_000;
+
+pub(super) fn schedules(app: &App) -> Found {
+    let (mut found, now) = (Vec::new(), app.host.now());
+    for schedule in app.store.schedules()? {
+        match schedule {
+            Ok(schedule) => found.extend(late(&schedule, now)),
+            Err(error @ StoreError::Corrupt { .. }) => {
+                let hint = "its slots make no tasks; luzia sets it aside at the next one; add it again";
+                found.push(Finding::problem(error.to_string(), hint));
+            }
+            Err(error) => found.push(Finding::error(&error.into())),
+        }
+    }
+    for (schedule, at) in untimed(app)? {
+        let message = format!("nothing looks at the slot {at} of the schedule \"{}\"", schedule.name);
+        found.push(Finding::problem(message, "luzia doctor --fix sets its timer again"));
+    }
+    Ok(found)
+}
+
+/// The zones of schedules and of this host whose rules differ between the host's database and luzia's own. Other hosts, and
+/// sandboxes without the database, read a time in such a zone in another way.
+pub(super) fn zones(app: &App) -> Found {
+    let now = app.host.now();
+    let mut zones = vec![local_zone(app)];
+    zones.extend(app.store.schedules()?.into_iter().flatten().filter_map(|schedule| Zone::parse(&schedule.zone).ok()));
+    zones.sort_by(|a, b| a.name().cmp(b.name()));
+    zones.dedup_by(|a, b| a.name() == b.name());
+    let differs = |zone: &Zone| {
+        let at = zone.differs_at(now, now.plus_ms(ZONES_AHEAD_MS))?;
+        let message = format!("the host's time zone database and luzia's own differ for {} from {at} on", zone.name());
+        Some(Finding::warn(message, "luzia goes by the host's; bring tzdata or luzia up to date"))
+    };
+    Ok(zones.iter().filter_map(differs).collect())
+}
+
+fn late(schedule: &Schedule, now: Timestamp) -> Option<Finding> {
+    let next = schedule.next.filter(|next| now.ms_since(*next) > LATE_MS)?;
+    let message = format!("the schedule \"{}\" has been due since {next}", schedule.name);
+    Some(Finding::warn(message, "nobody makes a pass: luzia dispatch, or a luzia daemon"))
+}
+
+/// The schedules whose next slot has no timer, with that slot.
+pub(super) fn untimed(app: &App) -> Result<Vec<(Schedule, Timestamp)>, AppError> {
+    let mut found = Vec::new();
+    for schedule in app.store.schedules()?.into_iter().flatten() {
+        let Some(next) = schedule.next else { continue };
+        let key = ScheduleKey::of(&schedule.name);
+        // A pass may just have made the slot: it is looked at again.
+        if app.store.has_timer(&Timer::of(&key, next))?
+            || app.store.schedule_at(&key).ok().flatten() != Some(schedule.clone())
+        {
+            continue;
+        }
+        if !app.store.has_timer(&Timer::of(&key, next))? {
+            found.push((schedule, next));
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn set_aside(app: &App) -> Found {
+    let tell = |path: &String| {
+        let (message, hint) = (format!("\"{path}\" is damaged and was set aside"), aside_hint(app, path)?);
+        let hint = format!("{hint}; then move the file away");
+        Ok(match is_lost(app, path)? {
+            true => Finding::problem(message, hint),
+            false => Finding::warn(message, hint),
+        })
+    };
+    app.store.set_aside_records()?.iter().map(tell).collect()
+}
+
+/// Whether a file that was set aside is a task that was accepted and has not come to its end.
+fn is_lost(app: &App, path: &str) -> Result<bool, AppError> {
+    match Aside::of(path) {
+        Aside::Queued(id) | Aside::Started(id) => Ok(app.store.find(id)?.is_none()),
+        Aside::Over | Aside::Memory(_) => Ok(false),
+        Aside::Other => Ok(true),
+    }
+}
+
+/// The remedy for a file that was set aside.
+pub(crate) fn aside_hint(app: &App, path: &str) -> Result<String, AppError> {
+    Ok(match Aside::of(path) {
+        Aside::Queued(id) | Aside::Started(id) if app.store.find(id)?.is_some() => {
+            format!("another record of {id} stands, and nothing is to be queued again: luzia show {id}")
+        }
+        Aside::Queued(_) => "it was accepted and will not run: read it, and queue the work again".to_owned(),
+        Aside::Started(id) => {
+            format!("{id} had started: read the record, see how far its command came, and queue only what is missing")
+        }
+        Aside::Over => "the task was over: nothing is to be queued again".to_owned(),
+        Aside::Memory(id) => {
+            format!("what {id} remembers is that of before the damage; nothing is to be queued again: luzia show {id}")
+        }
+        Aside::Other => "read it".to_owned(),
+    })
+}
+
+/// The former kind of a file that was set aside, by its name: that of its old path, with `_` between the folders.
+enum Aside {
+    Queued(TaskId),
+    Started(TaskId),
+    Over,
+    /// The memory of a task.
+    Memory(TaskId),
+    Other,
+}
+
+impl Aside {
+    fn of(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let number = |text: &str| text.parse().ok().map(TaskId);
+        let id = name.rsplit_once(".json").and_then(|(record, _)| number(record.rsplit('_').next()?));
+        let kind = name.strip_prefix("spool_").and_then(|rest| rest.split('_').next());
+        match (kind, id) {
+            (Some("steps"), _) => {
+                let id = name.strip_prefix("spool_steps_").and_then(|rest| number(rest.split('_').next()?));
+                id.map_or(Self::Other, Self::Memory)
+            }
+            (Some("pending" | "parked"), Some(id)) => Self::Queued(id),
+            (Some("running" | "waiting"), Some(id)) => Self::Started(id),
+            (Some("done"), _) => Self::Over,
+            _ => Self::Other,
+        }
+    }
 }

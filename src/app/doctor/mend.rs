@@ -3,8 +3,7 @@
 
 use crate::app::doctor::checks_host::wrong_modes;
 use crate::app::doctor::checks_queue::{Waker, unwoken};
-use crate::app::doctor::checks_schedules::untimed;
-use crate::app::doctor::checks_waiting::unwatched;
+use crate::app::doctor::checks_waiting::{untimed, unwatched};
 use crate::app::locks::cleanup::cleanup_stale;
 use crate::app::{App, AppError};
 use crate::model::{ScheduleKey, Timer};

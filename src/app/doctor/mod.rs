@@ -1,17 +1,15 @@
 //! `doctor`: checks whether this installation is in order, and says what helps if it is not. The checks change nothing.
 //! `mend` makes the repairs that are safe at any time, beside working dispatchers and running tasks.
 
-mod checks_aside;
 mod checks_host;
 mod checks_queue;
-mod checks_schedules;
 mod checks_waiting;
 pub(crate) mod mend;
 
-pub(crate) use checks_aside::aside_hint;
+pub(crate) use checks_waiting::aside_hint;
 pub use mend::Mended;
 
-use super::agents::found::Named;
+use super::agents::setup::Named;
 use super::queue::doors::no_exclusion;
 use super::{App, AppError};
 
@@ -140,9 +138,9 @@ pub fn look(around: &Around) -> Vec<Finding> {
     tell("cgroups", checks_host::groups(app), &mut findings);
     add("modes", "", checks_host::modes(app), &mut findings);
     checks_queue::all(app, &mut findings);
-    add("zones", "the zones in use mean the same here and to luzia", checks_schedules::zones(app), &mut findings);
+    add("zones", "the zones in use mean the same here and to luzia", checks_waiting::zones(app), &mut findings);
     let well = "every schedule reads and will make its tasks";
-    add("schedules", well, checks_schedules::schedules(app), &mut findings);
+    add("schedules", well, checks_waiting::schedules(app), &mut findings);
     let well = "something will look at every task that waits without a process";
     add("waiting", well, checks_waiting::waiting(app), &mut findings);
     findings

@@ -1,7 +1,7 @@
 //! The present queue, for a simulation: waiting tasks, running tasks, and other holders of lanes.
 
-use crate::app::admission::situation::unfinished_before;
 use crate::app::admission::turns::weights_of;
+use crate::app::admission::unfinished_before;
 use crate::app::{App, AppError, config_reload};
 use crate::model::{Config, LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp};
 use crate::policy::fair::Ledger;

@@ -1,8 +1,8 @@
 //! Ends of tasks without a process, and the tasks that such an end wakes. A running task is asked to end, and its supervisor
 //! ends it.
 
-use super::report::Pass;
-use crate::app::admission::lenders::borrowers_of;
+use super::Pass;
+use crate::app::admission::borrowers_of;
 use crate::app::error::{although, not_recorded};
 use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};

@@ -1,7 +1,7 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the check whether a lane is free.
 
 use super::reentrancy::{reentrant, refuse_second_user};
-use crate::app::capacity::bars::{Bars, bars};
+use crate::app::capacity::{Bars, bars};
 use crate::app::config_reload::config;
 use crate::app::locks::release::{execution, held_error};
 use crate::app::locks::waiting::acquire_waiting;

@@ -9,7 +9,7 @@ use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::freed::pass_for_waiting;
 use crate::app::locks::waiting::{acquire_waiting, pass_for};
 use crate::app::processes::asked_by;
-use crate::app::query::evidence::users_text;
+use crate::app::query::details::users_text;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::lock::Grant;
 use crate::model::who::agent_variables;

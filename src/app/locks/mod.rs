@@ -2,7 +2,6 @@
 
 pub mod acquire;
 pub mod cleanup;
-pub(crate) mod close_conductor;
 pub mod consent;
 pub mod guard;
 pub mod keeper;

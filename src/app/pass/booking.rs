@@ -1,10 +1,7 @@
 //! The starts that a task waiting for several slots prevents (`policy::backfill`), by the present locks and events.
 
-use crate::app::admission::firsts::Firsts;
-use crate::app::admission::lenders::lenders_of;
-use crate::app::admission::situation::situation_queued;
-use crate::app::capacity::bars::limited_until;
-use crate::app::capacity::holders::occupied;
+use crate::app::admission::{Firsts, lenders_of, situation_queued};
+use crate::app::capacity::{limited_until, occupied};
 use crate::app::config_reload::config;
 use crate::app::estimate::{QUICK, longest};
 use crate::app::waits::as_seen;

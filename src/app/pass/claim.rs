@@ -3,10 +3,10 @@
 
 use super::trying::Seen;
 use super::{Hand, recover_one, start_supervisor};
-use crate::app::admission::lenders::lenders_of;
+use crate::app::admission::lenders_of;
 use crate::app::breaks::broken_event;
-use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::lifecycle::report::Pass;
+use crate::app::capacity::AGAIN_MS;
+use crate::app::lifecycle::Pass;
 use crate::app::wait_warnings::warn_at_claim;
 use crate::app::waits::resting::LOOK_AGAIN;
 use crate::app::{App, AppError};

@@ -4,7 +4,7 @@ use crate::app::admission::reach::own_context;
 use crate::app::config_reload::config;
 use crate::app::fleet::{FleetAgent, since};
 use crate::app::hooks::hand_hooks_over_telling;
-use crate::app::lifecycle::report::Pass;
+use crate::app::lifecycle::Pass;
 use crate::app::{App, AppError, Code, Kind, pass};
 use crate::model::{Task, Timestamp};
 use crate::policy::analytics::record::Record;

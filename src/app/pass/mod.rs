@@ -14,11 +14,11 @@ pub mod supervise;
 mod trying;
 pub mod wake;
 
+use super::breaks::end_overdue;
 use super::config_reload::{config, control, follow_config};
-use super::overdue::end_overdue;
 use super::wait_warnings::warn_of_waits;
-use crate::app::capacity::gates::AGAIN_MS;
-pub use crate::app::lifecycle::report::{Left, Pass};
+use crate::app::capacity::AGAIN_MS;
+pub use crate::app::lifecycle::{Left, Pass};
 use crate::app::pass::trying::{Tried, try_lane};
 use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError};

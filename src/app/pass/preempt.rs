@@ -4,9 +4,9 @@
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
 use crate::app::admission::reach::may_start;
-use crate::app::admission::situation::situation_queued;
+use crate::app::admission::situation_queued;
 use crate::app::admission::turns::{Queues, queues_of};
-use crate::app::capacity::bars::limited_until;
+use crate::app::capacity::limited_until;
 use crate::app::config_reload::config;
 use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, config_reload};

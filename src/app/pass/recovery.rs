@@ -3,7 +3,7 @@
 
 use super::start_supervisor;
 use crate::app::lifecycle::end::wake_dependents;
-use crate::app::lifecycle::report::{Pass, Unseen};
+use crate::app::lifecycle::{Pass, Unseen};
 use crate::app::{App, AppError, Code, lane_word, pass};
 use crate::model::{Task, TaskId};
 use crate::policy::recovery::{Action, action, needs_supervisor, needs_witness};

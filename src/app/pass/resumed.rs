@@ -7,15 +7,12 @@
 //! task like any other.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use crate::app::admission::firsts::Firsts;
-use crate::app::admission::lenders::{borrowers_of, is_lent_by, lenders_of};
-use crate::app::admission::reach;
 use crate::app::admission::reach::may_start;
-use crate::app::admission::situation::{situation_alone, unfinished_before};
 use crate::app::admission::turns::{current_weights, turns_in_session};
-use crate::app::capacity::gates;
+use crate::app::admission::{Firsts, borrowers_of, is_lent_by, lenders_of, reach, situation_alone, unfinished_before};
+use crate::app::capacity::shut;
 use crate::app::config_reload::follow_config;
-use crate::app::lifecycle::report::{Pass, Ready};
+use crate::app::lifecycle::{Pass, Ready};
 use crate::app::pass::trying::Tried;
 use crate::app::pass::{Hand, recover_one, start_supervisor};
 use crate::app::processes::wake_supervisor;
@@ -175,7 +172,7 @@ fn admits_borrower(app: &App, task: &Task, lenders: &[Task]) -> bool {
     let situation = Situation {
         unfinished: unfinished_before(app, task),
         first_in_lane,
-        shut: gates::shut(app, task.all_lanes().iter().filter(|lane| !is_lent(lane)), true),
+        shut: shut(app, task.all_lanes().iter().filter(|lane| !is_lent(lane)), true),
         ..situation_alone(app, task)
     };
     first_obstacle(task, &situation).is_none()

@@ -2,11 +2,10 @@
 //! capacity lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use crate::app::admission::firsts::Firsts;
-use crate::app::admission::situation::situation_queued;
 use crate::app::admission::turns::current_weights;
+use crate::app::admission::{Firsts, situation_queued};
+use crate::app::breaks::end_overdue;
 use crate::app::config_reload::{config, control};
-use crate::app::overdue::end_overdue;
 use crate::app::pass::booking::{Bookings, wants_several};
 use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES};
 use crate::app::{App, AppError};

@@ -1,11 +1,22 @@
 //! Data that `show` looks up beside the record of a task: its directory, its logs, the lock files it holds, and its events.
+//!
+//! Evidence whether the holder of a lock lives.
+//!
+//! Claimed tasks that do nothing: they are paused, or their start or result waits for a host that is short of space.
 
 use crate::app::query::events;
 use crate::app::query::events::{Filter, Record, Wanted};
-use crate::app::{App, AppError};
-use crate::model::{Status, Task};
-use crate::store::{STDERR_LOG, STDOUT_LOG};
+use crate::app::{App, AppError, Pause};
+use crate::model::control::TaskHold;
+use crate::model::evidence::Reason;
+use crate::model::time::format_duration;
+use crate::model::who::{MOST_BYTES, clean};
+use crate::model::{LaneName, Status, Task};
+use crate::os::FileSystem;
+use crate::policy::admission::{Obstacle, Room};
+use crate::store::{LockView, RunPause, STDERR_LOG, STDOUT_LOG, Short};
 use serde_json::Value;
+use std::path::Path;
 
 /// Number of events of a task that are shown: the newest.
 const MOST_EVENTS: usize = 40;
@@ -99,4 +110,83 @@ fn waited_for(app: &App, task: &Task) -> Result<Vec<(String, String)>, AppError>
         event.at <= begin
     })?;
     Ok(found)
+}
+
+/// Number of processes that are named among those that have a lock file open.
+const MOST_USERS: usize = 3;
+
+/// The processes that have a lock file open, in words.
+pub(crate) fn users_text(app: &App, lane: &LaneName, slot: u32) -> String {
+    let users = app.store.lock_file_users(lane, slot).unwrap_or_default();
+    let name = |pid: u32| app.host.program_of(pid).and_then(|name| clean(&name, MOST_BYTES));
+    let named: Vec<String> = users
+        .iter()
+        .take(MOST_USERS)
+        .map(|user| match name(user.pid) {
+            Some(name) => format!("process {} \"{name}\"", user.pid),
+            None => format!("process {}", user.pid),
+        })
+        .collect();
+    match (named.is_empty(), users.len() > MOST_USERS) {
+        (true, _) => "a process that cannot be seen from here".to_owned(),
+        (false, true) => format!("{} and others", named.join(", ")),
+        (false, false) => named.join(" and "),
+    }
+}
+
+/// The evidence whether a holder lives. For a command that has ended and left processes behind, it names those processes.
+pub fn evidence_of(app: &App, view: &LockView) -> String {
+    let why = view.verdict.why();
+    let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
+    let ended = view.record().and_then(|record| record.ended);
+    let ago = ended.map_or(0, |ended| app.host.now().saturating_ms_since(ended));
+    let users = users_text(app, lane, view.slot);
+    let have = if users.contains(" and ") { "have" } else { "has" };
+    format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
+}
+
+/// The reason why a claimed task does nothing, as its supervisor shows it; `None` if it runs, or is not supervised.
+pub fn standstill(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    if task.status() != Status::Running {
+        return Ok(None);
+    }
+    let Some(short) = app.run_dir.shortage(task.id)? else { return paused_run(app, task) };
+    let mut rooms = vec![room(app.store_path().to_owned(), app.store.file_system()?)];
+    let logs = Path::new(&task.conductor_dir);
+    // Its logs may be on another file system. `doctor` reports the faults there.
+    if short == Short::Start
+        && !logs.starts_with(app.store_path())
+        && let Some((path, system)) = logs.ancestors().find_map(|path| system_of(app, path))
+    {
+        rooms.push(room(path, system));
+    }
+    Ok(Some(match short {
+        Short::Start => Obstacle::StartWaits { rooms },
+        Short::Result => Obstacle::ResultWaits { rooms },
+    }))
+}
+
+/// The pause of a task whose processes are stopped for it.
+fn paused_run(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    let now = app.host.now();
+    let stands = |pause: &RunPause| pause.is_in_effect && pause.hold.stands(now);
+    let Some(pause) = app.store.run_pause(task.id)?.filter(stands) else { return Ok(None) };
+    let TaskHold { since, until, reason, by, .. } = pause.hold;
+    let pause = Pause { what: task.id.to_string(), since, until, reason, by };
+    Ok(app.run_dir.is_supervised(task.id)?.then_some(Obstacle::Paused { pause }))
+}
+
+fn system_of(app: &App, path: &Path) -> Option<(String, FileSystem)> {
+    let path = path.to_str()?;
+    let conductor = app.run_dir.conductor(path, false).ok().flatten()?;
+    Some((path.to_owned(), conductor.file_system().ok()?))
+}
+
+/// Whether the task that holds a lock waits for space, so that nothing but space ends it.
+pub(crate) fn is_short(app: &App, view: &LockView) -> bool {
+    view.task().is_some_and(|id| matches!(app.run_dir.shortage(id), Ok(Some(_))))
+}
+
+fn room(path: String, system: FileSystem) -> Room {
+    Room { path, name: system.name, free_bytes: system.free_bytes, free_inodes: system.free_inodes }
 }

@@ -1,21 +1,17 @@
 //! `explain`: the reasons why a task or a lane waits. Admission returns every reason, by the same function that dispatch
 //! asks.
 
-use super::shortage::standstill;
-use crate::app::admission::firsts::Firsts;
-use crate::app::admission::lenders::{is_lent_by, lenders_of};
 use crate::app::admission::reach::{has_dispatcher, has_waiting_dispatcher, is_near};
-use crate::app::admission::situation::{situation_alone, unfinished_before};
 use crate::app::admission::turns::{Known, first_of_user};
-use crate::app::capacity::bars::{Bars, bars, limited_until};
-use crate::app::capacity::{gates, holders};
+use crate::app::admission::{Firsts, is_lent_by, lenders_of, situation_alone, unfinished_before};
+use crate::app::capacity::{Bars, bars, limited_until, occupied, shut};
 use crate::app::config_reload::config;
 use crate::app::pass::recovery::blindness_of;
 use crate::app::processes::{is_own_task, stopped_supervisor};
 use crate::app::query::cycles::{Member, cycle_in, cycle_of};
-use crate::app::query::evidence::evidence_of;
+use crate::app::query::details::{evidence_of, is_short, standstill};
+use crate::app::query::list;
 use crate::app::query::order::Order;
-use crate::app::query::{list, shortage};
 use crate::app::sandboxes::Sandboxes;
 use crate::app::waits::{as_seen, is_resume_ready, lanes_wanted};
 use crate::app::{App, AppError};
@@ -196,7 +192,7 @@ impl Reasons<'_> {
                 lane.wanted = lane.wanted.saturating_sub(lendable(living, &ids));
             }
         }
-        let shut = gates::shut(self.app, all_lanes.iter().filter(|lane| !is_lent(lane)), false);
+        let shut = shut(self.app, all_lanes.iter().filter(|lane| !is_lent(lane)), false);
         let newer = if ahead > 0 { self.newer_before(task)? } else { None };
         let mut alone = situation_alone(self.app, task);
         if let (Some(theirs), false) = (&task.sandbox, alone.context.is_empty()) {
@@ -246,7 +242,7 @@ impl Reasons<'_> {
         let limit = config(self.app).limit(lane);
         let rate = config(self.app).rate(lane);
         let until = limited_until(self.app, lane)?;
-        let occupied = holders::occupied(self.app, lane, &views);
+        let occupied = occupied(self.app, lane, &views);
         let now = LaneNow { limited: rate.zip(until), occupied, ..LaneNow::new(lane.clone(), limit, holders) };
         self.lanes.insert(lane.clone(), now.clone());
         Ok(now)
@@ -371,7 +367,7 @@ pub fn holder_of(app: &App, view: &LockView) -> Holder {
         expires_at: record.and_then(|record| record.expires_at),
         age_ms: view.age_ms,
         verdict: view.verdict.clone(),
-        is_short: shortage::is_short(app, view),
+        is_short: is_short(app, view),
         left_behind: (view.verdict.why() == Reason::LeftBehind).then(|| evidence_of(app, view)),
         stopped: process.filter(|process| app.host.is_stopped(process)).map(|process| process.pid),
     }

@@ -1,7 +1,6 @@
 //! `lanes`: the lanes, their load, and their rules; and `lanes set` and `rm`, which change a rule while luzia runs.
 
-use crate::app::capacity::bars::limited_until;
-use crate::app::capacity::gates;
+use crate::app::capacity::{busy, limited_until};
 use crate::app::config_reload::follow_control;
 use crate::app::cron::refuse_schedule;
 use crate::app::names::lane_option;
@@ -195,7 +194,7 @@ pub(super) fn lane_row(app: &App, name: &str, active: u64, queue: u64) -> LaneRo
         name: name.to_owned(),
         max: config.limit(&lane),
         rule: config.rule_in_force(&lane),
-        shut: if is_pattern { None } else { gates::busy(app, &lane, false) },
+        shut: if is_pattern { None } else { busy(app, &lane, false) },
         active,
         queue,
         source,

@@ -2,9 +2,9 @@
 
 use super::explain::first_obstacle;
 use super::lanes::Named;
+use crate::app::breaks::by_rule;
 use crate::app::config_reload::config;
 use crate::app::fleet::Sink;
-use crate::app::overdue::by_rule;
 use crate::app::processes::stopped_supervisor;
 use crate::app::waits::as_seen;
 use crate::app::{App, AppError};

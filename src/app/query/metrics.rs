@@ -1,7 +1,7 @@
 //! `metrics`: counters add up every event since the state directory was made; gauges show the present state.
 
 use super::list::locks;
-use crate::app::admission::situation::unfinished_before;
+use crate::app::admission::unfinished_before;
 use crate::app::config_reload::{config, control};
 use crate::app::pass::prune::counted;
 use crate::app::query::status;

@@ -1,9 +1,9 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
 use crate::app::admission::reach::has_dispatcher;
+use crate::app::breaks::by_rule;
 use crate::app::config_reload::config;
 use crate::app::fleet::{Fleet, FleetCounts, FleetHost};
-use crate::app::overdue::by_rule;
 use crate::app::query::explain;
 use crate::app::query::explain::Front;
 use crate::app::sandboxes::Elsewhere;

@@ -2,7 +2,7 @@
 
 use super::doors::check_command;
 use super::terms::moments::{due_by_boot_clock, due_of};
-use crate::app::lifecycle::change::change_waiting;
+use crate::app::lifecycle::change_waiting;
 use crate::app::names::lane_option;
 use crate::app::queue::enqueue::priority_of;
 use crate::app::queue::preempt::refuse_room_for_several;

@@ -1,16 +1,22 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
+//!
+//! Errors after a commit point: they name a task that was accepted, whatever fails afterwards (P11). A caller that tried again
+//! would run the work twice, so none of these errors is `Busy`.
+//!
+//! `enqueue --dry-run`: the outcome of a request, without queueing it.
 
-use super::accepted::half_accepted;
 use super::doors::{check_door, check_project_name, check_user_lane, parent_of};
 use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
 use crate::app::admission::reach::own_context;
 use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
+use crate::app::estimate::{Estimate, THOROUGH, expected};
 use crate::app::fleet::shared;
 use crate::app::granted::of_parent;
 use crate::app::lifecycle::enqueued;
 use crate::app::names::named_lanes;
 use crate::app::processes::asked_by;
+use crate::app::query::explain::reasons;
 use crate::app::queue::doors;
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
@@ -19,10 +25,11 @@ use crate::app::queue::terms::{
     with_ruled_lanes,
 };
 use crate::app::steps::words::check_prompt;
-use crate::app::{App, AppError, Code, shell_word};
+use crate::app::{App, AppError, Code, Kind, shell_word};
 use crate::model::name::shortened;
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
-use crate::model::{LaneName, Name, Priority, Task, TaskId};
+use crate::model::{LaneName, Name, Priority, Status, Task, TaskId};
+use crate::policy::admission::Obstacle;
 use crate::request::TaskRequest;
 use crate::request::values::ParentDeath;
 
@@ -368,4 +375,98 @@ fn check_argument(argument: &str) -> Result<(), AppError> {
         .hint("pass it by a file, or as --prompt, which goes to standard input"));
     }
     Ok(())
+}
+
+/// Number of ids that an error lists one by one.
+const MOST_LISTED: usize = 20;
+
+/// The error of a verb that fails after it has accepted a task: it names the task and its place.
+pub fn after_accepting(app: &App, id: TaskId, error: AppError) -> AppError {
+    if matches!(error.kind(), Kind::NotFound | Kind::Corrupt | Kind::Bug) {
+        return error;
+    }
+    let stands = match app.find(id) {
+        Ok(Some((_, task))) => match task.status() {
+            Status::Pending => format!("{id} is queued and stays queued"),
+            Status::Running | Status::Waiting => format!("{id} is {} and goes on", task.status()),
+            over => format!("{id} is over: {over}"),
+        },
+        Ok(None) | Err(_) => format!("{id} was accepted"),
+    };
+    let asked = match app.store.cancel_request(id) {
+        Ok(Some(_)) => "it was asked to end",
+        Ok(None) => "it was not asked to end",
+        Err(_) => "whether it was asked to end cannot be told",
+    };
+    let why = error.refusal().hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
+    not_busy(error)
+        .reworded(|why| format!("{stands}, but {why}"))
+        .hint(format!("{asked}: `luzia wait {id}` waits for it, `luzia cancel {id}` ends it{why}"))
+        .with_next([format!("luzia explain {id}")])
+}
+
+/// Puts an error into a class that does not ask for another try.
+fn not_busy(error: AppError) -> AppError {
+    if error.kind() == Kind::Busy { error.with_kind(Kind::Unavailable) } else { error }
+}
+
+/// The error of an acceptance that failed: it names the tasks that were published before the failure, which are queued and may
+/// run.
+pub(crate) fn half_accepted(app: &App, tasks: &[Task], error: AppError) -> AppError {
+    let (mut queued, mut unknown) = (Vec::new(), Vec::new());
+    for task in tasks {
+        match app.find(task.id) {
+            Ok(Some(_)) => queued.push(task.id),
+            Ok(None) => {}
+            Err(_) => unknown.push(task.id),
+        }
+    }
+    let Some(first) = queued.first().or(unknown.first()).copied() else { return error };
+    let told = match (&*queued, &*unknown) {
+        ([], unknown) => format!("whether {} cannot be told", are_queued(unknown)),
+        (queued, []) => are_queued(queued),
+        (queued, unknown) => format!("{}, and whether {} cannot be told", are_queued(queued), are_queued(unknown)),
+    };
+    not_busy(error)
+        .reworded(|why| format!("{told}, and may not survive a power cut: {why}"))
+        .hint("do not queue the work again before you have looked")
+        .with_next([format!("luzia show {first}")])
+}
+
+/// Says that tasks are queued, with their ids.
+pub fn are_queued(ids: &[TaskId]) -> String {
+    let names: Vec<String> = ids.iter().take(MOST_LISTED).map(TaskId::to_string).collect();
+    match ids {
+        [one] => format!("{one} is queued"),
+        [first, .., last] if ids.len() > MOST_LISTED => {
+            format!("{} tasks from {first} to {last} are queued", ids.len())
+        }
+        _ => format!("{} are queued", names.join(", ")),
+    }
+}
+
+/// The outcome that a request would have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Preview {
+    /// The task as it would be, with the greatest number there is: it would come last.
+    pub task: Task,
+    /// Number of tasks that would take their turn before it.
+    pub ahead: u64,
+    /// Every reason why it would not start, in the order in which dispatch meets them.
+    pub obstacles: Vec<Obstacle>,
+    /// Its expected start.
+    pub estimate: Option<Estimate>,
+}
+
+/// Checks a request as `enqueue` does, and returns its place and the obstacles of its task. Writes nothing.
+pub fn dry_run(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Preview, AppError> {
+    let mut task = task_of(app, new, caller)?;
+    check_dependencies(app, &mut task)?;
+    task.id = TaskId(u64::MAX);
+    if !app.store.has_layout()? {
+        return Ok(Preview { task, ahead: 0, obstacles: vec![Obstacle::NoDispatcher], estimate: None });
+    }
+    let (ahead, obstacles) = reasons(app)?.preview(&task)?;
+    let estimate = expected(app, &task, &obstacles, THOROUGH)?;
+    Ok(Preview { task, ahead, obstacles, estimate })
 }

@@ -1,7 +1,7 @@
 //! Requests for tasks from inside a task, or from inside the command of `luzia lock`: a command that runs as a part of the task
 //! around it, and waits that would wait for themselves, which are refused (S4.16, X27).
 
-use crate::app::admission::lenders::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
+use crate::app::admission::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::config_reload::follow_config;
 use crate::app::lifecycle::end::cancel_pending;
 use crate::app::locks::lock::{Care, End, run_here};

@@ -1,9 +1,7 @@
 //! Verbs that change the queue: enqueue, run, wait, cancel, retry.
 
-pub mod accepted;
 pub mod doors;
 pub mod drain;
-pub mod dry_run;
 pub mod edit;
 pub mod enqueue;
 pub mod idempotency;

@@ -1,7 +1,7 @@
 //! `move`: puts a task before others. The order of a session's tasks is priority, then number, so a move is a change of priority.
 
 use crate::app::admission::turns::{has_other_sessions, turns_in_session};
-use crate::app::lifecycle::change::{change_waiting, not_waiting};
+use crate::app::lifecycle::{change_waiting, not_waiting};
 use crate::app::{App, AppError, Code};
 use crate::model::{Priority, Status, Task, TaskId};
 

@@ -5,7 +5,7 @@
 mod running;
 
 use crate::app::cron::pausable_schedule;
-use crate::app::lifecycle::change::change_waiting;
+use crate::app::lifecycle::change_waiting;
 use crate::app::{App, AppError, Code, config_reload};
 use crate::model::control::{Held, Hold, TaskHold};
 use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};

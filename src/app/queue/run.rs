@@ -3,7 +3,7 @@
 pub(crate) mod batch;
 mod standby;
 
-use super::accepted::after_accepting;
+use super::enqueue::after_accepting;
 use crate::app::admission::reach::own_context;
 use crate::app::admission::turns::position;
 use crate::app::config_reload::config;
@@ -13,9 +13,9 @@ use crate::app::lifecycle::end::{cancel_pending, request_end};
 use crate::app::loans::{end_loans, lend_to};
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::pass::pass;
+use crate::app::query::details::standstill;
 use crate::app::query::explain::first_obstacle;
 use crate::app::query::logs::copy_logs;
-use crate::app::query::shortage::standstill;
 use crate::app::queue::enqueue::Accepted;
 use crate::app::waits::tail::{Pace, Piece, Stream, Tail};
 use crate::app::{App, AppError, Code, Kind};

@@ -1,8 +1,7 @@
 //! Places of the files of agents, for `luzia agent setup`.
 
-use crate::app::agents::found::{Named, named_programs};
 use crate::app::agents::plan::{Folders, SERVER};
-use crate::app::agents::setup::{Change, carry_out, changes};
+use crate::app::agents::setup::{Change, Named, carry_out, changes, named_programs};
 use crate::app::{AppError, Kind};
 use crate::cli::args::Globals;
 use crate::cli::commands::operate::agent::{AgentVerb, Setup, no_home, run};

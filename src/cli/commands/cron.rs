@@ -3,8 +3,7 @@
 use crate::app::admission::reach::has_dispatcher;
 use crate::app::config_reload::config;
 use crate::app::cron::{HEALTH, MOST_TOLD, ScheduleRow, cron_add, cron_list, cron_next, cron_rm, cron_run};
-use crate::app::queue::accepted::after_accepting;
-use crate::app::queue::enqueue::Caller;
+use crate::app::queue::enqueue::{Caller, after_accepting};
 use crate::app::queue::terms::moments::said;
 use crate::app::{App, AppError, Code, shell_word};
 use crate::cli::args::{OutputFormat, number};

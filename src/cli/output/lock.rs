@@ -1,7 +1,7 @@
 //! A lock in JSON and in words, for the commands that list, check, release and clean up.
 
 use crate::app::check_project::Checked;
-use crate::app::query::evidence::evidence_of;
+use crate::app::query::details::evidence_of;
 use crate::app::{App, Break, LineWaiter, Loans, LockView, lock_state};
 use crate::cli::output::console::Console;
 use crate::model::time::format_duration;

@@ -4,7 +4,7 @@ mod reasons;
 
 use super::report::Report;
 use crate::app::admission::turns::MOST_AHEAD;
-use crate::app::capacity::bars::pause_text;
+use crate::app::capacity::pause_text;
 use crate::app::query::cycles::{Member, ring_text};
 use crate::app::query::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};

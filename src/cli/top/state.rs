@@ -2,7 +2,7 @@
 
 use super::actions::Care;
 use super::keys::{Action, Key, action_of, page};
-use crate::app::capacity::bars::full_name;
+use crate::app::capacity::full_name;
 use crate::app::query::glance::{Glance, LaneUse, TaskNow, Which};
 use crate::cli::output::lane::Lanes;
 use crate::model::{LaneName, Target, Timestamp};

@@ -1,7 +1,7 @@
 //! Messages of a waiter: for whom it waits, that it has waited for long, and the error with which it ends.
 
 use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
-use crate::app::capacity::bars::Bars;
+use crate::app::capacity::Bars;
 use crate::app::config_reload::config;
 use crate::app::estimate::{about, expected_lock};
 use crate::app::hooks::hand_hooks_over;

@@ -1,8 +1,7 @@
 //! Tasks and `luzia lock`s that wait for each other for ever: nested runs, waits and locks whose lanes are held by those that
 //! wait for them. The rule is `policy::cycles`; this file finds the waits.
 
-use crate::app::admission::lenders::{lenders_if_waited, lenders_of, may_borrow};
-use crate::app::admission::situation::unfinished_before;
+use crate::app::admission::{lenders_if_waited, lenders_of, may_borrow, unfinished_before};
 use crate::app::config_reload::config;
 use crate::app::processes::is_in_tree;
 use crate::app::query::list;

@@ -5,7 +5,7 @@
 
 use crate::app::admission::reach::{is_near, may_start, own_context};
 use crate::app::hooks::hand_hooks_over_telling;
-use crate::app::lifecycle::report::Pass;
+use crate::app::lifecycle::Pass;
 use crate::app::pass::daemon::{Log, Rhythm, is_passing, pass_patiently, until};
 use crate::app::queue::inside::refuse_draining_inside;
 use crate::app::waits::came::is_meant;

@@ -16,10 +16,10 @@ pub mod moments;
 pub(super) mod reuse;
 
 use super::idempotency::enqueue_keyed;
-use crate::app::admission::lenders::lenders_if_waited;
+use crate::app::admission::lenders_if_waited;
 use crate::app::config_reload::{config, follow_control};
 use crate::app::granted::new_number;
-use crate::app::lifecycle::change::change_waiting;
+use crate::app::lifecycle::change_waiting;
 use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::{Accepted, Caller, LOADER_VARIABLES, accept, name};
 use crate::app::queue::terms::moments::positive;

@@ -1,7 +1,6 @@
 //! `luzia lanes`: the lanes, their use, and their rules.
 
-use crate::app::capacity::holders::{NamedSlot, named_slots};
-use crate::app::capacity::old_make;
+use crate::app::capacity::{NamedSlot, named_slots, old_make};
 use crate::app::query::lanes::{
     LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, rule_options, rule_text,
     set_lane, unset_lane,

@@ -1,6 +1,6 @@
 //! `luzia list-locks`: every lock and the state of its holder.
 
-use crate::app::query::evidence::evidence_of;
+use crate::app::query::details::evidence_of;
 use crate::app::query::list::{all_waiters, locks};
 use crate::app::{App, LockView, lock_state, names};
 use crate::cli::args::LockState;

@@ -5,7 +5,7 @@ mod page;
 use crate::app::App;
 use crate::app::query::details::Details;
 use crate::app::query::list::{Shown, show};
-use crate::app::query::{course, details};
+use crate::app::query::{details, events};
 use crate::cli::args::OutputFormat;
 use crate::cli::output::console::Console;
 use crate::cli::output::task::{memory_json, task_json, terms};
@@ -50,7 +50,7 @@ pub fn run(args: &ShowArgs, app: &App, console: &mut Console) -> anyhow::Result<
         return Ok(console.out(&format!("{}\n", shown.task.id))?);
     }
     if args.checkpoint {
-        return Ok(console.document(&json::single("show", course::checkpoint(app, &shown.task)?))?);
+        return Ok(console.document(&json::single("show", events::checkpoint(app, &shown.task)?))?);
     }
     let details = details::details(app, &shown.task)?;
     if !console.is_json() {

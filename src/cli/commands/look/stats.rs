@@ -1,7 +1,7 @@
 //! `luzia stats`: waits for lanes and times of holds, depths of lanes, and ends of tasks.
 
 use crate::app::estimate::{LaneScore, estimate_scores};
-use crate::app::query::stats::{LaneLine, Spread, TaskLine, lane_stats, task_stats};
+use crate::app::query::events::{LaneLine, Spread, TaskLine, lane_stats, task_stats};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::output::console::Console;

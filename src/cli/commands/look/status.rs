@@ -1,9 +1,9 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
-use crate::app::capacity::bars::{full_name, pause_text};
+use crate::app::capacity::{full_name, pause_text};
 use crate::app::query::list::all_waiters;
 use crate::app::query::status::{Capacity, Overview, Recent};
-use crate::app::query::{shortage, status};
+use crate::app::query::{details, status};
 use crate::app::queue::doors::no_exclusion;
 use crate::app::sandboxes::{Elsewhere, named};
 use crate::app::{App, AppError, LineWaiter, LockView, Obstacle, config_reload};
@@ -104,7 +104,7 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
 }
 
 fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Result<Value, AppError> {
-    let active = |task: &Task| task_json(app, task, shortage::standstill(app, task)?, None, console);
+    let active = |task: &Task| task_json(app, task, details::standstill(app, task)?, None, console);
     let tasks = overview.active.iter().map(active).collect::<Result<Vec<_>, _>>()?;
     let oldest = |(id, since): (TaskId, Timestamp)| json!({ "task": id.to_string(), "since": json::time(since), "waited_ms": console.now.ms_since(since).max(0) });
     let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -205,7 +205,7 @@ fn hold_json(hold: &Hold) -> Value {
 
 /// The reason why a claimed task does nothing, for the line about it.
 fn standstill(app: &App, task: &Task, console: &Console) -> Result<String, AppError> {
-    Ok(shortage::standstill(app, task)?.map_or_else(String::new, |why| match why {
+    Ok(details::standstill(app, task)?.map_or_else(String::new, |why| match why {
         Obstacle::Paused { pause } => format!(" ({})", pause_text(&pause, &task.id.to_string(), console.now)),
         shortage => format!(" ({})", shortage.word()),
     }))

@@ -1,7 +1,7 @@
 //! `luzia timeline`: the holders of each lane over time, as text, as a picture, or as a trace.
 
 use crate::app::App;
-use crate::app::query::timeline::{Hold, holds_since, runs_by, trace};
+use crate::app::query::events::{Hold, holds_since, runs_by, trace};
 use crate::app::queue::terms::moments::past_moment;
 use crate::cli::args::OutputFormat;
 use crate::cli::output::console::Console;

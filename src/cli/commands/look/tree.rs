@@ -1,8 +1,8 @@
 //! `luzia tree`: a task, its steps, and the tasks that it has queued.
 
 use crate::app::App;
-use crate::app::query::course::{ActionLine, Turn};
-use crate::app::query::tree::{Branch, tree};
+use crate::app::query::events::{ActionLine, Turn};
+use crate::app::query::order::{Branch, tree};
 use crate::cli::args::OutputFormat;
 use crate::cli::output::console::Console;
 use crate::cli::output::escape::{escape_controls, escape_lines};

@@ -1,7 +1,6 @@
 //! `luzia cleanup-stale`: removes stale locks and recovers dead tasks.
 
-use crate::app::locks::cleanup::cleanup_stale;
-use crate::app::locks::close_conductor::Failed;
+use crate::app::locks::cleanup::{Failed, cleanup_stale};
 use crate::app::{App, AppError, Break, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};

@@ -1,7 +1,7 @@
 //! `luzia dispatch`: starts the tasks whose turn it is.
 
 use super::talk::Talk;
-use crate::app::lifecycle::report::Pass;
+use crate::app::lifecycle::Pass;
 use crate::app::queue::drain;
 use crate::app::{App, pass};
 use crate::cli::args::OutputFormat;

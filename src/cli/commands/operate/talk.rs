@@ -1,6 +1,6 @@
 //! The log of a dispatcher on the console.
 
-use crate::app::lifecycle::report::Pass;
+use crate::app::lifecycle::Pass;
 use crate::app::pass::daemon::Log;
 use crate::app::query::events::Record;
 use crate::app::{AppError, Code};

@@ -5,14 +5,12 @@ use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::admission::turns::position;
 use crate::app::cron::local_zone;
 use crate::app::fleet::refuse_local;
-use crate::app::queue::accepted::{after_accepting, are_queued};
 use crate::app::queue::doors::{no_exclusion, notes_on};
-use crate::app::queue::dry_run::Preview;
-use crate::app::queue::enqueue::{Accepted, Caller, enqueue_batch};
+use crate::app::queue::enqueue::{Accepted, Caller, Preview, after_accepting, are_queued, dry_run, enqueue_batch};
 use crate::app::queue::inside::{refuse_waiting_for, refuse_waiting_inside};
 use crate::app::queue::run::{event_messages, follow};
 use crate::app::queue::terms::moments;
-use crate::app::queue::{dry_run, wait};
+use crate::app::queue::wait;
 use crate::app::sandboxes::starts_only_here;
 use crate::app::steps::child::{await_child, take_result};
 use crate::app::{App, AppError, Code, Kind};
@@ -160,7 +158,7 @@ pub fn run(
         return enqueue_lines(&read(path)?, app, caller, console);
     }
     if args.dry_run {
-        return preview(&dry_run::dry_run(app, &new, caller).map_err(refused_at_the_door)?, console);
+        return preview(&dry_run(app, &new, caller).map_err(refused_at_the_door)?, console);
     }
     new.is_waited_for = args.wait;
     if args.wait {

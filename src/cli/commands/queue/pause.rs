@@ -1,7 +1,7 @@
 //! `luzia pause` and `luzia resume`: keep tasks from starting or from going on, and lift that again.
 
 use super::each::chosen_of;
-use crate::app::capacity::bars::{full_name, resume_word};
+use crate::app::capacity::{full_name, resume_word};
 use crate::app::cron::local_zone;
 use crate::app::locks::consent::{Question, foreign_question};
 use crate::app::names::lane_option;

@@ -1,6 +1,6 @@
 //! A lane with free slots that grants nothing: the host is busy, or other processes use the values of its slots.
 
-use crate::app::capacity::bars::Bars;
+use crate::app::capacity::Bars;
 use crate::app::{Narrow, Pause, Shut, lane_word};
 use crate::model::LaneName;
 use crate::model::capacity::Occupied;

@@ -1,7 +1,7 @@
 //! The waits for lanes and the holds of these as a picture.
 
 use super::{Bar, DAY, Kind, LEFT, ROW, SECOND, Sheet, TOP};
-use crate::app::query::stats::{LaneLine, Spread};
+use crate::app::query::events::{LaneLine, Spread};
 use crate::model::time::format_duration;
 
 const PLOT: i64 = 740;

@@ -1,7 +1,7 @@
 //! The holds of lanes as a picture, and as a page with that picture. Decides nothing about them.
 
 use super::{BAR, Bar, Kind, LEFT, ROW, Sheet, TOP, moments, steps};
-use crate::app::query::timeline::{Hold, by_lane, rows};
+use crate::app::query::events::{Hold, by_lane, rows};
 use crate::model::time::format_duration;
 use crate::model::{TaskId, Timestamp};
 

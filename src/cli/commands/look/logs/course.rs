@@ -2,7 +2,7 @@
 
 use super::LogsArgs;
 use crate::app::App;
-use crate::app::query::course::{ActionLine, actions};
+use crate::app::query::events::{ActionLine, actions};
 use crate::app::queue::terms::moments::past_moment;
 use crate::app::steps::step_named;
 use crate::cli::output::console::Console;

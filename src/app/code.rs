@@ -141,6 +141,7 @@ codes! {
     StoreAway "STORE_AWAY" Unavailable "The database of several hosts does not answer.";
     StoreFailed "STORE_FAILED" Io "The database of several hosts has failed.";
     StoreSchema "STORE_SCHEMA" Config "The database of several hosts has no tables for this luzia.";
+    StoreUntrusted "STORE_UNTRUSTED" Config "The server of a store of several hosts cannot prove that it is the one that was named.";
     SupervisorStopped "SUPERVISOR_STOPPED" Busy "The supervisor of a task is stopped.";
     TaskBusy "TASK_BUSY" Busy "Another process changes a task at this moment.";
     TaskNotFound "TASK_NOT_FOUND" NotFound "There is no such task.";

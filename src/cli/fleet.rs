@@ -94,7 +94,11 @@ pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
 pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Box<dyn Fleet>, AppError> {
     use crate::fleet::{Database, Target};
 
-    let target = Target::parse(url)?;
+    let mut target = Target::parse(url)?;
+    if let Some(path) = target.roots_file().map(str::to_owned) {
+        let text = read(&path, "file of certificates", "sslrootcert in the URL of the store names it")?;
+        target = target.with_roots(&text.map(|(text, _)| text).unwrap_or_default())?;
+    }
     let given = variable("PGPASSWORD")?;
     let file = if given.is_none() { password_file()? } else { None };
     let name = variable("LUZIA_HOST")?.unwrap_or_else(|| host.name());
@@ -105,25 +109,34 @@ pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Box<dyn Fleet>,
 #[cfg(feature = "fleet")]
 fn password_file() -> Result<Option<String>, AppError> {
     use crate::os::real::term;
+
+    let below_home = || Some(format!("{}/.pgpass", term::env("HOME")?.to_str()?));
+    let Some(path) = variable("PGPASSFILE")?.or_else(below_home) else { return Ok(None) };
+    let Some((text, mode)) = read(&path, "password file", "PGPASSFILE names another")? else { return Ok(None) };
+    if mode & 0o077 != 0 {
+        let message = format!("the password file \"{path}\" can be read by other accounts");
+        return Err(AppError::new(Code::ConfigUnsafe, message).hint(format!("chmod 600 {path}")));
+    }
+    Ok(String::from_utf8(text).ok())
+}
+
+/// The bytes and the mode of a file, if there is one.
+#[cfg(feature = "fleet")]
+fn read(path: &str, what: &str, hint: &str) -> Result<Option<(Vec<u8>, u32)>, AppError> {
     use crate::os::{Open, Vfs};
 
     const MOST_BYTES: u64 = 1024 * 1024;
-    let below_home = || Some(format!("{}/.pgpass", term::env("HOME")?.to_str()?));
-    let Some(path) = variable("PGPASSFILE")?.or_else(below_home) else { return Ok(None) };
     let failed = |error: std::io::Error| {
-        AppError::new(Code::ConfigUnreadable, format!("cannot read the password file \"{path}\": {error}"))
-            .hint("PGPASSFILE names another; nothing was done")
+        AppError::new(Code::ConfigUnreadable, format!("cannot read the {what} \"{path}\": {error}"))
+            .hint(format!("{hint}; nothing was done"))
     };
-    let (folder, name) = path.rsplit_once('/').unwrap_or((".", &path));
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     let Some(files) = RealFiles::reach(if folder.is_empty() { "/" } else { folder }).map_err(failed)? else {
         return Ok(None);
     };
     let Some(mut file) = files.open(name, Open::ReadOnly).map_err(failed)? else { return Ok(None) };
-    if file.meta().map_err(failed)?.mode & 0o077 != 0 {
-        let message = format!("the password file \"{path}\" can be read by other accounts");
-        return Err(AppError::new(Code::ConfigUnsafe, message).hint(format!("chmod 600 {path}")));
-    }
-    Ok(String::from_utf8(file.read_all(MOST_BYTES).map_err(failed)?).ok())
+    let mode = file.meta().map_err(failed)?.mode;
+    Ok(Some((file.read_all(MOST_BYTES).map_err(failed)?, mode)))
 }
 
 /// Refuses a store, because this program has no client of a database.

@@ -1,6 +1,6 @@
 //! Errors of the database in the words of luzia.
 
-use super::Target;
+use super::{Target, tls};
 use crate::app::{AppError, Code};
 use postgres::Error;
 use postgres::error::SqlState;
@@ -30,6 +30,9 @@ fn reason(error: &Error) -> String {
 
 /// The error of a database that cannot be asked.
 pub(super) fn of(error: &Error, target: &Target) -> AppError {
+    if let Some(distrusted) = tls::distrusted(error, target) {
+        return distrusted;
+    }
     let why = reason(error);
     let refused = |code: Code, what: &str| AppError::new(code, format!("the store {target} {what}: {why}"));
     let Some(state) = error.code() else {

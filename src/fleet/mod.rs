@@ -9,6 +9,7 @@ mod server;
 mod sql;
 mod target;
 mod tasks;
+mod tls;
 
 pub use server::Database;
 pub use target::Target;

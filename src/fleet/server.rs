@@ -5,7 +5,7 @@ use super::{SCHEMA, Target, errors, sql};
 use crate::app::AppError;
 use crate::model::task::Word;
 use crate::os::Host;
-use postgres::{Client, Error, NoTls};
+use postgres::{Client, Error};
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl Database {
 
     /// Makes a connection, whatever is in the database.
     pub(super) fn connect(&self) -> Result<Client, AppError> {
-        self.target.config.connect(NoTls).map_err(|error| self.refused(&error))
+        self.target.connect()
     }
 
     /// Does something with the connection. After a lost reply it is done again over a new connection, so it must change nothing
@@ -63,11 +63,8 @@ impl Database {
     fn once<T>(&self, act: &mut impl FnMut(&mut Client) -> Result<T, Error>) -> Result<Result<T, Error>, AppError> {
         let mut client = self.client.borrow_mut();
         if client.is_none() {
-            let mut new = match self.target.config.connect(NoTls) {
-                Ok(new) => new,
-                // A server that is away is not waited for: what runs needs no verb.
-                Err(error) => return Err(self.refused(&error)),
-            };
+            // A server that is away is not waited for: what runs needs no verb.
+            let mut new = self.target.connect()?;
             match new.query_one(sql::VERSION, &[]) {
                 Ok(row) if row.get::<_, i32>(0) == SCHEMA => *client = Some(new),
                 Ok(row) => return Err(errors::other_version(&self.target, row.get(0))),

@@ -1,8 +1,10 @@
 //! The URL of a store, and the password that belongs to it.
 
+use super::{errors, tls};
 use crate::app::AppError;
-use postgres::Config;
-use postgres::config::Host;
+use postgres::config::{Host, SslMode};
+use postgres::{Client, Config, NoTls};
+use rustls::RootCertStore;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,7 +21,11 @@ const SOCKETS: &str = "/var/run/postgresql";
 /// A database, with all that is needed to connect to it.
 pub struct Target {
     text: String,
-    pub(super) config: Config,
+    config: Config,
+    /// Whether the connection has no TLS: by a socket, or to a loopback address whose URL says so.
+    is_plain: bool,
+    roots_file: Option<String>,
+    roots: Option<RootCertStore>,
 }
 
 impl fmt::Display for Target {
@@ -40,8 +46,9 @@ impl Target {
             );
         }
         // The message of the parser is left out: it may repeat a part of a password.
+        let (url, wishes) = tls::wishes(text)?;
         let mut config: Config =
-            text.parse().map_err(|_| AppError::usage("the URL of the store is invalid").hint(form))?;
+            url.parse().map_err(|_| AppError::usage("the URL of the store is invalid").hint(form))?;
         if config.get_password().is_some() {
             return Err(AppError::usage(
                 "the URL of the store has a password, which every account of this host could see",
@@ -54,10 +61,8 @@ impl Target {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             config.host_path(SOCKETS);
         }
-        if let Some(far) = config.get_hosts().iter().find_map(far_name).or_else(|| far_address(&config)) {
-            return Err(AppError::usage(format!("the store is on another host, \"{far}\", and this luzia has no TLS"))
-                .hint("use a tunnel, e.g. ssh -L 5432:/var/run/postgresql/.s.PGSQL.5432, and postgres://127.0.0.1/DATABASE"));
-        }
+        let is_plain = is_plain(&config, wishes.is_plain)?;
+        config.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
         if config.get_application_name().is_none() {
             config.application_name("luzia");
         }
@@ -67,7 +72,27 @@ impl Target {
         config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
         let options = config.get_options().map_or_else(|| LIMITS.to_owned(), |own| format!("{LIMITS} {own}"));
         config.options(&options);
-        Ok(Self { text: text.to_owned(), config })
+        Ok(Self { text: text.to_owned(), config, is_plain, roots_file: wishes.roots, roots: None })
+    }
+
+    /// The file with the certificates of the authorities that may vouch for the server, if the URL names one that is needed.
+    pub fn roots_file(&self) -> Option<&str> {
+        self.roots_file.as_deref().filter(|_| !self.is_plain)
+    }
+
+    /// Trusts the authorities in the text of that file, and no others.
+    pub fn with_roots(mut self, text: &[u8]) -> Result<Self, AppError> {
+        self.roots = Some(tls::roots_in(text, self.roots_file().unwrap_or_default())?);
+        Ok(self)
+    }
+
+    /// Connects to the server, which must be the one that the URL names.
+    pub(super) fn connect(&self) -> Result<Client, AppError> {
+        let connected = match self.is_plain {
+            true => self.config.connect(NoTls),
+            false => self.config.connect(tls::verified(self.roots.as_ref())?),
+        };
+        connected.map_err(|error| errors::of(&error, self))
     }
 
     /// Adds the password: `given`, else the one of the first matching line of a password file (libpq's `.pgpass`).
@@ -109,15 +134,33 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// The name of a server that is reached by the network.
-fn far_name(host: &Host) -> Option<String> {
-    let Host::Tcp(name) = host else { return None };
-    let is_near = name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    (!is_near).then(|| name.clone())
-}
-
-fn far_address(config: &Config) -> Option<String> {
-    config.get_hostaddrs().iter().find(|address| !address.is_loopback()).map(ToString::to_string)
+/// Whether a server is reached without TLS. Off this host that is refused.
+fn is_plain(config: &Config, is_asked: bool) -> Result<bool, AppError> {
+    let names = config.get_hosts().iter().filter_map(|host| match host {
+        Host::Tcp(name) => Some(name.as_str()),
+        Host::Unix(_) => None,
+    });
+    let (names, addresses) = (names.collect::<Vec<_>>(), config.get_hostaddrs());
+    if names.is_empty() && addresses.is_empty() {
+        return Ok(true);
+    }
+    if is_asked {
+        let is_near = |name: &&&str| **name == "localhost" || name.parse().is_ok_and(|at: IpAddr| at.is_loopback());
+        let far = names.iter().find(|name| !is_near(name)).map(ToString::to_string);
+        let far = far.or_else(|| addresses.iter().find(|address| !address.is_loopback()).map(ToString::to_string));
+        let refused = |far| {
+            AppError::usage(format!("the store is on another host, \"{far}\", so it needs TLS"))
+                .hint("sslmode=disable is for loopback addresses, such as the end of a tunnel")
+        };
+        return far.map_or(Ok(true), |far| Err(refused(far)));
+    }
+    if names.len() < config.get_hosts().len().max(addresses.len()) {
+        return Err(AppError::usage(
+            "the URL of the store has a server without a name, so its certificate proves nothing",
+        )
+        .hint("host=NAME beside each hostaddr; sockets are no part of a list of servers"));
+    }
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -137,9 +180,13 @@ mod tests {
             "postgres:///d?password=secret",
             "postgres://u:secret@local host/d?x",
             "secret:secret@h/d",
-            "postgres://db.example.org/d",
-            "postgres://localhost/d?hostaddr=10.0.0.1",
-            "postgres://localhost,db.example.org/d",
+            "postgres://db.example.org/d?sslmode=disable",
+            "postgres://localhost/d?hostaddr=10.0.0.1&sslmode=disable",
+            "postgres://localhost,db.example.org/d?sslmode=disable",
+            "postgres:///d?hostaddr=10.0.0.1",
+            "postgres://db.example.org/d?host=/run/x",
+            "postgres://db.example.org/d?sslmode=prefer",
+            "postgres://db.example.org/d?sslrootcert=ca.pem",
         ] {
             let error = Target::parse(wrong).err().expect(wrong);
             assert_eq!(error.code(), Code::Usage, "{wrong}");
@@ -154,10 +201,31 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_is_reached_by_the_network_has_tls_unless_a_loopback_address_does_without() {
+        for (url, is_plain, roots) in [
+            ("postgres:///d?host=/run/x", true, None),
+            ("postgres:///d?host=/run/x&sslrootcert=/ca.pem", true, None),
+            ("postgres://localhost/d", false, None),
+            ("postgres://localhost/d?sslmode=disable", true, None),
+            ("postgres://[::1]/d?sslmode=disable&connect_timeout=3", true, None),
+            ("postgres://db.example.org/d?sslmode=require", false, None),
+            ("postgres://a.example.org,b.example.org/d?sslrootcert=system", false, None),
+            (
+                "postgres://db.example.org/d?hostaddr=127.0.0.1&sslrootcert=%2Fetc/my%20ca.pem",
+                false,
+                Some("/etc/my ca.pem"),
+            ),
+        ] {
+            let target = Target::parse(url).expect(url);
+            assert_eq!((target.is_plain, target.roots_file()), (is_plain, roots), "{url}");
+        }
+    }
+
+    #[test]
     fn the_first_matching_line_of_a_password_file_counts() {
         let file = "# comment\nlocalhost:5432:other:*:no\nlocalhost:*:d:u:a\\:b\\\\c\n*:*:*:*:last\n";
         let of = |url: &str, given: Option<&str>| {
-            let target = Target::parse(url).ok().expect(url).with_password(given.map(str::to_owned), Some(file));
+            let target = Target::parse(url).expect(url).with_password(given.map(str::to_owned), Some(file));
             target.config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
         };
         assert_eq!(of("postgres://u@localhost/d", None).as_deref(), Some("a:b\\c"));

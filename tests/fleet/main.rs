@@ -12,4 +12,5 @@ mod storm;
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the other tests need all of it")]
 mod support;
+mod tls;
 mod waiting;

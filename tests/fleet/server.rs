@@ -17,8 +17,9 @@ const ACCOUNT: u32 = 65_534;
 const SCRIPT: &str = r#"
     set -e
     "$1/initdb" -D "$2/data" -A trust -U luzia --no-sync >"$2/initdb.log" 2>&1
-    { echo "local all locked scram-sha-256"; echo "local all all trust"; } >"$2/data/pg_hba.conf"
-    "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off -c max_connections=100 \
+    { echo "local all locked scram-sha-256"; echo "local all all trust"
+      echo "hostssl all luzia 127.0.0.1/32 trust"; echo "hostnossl all plain 127.0.0.1/32 trust"; } >"$2/data/pg_hba.conf"
+    "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses="$3" -p "$4" -c fsync=off -c max_connections=100 \
         -c deadlock_timeout=200ms -c log_min_messages=error >"$2/server.log" 2>&1 &
     server=$!
     read end || true
@@ -30,6 +31,7 @@ const SCRIPT: &str = r#"
 /// A server.
 pub struct Server {
     folder: tempfile::TempDir,
+    port: u16,
     _script: Child,
     databases: AtomicUsize,
 }
@@ -43,28 +45,34 @@ fn programs() -> Option<PathBuf> {
     std::env::split_paths(&on_path).chain(versions.into_iter().rev()).find(|folder| folder.join("initdb").exists())
 }
 
+/// Has a command run as the account of the server.
+pub fn as_account(command: &mut Command) -> &mut Command {
+    if is_root() {
+        command.uid(ACCOUNT).gid(ACCOUNT);
+    }
+    command.current_dir("/").stdin(Stdio::piped()).process_group(0)
+}
+
 impl Server {
     /// The server that all tests share; `None`, and said, where none is installed.
     pub fn shared(test: &str) -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Server>> = OnceLock::new();
-        let shared = SHARED.get_or_init(Self::start).as_ref();
+        let shared = SHARED.get_or_init(|| Self::start("", 5432)).as_ref();
         if shared.is_none() {
             skip(test, "PostgreSQL: postgresql, with create_main_cluster = false");
         }
         shared
     }
 
-    fn start() -> Option<Self> {
+    /// A server that listens at an address, too.
+    pub fn start(address: &str, port: u16) -> Option<Self> {
         let programs = programs()?;
         let folder = tempfile::Builder::new().prefix("luzia-fleet-").tempdir_in("/tmp").unwrap();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let mut command = Command::new("sh");
-        command.args(["-c", SCRIPT, "sh"]).arg(programs).arg(folder.path());
-        command.current_dir("/").stdin(Stdio::piped()).process_group(0);
-        if is_root() {
-            command.uid(ACCOUNT).gid(ACCOUNT);
-        }
-        let server = Self { _script: command.spawn().unwrap(), folder, databases: AtomicUsize::new(0) };
+        command.args(["-c", SCRIPT, "sh"]).arg(programs).arg(folder.path()).arg(address).arg(port.to_string());
+        let script = as_account(&mut command).spawn().unwrap();
+        let server = Self { _script: script, folder, port, databases: AtomicUsize::new(0) };
         until("the server answers", || server.client("postgres").ok());
         Some(server)
     }
@@ -74,12 +82,14 @@ impl Server {
         self.folder.path()
     }
 
-    fn client(&self, database: &str) -> Result<Client, postgres::Error> {
+    /// A connection of the owner.
+    pub fn client(&self, database: &str) -> Result<Client, postgres::Error> {
         Client::connect(&self.url("luzia", database), NoTls)
     }
 
-    fn url(&self, user: &str, database: &str) -> String {
-        format!("postgres:///{database}?host={}&user={user}", self.folder().display())
+    /// The URL by the socket.
+    pub fn url(&self, user: &str, database: &str) -> String {
+        format!("postgres:///{database}?host={}&port={}&user={user}", self.folder().display(), self.port)
     }
 }
 

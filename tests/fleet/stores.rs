@@ -32,7 +32,8 @@ fn the_printed_statements_make_the_same_tables() {
 #[test]
 fn a_url_that_is_no_store_is_refused_and_no_password_is_repeated() {
     let Some(fleet) = Fleet::empty("a_url_that_is_no_store") else { return };
-    for url in ["mysql://a/b", "postgres://", "postgres:///d?nosuch=1", "postgres://db.example.org/d", "x"] {
+    let far = ["postgres://db.example.org/d?sslmode=disable", "postgres://db.example.org/d?sslmode=prefer"];
+    for url in ["mysql://a/b", "postgres://", "postgres:///d?nosuch=1", "x"].into_iter().chain(far) {
         fleet.refused(url, &["store", "status"], 2, "USAGE");
     }
     for url in ["postgres://u:geheim@localhost/d", "postgres:///d?password=geheim"] {

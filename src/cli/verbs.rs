@@ -273,7 +273,7 @@ shown {
         in_state |args, at, console| look::logs::run(args, at.app, account, console);
 
     /// Say why a task, a user or a lane is waiting, and what would change it
-    Explain(look::explain::ExplainArgs) "explain" Look [TakesEnded]
+    Explain(look::explain::ExplainArgs) "explain" Look [TakesEnded Fleet]
         in_state |args, at, console| look::explain::run(args, at.app, console);
 
     /// Show the queue, the slots and the locks at a glance
@@ -328,12 +328,12 @@ shown {
         in_state |args, at, console| locks::release::run(args, at.app, account, at.agree.ask, console);
 
     /// Say whether a lane is free
-    Check(locks::check::CheckArgs) "check" Locks []
+    Check(locks::check::CheckArgs) "check" Locks [Fleet]
         in_state |args, at, console| locks::check::run(args, at.app, console);
 
     /// List every lock and whether its holder is alive
     #[command(visible_alias = "locks", alias = "list_locks")]
-    ListLocks(locks::list_locks::ListLocksArgs) "list-locks" Locks []
+    ListLocks(locks::list_locks::ListLocksArgs) "list-locks" Locks [Fleet]
         in_state |args, at, console| locks::list_locks::run(args, at.app, console);
 
     /// Show the lanes, and change their limits

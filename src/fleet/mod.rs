@@ -4,6 +4,7 @@
 mod agent;
 mod duty;
 mod errors;
+mod looks;
 mod migrate;
 mod server;
 mod sql;
@@ -14,12 +15,12 @@ mod tls;
 pub use server::Database;
 pub use target::Target;
 
-use crate::app::fleet::{Fleet, FleetAgent, FleetCounts, FleetHost, Migration, Sink, StoreState, Tail};
+use crate::app::fleet::{Fleet, FleetAgent, FleetCounts, FleetHost, LaneRules, Migration, Sink, StoreState, Tail};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{AppError, Obstacle};
-use crate::model::{Name, Status, Task, TaskId};
+use crate::model::{LaneName, Name, Status, Task, TaskId};
 use crate::request::values::OnConflict;
-use crate::store::CancelRequest;
+use crate::store::{CancelRequest, LockView};
 
 /// A value of a statement.
 type Given<'a> = dyn postgres::types::ToSql + Sync + 'a;
@@ -66,6 +67,22 @@ impl Fleet for Database {
 
     fn obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         tasks::obstacle(self, task)
+    }
+
+    fn obstacles(&self, task: &Task) -> Result<Vec<Obstacle>, AppError> {
+        looks::obstacles(self, task)
+    }
+
+    fn rules(&self, lane: &LaneName) -> Result<Option<LaneRules>, AppError> {
+        looks::rules(self, lane)
+    }
+
+    fn holds(&self, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError> {
+        looks::holds(self, lane)
+    }
+
+    fn waiting_in(&self, lane: &LaneName) -> Result<(u64, Option<TaskId>), AppError> {
+        looks::waiting_in(self, lane)
     }
 
     fn counts(&self) -> Result<FleetCounts, AppError> {

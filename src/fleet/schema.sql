@@ -49,6 +49,7 @@ CREATE TABLE hold (
   fence bigint NOT NULL,
   task_id bigint NOT NULL,
   token uuid NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (lane_id, slot)
 );
 CREATE INDEX hold_task ON hold (task_id);
@@ -191,15 +192,16 @@ CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE 
 
 -- What keeps a queued task: the hosts that may take it and are no drained ones, and the first lane that is full or paused.
 CREATE FUNCTION luzia_1.why(p_task bigint)
-RETURNS TABLE (place text, hosts bigint, lane text, is_paused bool, used bigint, capacity int, holder bigint)
+RETURNS TABLE (place text, hosts bigint, lane text, is_paused bool, used bigint, capacity int, holder bigint, held_ms bigint)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT nullif(t.place, ''),
     (SELECT count(*) FROM host h WHERE (t.place = '' OR h.name = t.place) AND NOT h.is_draining
       AND h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms'),
-    full_lane.name, full_lane.is_paused, full_lane.used, full_lane.capacity, full_lane.holder
+    full_lane.name, full_lane.is_paused, full_lane.used, full_lane.capacity, full_lane.holder, full_lane.held_ms
   FROM task t LEFT JOIN LATERAL (
-    SELECT l.name, l.is_paused, l.capacity, held.used, held.holder FROM lane l,
-      LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder FROM hold h WHERE h.lane_id = l.id) held
+    SELECT l.name, l.is_paused, l.capacity, held.used, held.holder, held.held_ms FROM lane l,
+      LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder,
+        (extract(epoch FROM clock_timestamp() - min(h.at)) * 1000)::bigint AS held_ms FROM hold h WHERE h.lane_id = l.id) held
     WHERE l.id = ANY (t.lanes) AND (l.is_paused OR held.used >= l.capacity) ORDER BY l.id LIMIT 1) full_lane ON true
   WHERE t.id = p_task $$;
 
@@ -462,3 +464,29 @@ CREATE VIEW luzia_1.broken AS
   UNION ALL SELECT 'without all holds', t.id FROM task t
     WHERE t.state IN ('a', 'r', 'w') AND cardinality(t.lanes) <> (SELECT count(*) FROM hold h WHERE h.task_id = t.id AND h.token = t.token)
   UNION ALL SELECT 'fence below a hold', h.lane_id FROM hold h JOIN lane l ON l.id = h.lane_id WHERE h.fence > l.fence;
+
+-- Looks at lanes, each of one snapshot.
+
+-- The rules of a lane. Nothing for a lane that no task has named yet.
+CREATE FUNCTION luzia_1.rules(p_lane text) RETURNS TABLE (capacity int, is_paused bool)
+LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT l.capacity, l.is_paused FROM lane l WHERE l.name = p_lane $$;
+
+-- The holders of a lane, or of all lanes, in the order of their grants, each with its task and its host. A host is silent once
+-- its lease has run out by the clock of the server, which ends no lease.
+CREATE FUNCTION luzia_1.holds(p_lane text)
+RETURNS TABLE (lane text, slot int, fence bigint, task_id bigint, record text, host text, is_silent bool, age_ms bigint, held_ms bigint)
+LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
+  SELECT l.name, h.slot, h.fence, h.task_id, r.body, o.name, o.renewed_at <= clock_timestamp() - o.lease_ms * interval '1 ms',
+    (extract(epoch FROM clock_timestamp() - o.renewed_at) * 1000)::bigint,
+    (extract(epoch FROM clock_timestamp() - h.at) * 1000)::bigint
+  FROM hold h JOIN lane l ON l.id = h.lane_id JOIN task t ON t.id = h.task_id JOIN record r ON r.task_id = t.id
+    JOIN host o ON o.id = t.host_id
+  WHERE p_lane IS NULL OR l.name = p_lane ORDER BY h.at, l.name, h.slot $$;
+
+-- The number of queued tasks that take a lane, and the first of them.
+CREATE FUNCTION luzia_1.waiting_in(p_lane text) RETURNS TABLE (tasks bigint, first bigint)
+LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
+  SELECT count(*), (array_agg(t.id ORDER BY t.tier, t.priority, t.id))[1] FROM task t
+  WHERE t.state = 'q' AND t.lanes @> ARRAY(SELECT l.id FROM lane l WHERE l.name = p_lane)
+    AND EXISTS (SELECT FROM lane l WHERE l.name = p_lane) $$;

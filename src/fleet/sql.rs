@@ -20,7 +20,7 @@ pub const NEWEST: &str = "SELECT luzia_1.newest($1)";
 /// The number of tasks of the same user before a task.
 pub const AHEAD: &str = "SELECT luzia_1.ahead($1)";
 /// The first thing that keeps a queued task.
-pub const WHY: &str = "SELECT place, hosts, lane, is_paused, used, capacity, holder FROM luzia_1.why($1)";
+pub const WHY: &str = "SELECT place, hosts, lane, is_paused, used, capacity, holder, held_ms FROM luzia_1.why($1)";
 /// The hosts.
 pub const HOSTS: &str =
     "SELECT name, is_alive, age_ms, lease_ms, free, tasks, is_draining, has_duty FROM luzia_1.hosts()";
@@ -84,3 +84,11 @@ pub const LOSE: &str = "SELECT luzia_1.lose($1::text::uuid, $2, $3)";
 pub const LOST: &str = "SELECT id, token, state, record FROM luzia_1.lost($1)";
 /// Takes a task from a lost host, by the token of its assignment.
 pub const REAP: &str = "SELECT luzia_1.reap($1::text::uuid, $2, $3::text::uuid, $4, $5, $6, $7)";
+
+/// The rules of a lane.
+pub const RULES: &str = "SELECT capacity, is_paused FROM luzia_1.rules($1)";
+/// The holders of a lane, or of all lanes.
+pub const HOLDS: &str =
+    "SELECT lane, slot, fence, task_id, record, host, is_silent, age_ms, held_ms FROM luzia_1.holds($1)";
+/// The number of queued tasks that take a lane, and the first of them.
+pub const WAITING_IN: &str = "SELECT tasks, first FROM luzia_1.waiting_in($1)";

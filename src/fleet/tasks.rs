@@ -177,17 +177,32 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
         return Ok((ahead > 0).then_some(Obstacle::Priority { ahead }));
     };
     if row.get(3) {
-        return Ok(Some(Obstacle::Paused { pause: Pause::of(lane.to_string(), Timestamp(0)) }));
+        return Ok(Some(Obstacle::Paused { pause: pause_of(&lane) }));
     }
-    let number = |at: usize| u32::try_from(row.get::<_, i64>(at)).unwrap_or(u32::MAX);
+    if row.get::<_, Option<i64>>(6).map(id_of) == Some(task.id) {
+        // It has its lanes, and its host has not told its start yet.
+        return Ok(None);
+    }
+    let used = u32::try_from(row.get::<_, i64>(4)).unwrap_or(u32::MAX);
     let holder = row.get::<_, Option<i64>>(6).map(|holder| id_of(holder).to_string());
-    let verdict = Verdict::Live { why: Reason::LeaseRuns, overdue: false };
-    let holder = Holder::unknown(holder.as_deref(), verdict);
+    let verdict = Verdict::Live { why: Reason::HostLives, overdue: false };
+    let age_ms = row.get::<_, Option<i64>>(7).unwrap_or(0).unsigned_abs();
+    let holder = Holder { shown: holder.clone(), age_ms, ..Holder::unknown(holder.as_deref(), verdict) };
     let max = u32::try_from(row.get::<_, i32>(5)).unwrap_or(0);
-    Ok(Some(match lane.is_user() {
+    Ok(Some(full(lane, used, max, holder)))
+}
+
+/// The pause of a lane.
+pub(super) fn pause_of(lane: &LaneName) -> Pause {
+    Pause::of(lane.to_string(), Timestamp(0))
+}
+
+/// The reason of a lane without room.
+pub(super) fn full(lane: LaneName, used: u32, max: u32, holder: Holder) -> Obstacle {
+    match lane.is_user() {
         true => Obstacle::UserLockHeld { holder },
-        false => Obstacle::LaneFull { lane, used: number(4), max, needed: 1, holder },
-    }))
+        false => Obstacle::LaneFull { lane, used, max, needed: 1, holder },
+    }
 }
 
 /// Numbers of the tasks.

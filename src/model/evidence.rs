@@ -200,6 +200,10 @@ pub enum Reason {
     TooOld,
     /// j6: nothing proves death.
     NotProvenDead,
+    /// In a store of several hosts: the lease of its host is in force.
+    HostLives,
+    /// In a store of several hosts: the lease of its host has run out, and nobody has taken the host for lost.
+    HostSilent,
 }
 
 impl Reason {
@@ -250,6 +254,8 @@ impl Reason {
             Self::LeaseOver => "its lease has run out",
             Self::TooOld => "it is older than the age limit",
             Self::NotProvenDead => "nothing proves that its holder is dead",
+            Self::HostLives => "the lease of its host is in force",
+            Self::HostSilent => "the lease of its host has run out, and the host is not taken for lost yet",
         }
     }
 
@@ -265,6 +271,8 @@ impl Reason {
                 | Self::ProcessLives
                 | Self::LockCommandLives
                 | Self::TaskWaits
+                | Self::HostLives
+                | Self::HostSilent
         )
     }
 }

@@ -39,7 +39,8 @@ pub struct Holder {
     pub stopped: Option<u32>,
     /// Whether it is a task whose start or result waits for space.
     pub is_short: bool,
-    /// The evidence that a process keeps the lane after its command has ended.
+    /// The evidence in words, if it names more than the verdict: the process that keeps the lane after its command has ended, or
+    /// the host that has the task.
     pub left_behind: Option<String>,
 }
 

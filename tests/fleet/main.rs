@@ -4,6 +4,7 @@
 
 mod faults;
 mod hosts;
+mod looks;
 mod proxy;
 mod rules;
 mod server;

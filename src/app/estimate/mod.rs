@@ -91,7 +91,7 @@ fn is_open(obstacle: &Obstacle) -> bool {
 /// Like `estimate_start`, for a task with reasons to wait: `None` without a reason, or with a reason that does not end by
 /// itself.
 pub fn expected(app: &App, task: &Task, reasons: &[Obstacle], effort: Effort) -> Result<Option<Estimate>, AppError> {
-    if reasons.is_empty() || reasons.iter().any(is_open) {
+    if app.fleet.is_some() || reasons.is_empty() || reasons.iter().any(is_open) {
         return Ok(None);
     }
     estimate_start(app, task, effort)

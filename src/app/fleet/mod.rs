@@ -2,11 +2,11 @@
 //! has all tasks.
 
 use crate::app::queue::enqueue::Accepted;
-use crate::app::{App, AppError, Code, Obstacle};
-use crate::model::{Name, Status, Task, TaskId};
+use crate::app::{App, AppError, Code, Obstacle, Pause};
+use crate::model::{LaneName, Name, Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
-use crate::store::{CancelRequest, Counts};
+use crate::store::{CancelRequest, Counts, LockView};
 
 /// A migration of the tables of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +62,15 @@ pub struct FleetHost {
     pub is_draining: bool,
     /// Whether it decides whose turn it is.
     pub has_duty: bool,
+}
+
+/// The rules of a lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneRules {
+    /// Number of holders it may have.
+    pub limit: u32,
+    /// Its pause.
+    pub pause: Option<Pause>,
 }
 
 /// Numbers of the tasks of all hosts.
@@ -179,6 +188,18 @@ pub trait Fleet {
 
     /// The first reason why no host takes a task.
     fn obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError>;
+
+    /// Every reason why no host takes a task.
+    fn obstacles(&self, task: &Task) -> Result<Vec<Obstacle>, AppError>;
+
+    /// The rules of a lane; `None` for one that no task has named yet.
+    fn rules(&self, lane: &LaneName) -> Result<Option<LaneRules>, AppError>;
+
+    /// The holders of a lane, or of all lanes, in the order of their grants.
+    fn holds(&self, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError>;
+
+    /// Number of tasks that wait for a lane, and the first of them.
+    fn waiting_in(&self, lane: &LaneName) -> Result<(u64, Option<TaskId>), AppError>;
 
     /// Numbers of the tasks.
     fn counts(&self) -> Result<FleetCounts, AppError>;

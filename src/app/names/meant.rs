@@ -39,6 +39,9 @@ pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), A
 /// Whether luzia knows a lane by a rule, a pause, a lock, a task that is kept, or as the lane of a user for whom it has worked.
 /// The lane of a user also counts as known when the lane of the same word does.
 pub fn is_known(app: &App, lane: &LaneName) -> Result<bool, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return Ok(fleet.rules(lane)?.is_some());
+    }
     let word = lane.key().as_str();
     let of_word = LaneName::parse(word).ok().filter(|_| lane.is_user());
     let lanes: Vec<&LaneName> = std::iter::once(lane).chain(&of_word).collect();

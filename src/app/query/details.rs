@@ -137,12 +137,22 @@ pub(crate) fn users_text(app: &App, lane: &LaneName, slot: u32) -> String {
 /// The evidence whether a holder lives. For a command that has ended and left processes behind, it names those processes.
 pub fn evidence_of(app: &App, view: &LockView) -> String {
     let why = view.verdict.why();
+    if let Some(text) = host_text(view) {
+        return text;
+    }
     let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
     let ended = view.record().and_then(|record| record.ended);
     let ago = ended.map_or(0, |ended| app.host.now().saturating_ms_since(ended));
     let users = users_text(app, lane, view.slot);
     let have = if users.contains(" and ") { "have" } else { "has" };
     format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
+}
+
+/// The host that has a lock in a store of several hosts, and whether its lease is in force.
+pub fn host_text(view: &LockView) -> Option<String> {
+    let why = view.verdict.why();
+    let host = view.record()?.host.as_ref().filter(|_| matches!(why, Reason::HostLives | Reason::HostSilent))?;
+    Some(format!("host \"{host}\" has it; {}", why.text()))
 }
 
 /// The reason why a claimed task does nothing, as its supervisor shows it; `None` if it runs, or is not supervised.

@@ -10,8 +10,8 @@ use crate::app::pass::recovery::blindness_of;
 use crate::app::processes::{is_own_task, stopped_supervisor};
 use crate::app::query::cycles::{Member, cycle_in, cycle_of};
 use crate::app::query::details::{evidence_of, is_short, standstill};
-use crate::app::query::list;
 use crate::app::query::order::Order;
+use crate::app::query::{list, shared};
 use crate::app::sandboxes::Sandboxes;
 use crate::app::waits::{as_seen, is_resume_ready, lanes_wanted};
 use crate::app::{App, AppError};
@@ -286,6 +286,9 @@ pub fn first_obstacle(app: &App, task: &Task) -> Result<Option<Obstacle>, AppErr
 
 /// Finds why a task, or the first task in a lane, does not run.
 pub fn explain(app: &App, target: &Target) -> Result<Why, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return shared::explain(app, &**fleet, target);
+    }
     match target {
         Target::Task(id) => explain_task(app, *id, &mut reasons(app)?).map(|why| Why::Task(Box::new(why))),
         Target::Lane(lane) => explain_lane(app, lane).map(|why| Why::Lane(Box::new(why))),
@@ -368,7 +371,8 @@ pub fn holder_of(app: &App, view: &LockView) -> Holder {
         age_ms: view.age_ms,
         verdict: view.verdict.clone(),
         is_short: is_short(app, view),
-        left_behind: (view.verdict.why() == Reason::LeftBehind).then(|| evidence_of(app, view)),
+        left_behind: matches!(view.verdict.why(), Reason::LeftBehind | Reason::HostLives | Reason::HostSilent)
+            .then(|| evidence_of(app, view)),
         stopped: process.filter(|process| app.host.is_stopped(process)).map(|process| process.pid),
     }
 }

@@ -245,6 +245,9 @@ pub fn supervisor_pid(app: &App, task: &Task) -> Result<Option<u32>, AppError> {
 
 /// Every lock, in the order of their last refresh.
 pub fn locks(app: &App) -> Result<Vec<LockView>, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return fleet.holds(None);
+    }
     if !app.store.has_locks()? {
         return Ok(Vec::new());
     }

@@ -11,4 +11,5 @@ pub mod list;
 pub mod logs;
 pub mod metrics;
 pub mod order;
+pub mod shared;
 pub mod status;

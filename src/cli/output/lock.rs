@@ -79,6 +79,9 @@ pub fn lock_json(view: &LockView) -> Value {
 pub fn lock_seen_json(app: &App, view: &LockView, waiters: &[LineWaiter]) -> Value {
     let mut value = lock_json(view);
     value["evidence"] = evidence_of(app, view).into();
+    if app.fleet.is_some() {
+        value["host"] = view.record().and_then(|record| record.host.as_deref()).into();
+    }
     value["waiters"] = waiters.iter().map(waiter_json).collect();
     value
 }

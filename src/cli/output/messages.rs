@@ -324,7 +324,7 @@ pub fn holder_json(holder: &Holder) -> Value {
         "age_ms": holder.age_ms,
         "state": crate::app::lock_state(&holder.verdict),
         // For a command that has ended, another process keeps the lane.
-        "alive": !holder.verdict.is_stale() && holder.left_behind.is_none(),
+        "alive": !holder.verdict.is_stale() && holder.verdict.why() != Reason::LeftBehind,
         "stopped": holder.stopped.is_some(),
         "evidence": holder.left_behind.as_deref().unwrap_or(holder.verdict.why().text()),
     })

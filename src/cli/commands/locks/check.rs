@@ -1,5 +1,6 @@
 //! `luzia check`: whether a lane is free.
 
+use crate::app::fleet::refuse_local;
 use crate::app::locks::acquire::{Checked, check};
 use crate::app::query::explain::holder_of;
 use crate::app::query::lanes::{lanes_meant, named_lanes};
@@ -60,6 +61,9 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
             tell(app, &checked, console)?;
         }
         return Ok(code(checked.is_free()));
+    }
+    if app.fleet.is_some() {
+        refuse_local([(args.lane.iter().any(|lane| lane.ends_with('*')), "a pattern of lanes")])?;
     }
     let mut lanes = Vec::new();
     for text in &args.lane {

@@ -138,7 +138,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
     if let Some(wish) = preempt_of(app, task) {
         text += &format!("  it makes room for itself (--preempt {})\n", wish.how.word());
     }
-    if task.status() == Status::Pending && !why.obstacles.is_empty() {
+    if task.status() == Status::Pending && !why.obstacles.is_empty() && app.fleet.is_none() {
         let estimate = expected(app, task, &why.obstacles, THOROUGH)?;
         let said = estimate_text(estimate.as_ref(), &why.obstacles);
         text += &said.map_or_else(String::new, |said| format!("  {said}\n"));

@@ -101,6 +101,7 @@ label text~ The note of the holder.
 lender any The task that lends the lane.
 borrowers [any] The tasks that borrow the lane.
 path? text~ The repository or directory that the lane is named after.
+host? text~ The host that has it, of a lock in a store of several hosts.
 waiters? [@waiter] Those who wait for the lane with lock or acquire, in their order.
 owner text~ An older name of holder.
 threadId text~ The thread, of a lane of a thread.

@@ -31,6 +31,22 @@ pub struct LockView {
 }
 
 impl LockView {
+    /// A hold in a store of several hosts, as its record says. Milliseconds since its host renewed its lease, and since the grant.
+    pub fn shared(record: LockRecord, slot: u32, is_silent: bool, age_ms: u64, held_ms: u64) -> Self {
+        let why = if is_silent { Reason::HostSilent } else { Reason::HostLives };
+        let (lane, sidecar) = (record.lane.clone(), Sidecar::Whole(Box::new(record)));
+        let verdict = Verdict::Live { why, overdue: is_silent };
+        Self {
+            stem: lane.as_ref().map(LaneName::stem).unwrap_or_default(),
+            lane,
+            slot,
+            sidecar,
+            verdict,
+            age_ms,
+            held_ms,
+        }
+    }
+
     /// The record, when the sidecar is valid.
     pub fn record(&self) -> Option<&LockRecord> {
         self.sidecar.record()

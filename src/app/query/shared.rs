@@ -1,0 +1,58 @@
+//! Looks at the lanes of several hosts, in the values of looks at files.
+
+use crate::app::capacity::Bars;
+use crate::app::fleet::{Fleet, local_only};
+use crate::app::query::explain::{LaneWhy, TaskWhy, Why, holder_of};
+use crate::app::{App, AppError};
+use crate::model::{LaneName, Target, TaskId};
+use crate::policy::admission::LaneNow;
+use crate::store::LockView;
+
+/// A lane as it is in the store.
+pub(crate) struct SharedLane {
+    /// Number of holders it may have.
+    pub limit: u32,
+    /// The bars of the lane, apart from its holders.
+    pub bars: Bars,
+    /// Its holders.
+    pub holders: Vec<LockView>,
+}
+
+/// A lane as it is in the store. Each host has a lane `global` of its own.
+pub(crate) fn shared_lane(fleet: &dyn Fleet, lane: &LaneName) -> Result<SharedLane, AppError> {
+    if lane.is_global() {
+        return Err(local_only("the lane \"global\""));
+    }
+    let rules = fleet.rules(lane)?;
+    let bars = Bars { paused: rules.as_ref().and_then(|rules| rules.pause.clone()), ..Bars::default() };
+    Ok(SharedLane { limit: rules.map_or(1, |rules| rules.limit), bars, holders: fleet.holds(Some(lane))? })
+}
+
+fn lane_now(app: &App, fleet: &dyn Fleet, lane: &LaneName) -> Result<(LaneNow, Bars), AppError> {
+    let SharedLane { limit, bars, holders } = shared_lane(fleet, lane)?;
+    let holders = holders.iter().map(|view| holder_of(app, view)).collect();
+    Ok((LaneNow::new(lane.clone(), limit, holders), bars))
+}
+
+/// Finds why a task, or the first task in a lane, does not run on any host.
+pub(super) fn explain(app: &App, fleet: &dyn Fleet, target: &Target) -> Result<Why, AppError> {
+    match target {
+        Target::Task(id) => explain_task(app, fleet, *id).map(|why| Why::Task(Box::new(why))),
+        Target::Lane(lane) => explain_lane(app, fleet, lane).map(|why| Why::Lane(Box::new(why))),
+    }
+}
+
+fn explain_task(app: &App, fleet: &dyn Fleet, id: TaskId) -> Result<TaskWhy, AppError> {
+    let task = app.existing(id)?;
+    let taken = task.all_lanes().into_iter().filter(|lane| !lane.is_global() && !task.status().is_final());
+    let lanes = taken.map(|lane| lane_now(app, fleet, &lane).map(|(now, _)| now)).collect::<Result<_, _>>()?;
+    Ok(TaskWhy { obstacles: fleet.obstacles(&task)?, lanes, task, supervisor: None })
+}
+
+fn explain_lane(app: &App, fleet: &dyn Fleet, lane: &LaneName) -> Result<LaneWhy, AppError> {
+    let (now, bars) = lane_now(app, fleet, lane)?;
+    let (pending, first) = fleet.waiting_in(lane)?;
+    let task = first.map(|id| fleet.find(id)).transpose()?.flatten();
+    let obstacles = task.map_or(Ok(Vec::new()), |task| fleet.obstacles(&task))?;
+    Ok(LaneWhy { lane: now, pending, first, obstacles, waiters: Vec::new(), bars, ring: None })
+}

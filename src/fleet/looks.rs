@@ -1,0 +1,95 @@
+//! Looks at lanes in the database: their rules, their holders, and every reason why a task waits for them.
+
+use super::tasks::{ahead, full, id_of, number_of, pause_of};
+use super::{Database, sql};
+use crate::app::fleet::LaneRules;
+use crate::app::query::details::host_text;
+use crate::app::{AppError, Holder, Obstacle};
+use crate::model::{Fence, LaneName, LockKind, LockRecord, Status, Task, TaskId, Timestamp, Who};
+use crate::store::{LockView, decode_task};
+use postgres::Row;
+
+/// The rules of a lane; `None` for one that no task has named yet.
+pub(super) fn rules(database: &Database, lane: &LaneName) -> Result<Option<LaneRules>, AppError> {
+    let row = database.with(|client| client.query_opt(sql::RULES, &[&lane.to_string()]))?;
+    Ok(row.map(|row| LaneRules {
+        limit: u32::try_from(row.get::<_, i32>(0)).unwrap_or(0),
+        pause: row.get::<_, bool>(1).then(|| pause_of(lane)),
+    }))
+}
+
+/// The holders of a lane, or of all lanes.
+pub(super) fn holds(database: &Database, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError> {
+    let lane = lane.map(ToString::to_string);
+    let rows = database.with(|client| client.query(sql::HOLDS, &[&lane]))?;
+    rows.iter().map(|row| held(row, database.host.now())).collect()
+}
+
+fn held(row: &Row, now: Timestamp) -> Result<LockView, AppError> {
+    let id = id_of(row.get(3));
+    let task = decode_task(&id.to_string(), row.get::<_, &str>(4).as_bytes(), None)?;
+    let number = |at: usize| row.get::<_, i64>(at).unsigned_abs();
+    let (age_ms, held_ms) = (number(7), number(8));
+    let before = |ms: u64| Some(Timestamp(now.0.saturating_sub_unsigned(ms)));
+    let record = LockRecord {
+        lane: LaneName::parse(row.get(0)).ok(),
+        task_id: Some(id.to_string()),
+        fence: Some(Fence(number(2))),
+        acquired_at: before(held_ms),
+        refreshed_at: before(age_ms),
+        host: Some(row.get(5)),
+        kind: LockKind::Task,
+        who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
+        ..LockRecord::default()
+    };
+    let slot = u32::try_from(row.get::<_, i32>(1)).unwrap_or(0);
+    Ok(LockView::shared(record, slot, row.get(6), age_ms, held_ms))
+}
+
+/// Number of tasks that wait for a lane, and the first of them.
+pub(super) fn waiting_in(database: &Database, lane: &LaneName) -> Result<(u64, Option<TaskId>), AppError> {
+    let row = database.with(|client| client.query_one(sql::WAITING_IN, &[&lane.to_string()]))?;
+    Ok((row.get::<_, i64>(0).unsigned_abs(), row.get::<_, Option<i64>>(1).map(id_of)))
+}
+
+/// Every reason why no host takes a task: its place, its lanes by name, and the tasks before it.
+pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle>, AppError> {
+    if task.status() != Status::Pending {
+        return Ok(Vec::new());
+    }
+    if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
+        return Ok(vec![Obstacle::Delayed { until }]);
+    }
+    // Without a row the task is in no queue: a host has it, or it is held.
+    let Some(row) = database.with(|client| client.query_opt(sql::WHY, &[&number_of(task.id)]))? else {
+        return Ok(Vec::new());
+    };
+    let place = (row.get::<_, i64>(1) == 0).then(|| Obstacle::NoHost { place: row.get(0) });
+    let mut obstacles: Vec<Obstacle> = place.into_iter().collect();
+    for lane in task.all_lanes().into_iter().filter(|lane| !lane.is_global()) {
+        let Some(LaneRules { limit, pause }) = rules(database, &lane)? else { continue };
+        obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
+        let holds = holds(database, Some(&lane))?;
+        let used = u32::try_from(holds.len()).unwrap_or(u32::MAX);
+        if let Some(first) = holds.first().filter(|_| used >= limit) {
+            obstacles.push(full(lane, used, limit, holder(first)));
+        }
+    }
+    let ahead = ahead(database, task.id)?;
+    obstacles.extend((ahead > 0).then_some(Obstacle::Priority { ahead }));
+    Ok(obstacles)
+}
+
+fn holder(view: &LockView) -> Holder {
+    let known = Holder::unknown(view.holder(), view.verdict.clone());
+    let record = view.record();
+    Holder {
+        slot: view.slot,
+        shown: view.shown(),
+        who: record.map(|record| record.who.clone()).unwrap_or_default(),
+        since: record.and_then(|record| record.acquired_at),
+        age_ms: view.age_ms,
+        left_behind: host_text(view),
+        ..known
+    }
+}

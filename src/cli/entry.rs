@@ -1,6 +1,6 @@
 //! The entry: reads the command line, runs one command, and turns its end into an exit code.
 
-use super::args::{self, Cli, Globals, KeeperArgs, ParseStop, SuperviseArgs};
+use super::args::{self, Cli, Globals, KeepLanesArgs, KeeperArgs, ParseStop, SuperviseArgs, UnderLanesArgs};
 use super::commands::operate;
 use super::commands::operate::demo::DemoArgs;
 use super::commands::queue::room::{Around, Terminal};
@@ -25,6 +25,7 @@ use crate::app::locks::keeper::keep_session;
 use crate::app::pass::supervise::supervise;
 use crate::app::pass::wake::fire_timers;
 use crate::app::query::logs::Stream;
+use crate::app::queue::foreground::keep_lanes;
 use crate::app::{App, AppError, Code, Settings, doctor, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
@@ -292,6 +293,28 @@ pub(super) fn supervised(args: &SuperviseArgs, app: &App) -> anyhow::Result<()> 
 /// The hidden verb `keep-session`: keeps the leases of a session.
 pub(super) fn kept(args: &KeeperArgs, app: &App) -> anyhow::Result<()> {
     Ok(keep_session(app, &args.key, args.pid, args.start, &mut || real::take(real::Caught::Terminate))?)
+}
+
+/// The program of this process.
+pub(super) fn program() -> String {
+    term::own_program()
+}
+
+/// The hidden verb `keep-lanes`: the command of a task that keeps lanes for a command in the foreground.
+pub(super) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> Answer {
+    real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
+    keep_lanes(app, &args.caller, &mut || real::take(real::Caught::Terminate))?;
+    Ok(Exit::Done.code())
+}
+
+/// The hidden verb `under-lanes`: becomes a command while the keeper of its lanes lives. The keeper was alive after this process
+/// had the task in its environment, so the end of the task does not overlook the command.
+pub(super) fn under_lanes(args: &UnderLanesArgs, app: &App, console: &mut Console) -> Answer {
+    if !app.run_dir.is_tree_locked(args.task)? {
+        let message = format!("{} has lost the lanes before the command started", args.task);
+        return Err(AppError::new(Code::LockLost, message).hint("nothing was run").into());
+    }
+    Ok(not_started(real::become_command(&args.command), console))
 }
 
 /// The hidden verb `run-hooks`: runs hooks for the events on standard input.

@@ -1,7 +1,7 @@
 //! The verbs: a row for each, with its word, its group of the help, what luzia does around it, and the call that runs it.
 //! The enum that clap reads, the groups of the help, and every question about a verb come from these rows.
 
-use super::args::{Cli, Deferred, KeeperArgs, SuperviseArgs};
+use super::args::{Cli, Deferred, KeepLanesArgs, KeeperArgs, SuperviseArgs, UnderLanesArgs};
 use super::commands::cron::CronVerb;
 use super::commands::locks::lanes::LanesVerb;
 use super::commands::{cron, locks, look, operate, queue, steps};
@@ -171,7 +171,8 @@ impl Command {
     /// Whether the command acts on this host whatever store is named: luzia calls it itself, or a task calls it. Events that are
     /// sent may be for tasks of other hosts.
     pub fn stays_here(&self) -> bool {
-        Verb::of(self.name()).is_none_or(|verb| verb.group == Group::Inside && verb.word != "emit")
+        Verb::of(self.name())
+            .is_none_or(|verb| verb.group == Group::Inside && verb.word != "emit" || verb.word == "guard")
     }
 }
 
@@ -305,8 +306,8 @@ shown {
         in_state |args, at, console| look::metrics::run(args, at.app, console);
 
     /// Hold a lane while a command runs, without a queue entry
-    Lock(locks::lock::LockArgs) "lock" Locks [MakesState NoTimers]
-        in_state |args, at, console| locks::lock::run(args, at.app, account, console);
+    Lock(locks::lock::LockArgs) "lock" Locks [MakesState NoTimers Fleet]
+        in_state |args, at, console| locks::lock::run(args, at.app, account, &|| (caller(), entry::program()), console);
 
     /// Run a command only while a lock is in force
     Guard(locks::guard::GuardArgs) "guard" Locks [NoTimers]
@@ -439,6 +440,14 @@ own {
     /// Keeps the leases of a session.
     KeepSession(KeeperArgs) "keep-session" [NoRules NoTimers]
         in_state |args, at, _console| entry::kept(args, at.app);
+
+    /// Keeps the lanes of a `lock` with a store of several hosts.
+    KeepLanes(KeepLanesArgs) "keep-lanes" [NoRules NoTimers]
+        in_state |args, at, _console| entry::kept_lanes(args, at.app);
+
+    /// Becomes the command of such a `lock`.
+    UnderLanes(UnderLanesArgs) "under-lanes" [NoRules NoTimers]
+        in_state |args, at, console| entry::under_lanes(args, at.app, console);
 
     /// Runs hooks for the events on its standard input.
     RunHooks(()) "run-hooks" [NoRules NoTimers]

@@ -100,6 +100,13 @@ impl Spool {
         Changes::of(watch, &self.host.clock)
     }
 
+    /// Waits for the end of a process.
+    pub fn end_of(&self, process: &Identity) -> Result<Changes> {
+        let mut changes = self.changes(&[]);
+        changes.heed(self.host.procs.end_of(process).map_err(StoreError::io("watch", "a process"))?);
+        Ok(changes)
+    }
+
     pub(crate) fn changes(&self, folders: &[&str]) -> Changes {
         Changes::of(self.vfs.watch(folders).ok(), &self.host.clock)
     }

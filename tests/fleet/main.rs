@@ -4,6 +4,7 @@
 
 mod faults;
 mod hosts;
+mod locks;
 mod looks;
 mod proxy;
 mod rules;

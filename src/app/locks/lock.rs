@@ -232,7 +232,7 @@ fn give_all<'g>(
 }
 
 /// The variables that a command under a lock gets.
-fn lock_variables(app: &App, grants: &[Grant]) -> Vec<(String, String)> {
+pub(crate) fn lock_variables(app: &App, grants: &[Grant]) -> Vec<(String, String)> {
     let config = app.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
     let first = grants.first().into_iter().flat_map(grant_variables);
     let own = std::iter::once(("LUZIA_STATE_DIR", app.store_path().to_owned())).chain(first);

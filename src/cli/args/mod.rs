@@ -20,7 +20,7 @@ pub use deferred::Deferred;
 pub use globals::Globals;
 pub use identity::Identity;
 pub use members::after_help;
-pub use own::{KeeperArgs, SuperviseArgs};
+pub use own::{KeepLanesArgs, KeeperArgs, SuperviseArgs, UnderLanesArgs};
 pub use preempt_options::PreemptOptions;
 pub use target::{Instead, lane_text, named};
 pub use usage::{ParseStop, Usage};

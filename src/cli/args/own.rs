@@ -1,6 +1,7 @@
 //! The command lines that luzia writes for itself. clap does not know them.
 
 use super::{Cli, Command, Globals};
+use crate::model::{Identity, TaskId};
 
 /// `luzia supervise`.
 #[derive(Clone, Debug)]
@@ -20,6 +21,22 @@ pub struct KeeperArgs {
     pub start: u64,
     /// The key of the session.
     pub key: String,
+}
+
+/// `luzia keep-lanes`.
+#[derive(Clone, Debug)]
+pub struct KeepLanesArgs {
+    /// The process of `luzia lock`.
+    pub caller: Identity,
+}
+
+/// `luzia under-lanes`.
+#[derive(Clone, Debug)]
+pub struct UnderLanesArgs {
+    /// The task that keeps the lanes.
+    pub task: TaskId,
+    /// The command.
+    pub command: Vec<String>,
 }
 
 /// Reads a command line that luzia has written; `None` for any other.
@@ -46,6 +63,8 @@ pub(super) fn of_supervisor(args: &[String]) -> Option<Cli> {
             "supervise" => break,
             "run-hooks" if words.next().is_none() => return Some(Cli { globals, command: Command::RunHooks(()) }),
             "watch-lease" if words.next().is_none() => return Some(Cli { globals, command: Command::WatchLease(()) }),
+            "keep-lanes" => return of_lanes(globals, &words.collect::<Vec<&str>>()),
+            "under-lanes" => return under_lanes(globals, &words.collect::<Vec<&str>>()),
             "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
             _ => return None,
         };
@@ -66,4 +85,19 @@ fn of_keeper(globals: Globals, words: &[&str]) -> Option<Cli> {
     let [pid, start, key] = words else { return None };
     let args = KeeperArgs { pid: pid.parse().ok()?, start: start.parse().ok()?, key: (*key).to_owned() };
     Some(Cli { globals, command: Command::KeepSession(args) })
+}
+
+/// Reads the command line of a keeper of lanes behind its verb.
+fn of_lanes(globals: Globals, words: &[&str]) -> Option<Cli> {
+    let [pid, start, boot] = words else { return None };
+    let caller = Identity { pid: pid.parse().ok()?, start: start.parse().ok()?, boot_id: (*boot).to_owned() };
+    Some(Cli { globals, command: Command::KeepLanes(KeepLanesArgs { caller }) })
+}
+
+/// Reads the command line of a command under the lanes of a task behind its verb.
+fn under_lanes(globals: Globals, words: &[&str]) -> Option<Cli> {
+    let [task, "--", command @ ..] = words else { return None };
+    let command = command.iter().map(|word| (*word).to_owned()).collect();
+    let args = UnderLanesArgs { task: TaskId::parse(task)?, command };
+    Some(Cli { globals, command: Command::UnderLanes(args) })
 }

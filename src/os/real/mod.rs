@@ -29,7 +29,7 @@ pub use gauges::online_processors;
 pub use hook_input::{end_after, end_with_success_after, read_document};
 pub use lines::{Job, Line, OneRequest, serve_lines};
 pub use process::RealProcesses;
-pub use process::account::exec_task;
+pub use process::account::{become_with_own_environment as become_command, exec_task};
 pub use process::passwd::{account_home, account_name};
 pub use process::pty::{RawInput, become_on_terminal, end_as, run_on_terminal};
 pub use process::run_capture::output;

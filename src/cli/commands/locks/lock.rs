@@ -1,9 +1,12 @@
 //! `luzia lock`: holds lanes while a command runs.
 
+use crate::app::fleet::{Fleet, refuse_local};
 use crate::app::locks::acquire::lanes_to_take;
-use crate::app::locks::lock::lock;
+use crate::app::locks::lock::{Ran, lock};
 use crate::app::names::{lane_of_thing, lane_option};
 use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
+use crate::app::queue::enqueue::Caller;
+use crate::app::queue::foreground::{Foreground, lock_shared};
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError, Line, Under};
 use crate::cli::args::{Identity, number};
@@ -82,6 +85,7 @@ Notes:
   Inside a task or a `luzia lock` that holds the lane already, the command runs at once.
   Waiters are served in the order of arrival. A stopped process (SIGSTOP) loses its turn after 3 s.
   Waiting locks and queued tasks of the lane take turns alternately.
+  With a store a task of this host keeps the lanes of all hosts, and `list` shows it; luzia-fleet(7).
 
 Examples:
   luzia lock -u alice -- git commit -am wip
@@ -112,8 +116,31 @@ fn lanes_of(args: &LockArgs, app: &App, account: Account) -> Result<Vec<LaneName
     lanes_to_take(lanes)
 }
 
+/// Holds lanes of all hosts.
+fn shared(
+    args: &LockArgs,
+    app: &App,
+    fleet: &dyn Fleet,
+    (caller, program): (Caller, String),
+    (lanes, wait_ms): (&[LaneName], Option<u64>),
+    console: &mut Console,
+) -> Result<Ran, AppError> {
+    refuse_local([(args.close, "--close"), (lanes.iter().any(LaneName::is_global), "the lane \"global\"")])?;
+    let label = args.label.as_deref();
+    let asked = Foreground { lanes, wait_ms, label, command: &args.command, program: &program };
+    lock_shared(app, fleet, caller, asked, &mut |obstacle, task| {
+        console.progress(&messages::obstacle_text(obstacle, task, console.now).0);
+    })
+}
+
 /// `luzia lock`.
-pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+pub fn run(
+    args: &LockArgs,
+    app: &App,
+    account: Account,
+    caller: &dyn Fn() -> (Caller, String),
+    console: &mut Console,
+) -> Answer {
     let lanes = lanes_of(args, app, account)?;
     lanes.iter().try_for_each(|lane| check_user_lane(app, lane))?;
     let wait_ms = if args.nonblock { Some(0) } else { moments::duration("wait", args.wait.as_deref())? };
@@ -122,11 +149,16 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
     for note in strangers.notes().into_iter().chain(lane_notes(app, &lanes)) {
         console.say(&format!("note: {note}"));
     }
-    let under = Under { command: &args.command, closes: args.close };
-    let ran = lock(app, &lanes, wait_ms, under, &mut |line| match line {
-        Line::Log(text) => console.log(text),
-        Line::Waits(text) => console.progress(text),
-    });
+    let ran = match &app.fleet {
+        Some(fleet) => shared(args, app, &**fleet, caller(), (&lanes, wait_ms), console),
+        None => {
+            let under = Under { command: &args.command, closes: args.close };
+            lock(app, &lanes, wait_ms, under, &mut |line| match line {
+                Line::Log(text) => console.log(text),
+                Line::Waits(text) => console.progress(text),
+            })
+        }
+    };
     match ran {
         Ok(ran) => {
             remember(app, &strangers);

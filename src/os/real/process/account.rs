@@ -145,7 +145,7 @@ fn drop_privileges(account: &Credentials) -> io::Result<()> {
 }
 
 /// Becomes a command with the environment of this process. Returns only when it failed.
-pub(crate) fn become_with_own_environment(argv: &[String]) -> StartError {
+pub fn become_with_own_environment(argv: &[String]) -> StartError {
     match environment().map_err(StartError::Other).and_then(|env| become_command(argv, &env)) {
         Ok(never) => match never {},
         Err(error) => error,

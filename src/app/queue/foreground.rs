@@ -1,0 +1,228 @@
+//! `lock` with a store of several hosts. A task of this host keeps the lanes: its own command, the keeper, only waits. The command of
+//! the caller runs here, with this terminal, and has the task in its environment. So it belongs to the tree of the task: the
+//! end of the lease, and a cancel from any host, end it with the task, also when its caller was killed.
+
+use crate::app::ask::cancel;
+use crate::app::fleet::Fleet;
+use crate::app::locks::acquire::split_by_holder;
+use crate::app::locks::lock::{Care, Ran, lock_variables, run_here};
+use crate::app::queue::enqueue::{Caller, enqueue};
+use crate::app::{App, AppError, Code, Obstacle, lane_word, shell_word};
+use crate::model::lock::Grant;
+use crate::model::name::shortened;
+use crate::model::task::{Environment, OnInterrupt};
+use crate::model::{Identity, LaneName, Task, TaskId};
+use crate::os::{InPlace, Signal, TreeMark};
+use crate::request::TaskRequest;
+use crate::store::{CancelRequest, Started};
+use std::time::Duration;
+
+/// Time between two looks at the store.
+const LOOK_MS: u64 = 200;
+/// Longest time between two looks whether the keeper has started.
+const SOON: Duration = Duration::from_millis(20);
+/// Time in which the scheduler of all hosts decides about a task that nothing is known to keep, in milliseconds.
+const DECISION_MS: u64 = 5_000;
+/// Time for which the end of the task is awaited, in milliseconds: here, where a process may be left behind, and in the store.
+const END_MS: [u64; 2] = [500, 3_000];
+/// Time between two looks at the processes that the command left behind.
+const LEFT: Duration = Duration::from_millis(200);
+
+/// A command that is to run while lanes are held.
+#[derive(Clone, Copy)]
+pub struct Foreground<'a> {
+    /// The lanes, as `lanes_to_take` gives them.
+    pub lanes: &'a [LaneName],
+    /// The longest wait in milliseconds; `None` waits for ever.
+    pub wait_ms: Option<u64>,
+    /// A note for people.
+    pub label: Option<&'a str>,
+    /// The program and its arguments.
+    pub command: &'a [String],
+    /// The program of this process.
+    pub program: &'a str,
+}
+
+/// Runs a command while holding lanes of all hosts. `tell` gets the first reason of a wait.
+pub fn lock_shared(
+    app: &App,
+    fleet: &dyn Fleet,
+    caller: Caller,
+    asked: Foreground<'_>,
+    tell: &mut dyn FnMut(&Obstacle, &Task),
+) -> Result<Ran, AppError> {
+    let place = |argv, env| InPlace { argv, env, cwd: None, has_input: true, held: Vec::new(), output: None };
+    if split_by_holder(app, asked.lanes)?.wanted.is_empty() {
+        let exit = run_here(app, place(asked.command, &[]), Care::default(), &|_| {})?;
+        return Ok(Ran { end: exit.into(), kept: Vec::new() });
+    }
+    // The environment of the command is that of this process: the store keeps none of it.
+    let bare = Caller { env: Environment::default(), cwd: Ok("/".to_owned()), ..caller };
+    let task = enqueue(app, &request(app, &asked), &bare)?.task;
+    let started = begun(app, fleet, task.id, asked.wait_ms, tell)?;
+    let grants = grants(app, task.id, asked.lanes)?;
+    let state_dir = started.state_dir.clone().unwrap_or_else(|| app.store_path().to_owned());
+    let mut env = lock_variables(app, &grants);
+    env.retain(|(name, _)| name != "LUZIA_STATE_DIR");
+    env.push(("LUZIA_STATE_DIR".to_owned(), state_dir.clone()));
+    env.push(("LUZIA_TASK_ID".to_owned(), task.id.to_string()));
+    let own = own_line(app, asked.program, "under-lanes", &[task.id.to_string(), "--".to_owned()]);
+    let argv: Vec<String> = own.chain(asked.command.iter().cloned()).collect();
+    let ran = run_here(app, place(&argv, &env), Care::default(), &|_| {});
+    let since = Some(started.supervisor.start);
+    let mark = TreeMark { state_dir, task_id: task.id.to_string(), since, ..TreeMark::default() };
+    let left = end(app, fleet, task.id, &mark)?;
+    let kept = left
+        .iter()
+        .flat_map(|left| asked.lanes.iter().map(move |lane| (lane.clone(), format!("process {}", left.pid))));
+    Ok(Ran { end: ran?.into(), kept: kept.collect() })
+}
+
+fn own_line<'a>(
+    app: &'a App,
+    program: &'a str,
+    verb: &'a str,
+    more: &[String],
+) -> impl Iterator<Item = String> + use<'a> {
+    let own = std::iter::once(program.to_owned()).chain(app.same_place.iter().cloned());
+    own.chain([verb.to_owned()]).chain(more.to_vec())
+}
+
+/// The task of the keeper.
+fn request(app: &App, asked: &Foreground<'_>) -> TaskRequest {
+    let user = asked.lanes.iter().find(|lane| lane.is_user()).map(|lane| lane.key().to_string());
+    let named = asked.lanes.iter().filter(|lane| !lane.is_user()).map(ToString::to_string);
+    let me = app.host.identity();
+    let of_me = [me.pid.to_string(), me.start.to_string(), me.boot_id];
+    let words: Vec<String> = asked.command.iter().map(shell_word).collect();
+    TaskRequest {
+        user,
+        lanes: named.collect(),
+        command: own_line(app, asked.program, "keep-lanes", &of_me).collect(),
+        label: Some(asked.label.map_or_else(|| shortened(&words.join(" ")), str::to_owned)),
+        retries: Some(0),
+        on_interrupt: Some(OnInterrupt::Fail),
+        is_waited_for: true,
+        ..TaskRequest::default()
+    }
+}
+
+/// Waits until the keeper holds the lanes on this host.
+fn begun(
+    app: &App,
+    fleet: &dyn Fleet,
+    id: TaskId,
+    wait_ms: Option<u64>,
+    tell: &mut dyn FnMut(&Obstacle, &Task),
+) -> Result<Started, AppError> {
+    let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
+    let mut looked_ms = None;
+    loop {
+        if app.run_dir.is_tree_locked(id)?
+            && let Some(started) = app.store.started(id)?.flatten()
+        {
+            return Ok(started);
+        }
+        let waited = app.host.boot_ms().saturating_sub(begin);
+        if looked_ms.is_none_or(|at| waited.saturating_sub(at) >= LOOK_MS) {
+            looked_ms = Some(waited);
+            let task = app.existing(id)?;
+            if let Some(outcome) = task.outcome() {
+                return Err(lost(format!("{id}, which was to keep the lanes, ended before: {}", outcome.summary)));
+            }
+            let obstacle = fleet.obstacle(&task)?;
+            obstacle.iter().for_each(|obstacle| tell(obstacle, &task));
+            let is_decided = obstacle.is_some() || waited >= DECISION_MS;
+            if wait_ms.is_some_and(|most| waited >= most && is_decided) {
+                return Err(given_up(app, id, obstacle.as_ref()));
+            }
+        }
+        changes.wait(SOON);
+    }
+}
+
+/// Takes the request back. A keeper that has started meanwhile ends.
+fn given_up(app: &App, id: TaskId, obstacle: Option<&Obstacle>) -> AppError {
+    match cancel(app, id, &CancelRequest::by("lock", "the wait is over")) {
+        Err(error) if error.code() != Code::TaskOver => return error,
+        _ => {}
+    }
+    let held = |lane: &str, by: Option<&String>| {
+        let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+        AppError::new(Code::LockHeld, format!("lane \"{lane}\" is held{by}")).next("luzia list-locks")
+    };
+    let error = match obstacle {
+        Some(Obstacle::UserLockHeld { holder }) => held("of the user", holder.name.as_ref()),
+        Some(Obstacle::LaneFull { lane, holder, .. }) => {
+            held(&lane.to_string(), holder.name.as_ref()).next(format!("luzia explain {}", lane_word(lane)))
+        }
+        Some(Obstacle::Paused { pause }) => AppError::new(Code::LanePaused, format!("\"{}\" is paused", pause.what)),
+        Some(Obstacle::NoHost { .. }) => {
+            AppError::new(Code::LockHeld, "this host has no agent that is at work".to_owned())
+                .hint("`luzia daemon` with the same store is the agent of this host")
+        }
+        _ => AppError::new(Code::LockHeld, "the lanes were not granted in time".to_owned()),
+    };
+    error.or_hint("nothing was run")
+}
+
+fn lost(message: String) -> AppError {
+    AppError::new(Code::LockLost, message).hint("nothing was run")
+}
+
+/// The grants of the keeper, in the order of the lanes.
+fn grants(app: &App, id: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>, AppError> {
+    let (mut grants, own) = (Vec::new(), id.to_string());
+    for lane in lanes {
+        let views = app.holders(lane)?;
+        let view = views.iter().find(|view| view.holder() == Some(own.as_str()));
+        let grant = view.and_then(|view| view.record().map(|record| record.grant(lane, view.slot)));
+        grants.push(grant.ok_or_else(|| lost(format!("lane \"{lane}\" was lost before the command started")))?);
+    }
+    Ok(grants)
+}
+
+/// Lets the keeper end, and waits until the store knows it. Returns a process that the command left behind, which keeps the lanes.
+fn end(app: &App, fleet: &dyn Fleet, id: TaskId, mark: &TreeMark) -> Result<Option<Identity>, AppError> {
+    let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
+    let keeper = tree(app, mark)?.into_iter().min_by_key(|process| process.start);
+    if let Some(keeper) = keeper.as_ref().filter(|keeper| app.host.procs.runs_this_program(keeper.pid)) {
+        app.host.signal(keeper, Signal::Term);
+    }
+    let waited = || app.host.boot_ms().saturating_sub(begin);
+    while app.store.find(id)?.is_some_and(|(_, task)| !task.status().is_final()) {
+        if waited() >= END_MS[0] {
+            return Ok(tree(app, mark)?.into_iter().find(|left| Some(left) != keeper.as_ref()));
+        }
+        changes.wait(SOON);
+    }
+    while waited() < END_MS[1] && fleet.find(id)?.is_some_and(|task| !task.status().is_final()) {
+        app.host.sleep(SOON);
+    }
+    Ok(None)
+}
+
+fn tree(app: &App, mark: &TreeMark) -> Result<Vec<Identity>, AppError> {
+    app.host
+        .procs
+        .tree(mark, &[])
+        .map_err(|error| AppError::new(Code::Io, format!("cannot look for processes: {error}")))
+}
+
+/// Keeps the lanes of the task around this process as long as its caller and the processes of the command live.
+pub fn keep_lanes(app: &App, caller: &Identity, is_told_to_end: &mut dyn FnMut() -> bool) -> Result<(), AppError> {
+    let Some(id) = app.inside.as_ref().map(|inside| inside.task) else { return Ok(()) };
+    let mut end = app.store.end_of(caller)?;
+    while !is_told_to_end() && !app.host.await_death(caller, Duration::ZERO) {
+        end.wait(Duration::from_secs(60));
+    }
+    let Some(started) = app.store.started(id)?.flatten() else { return Ok(()) };
+    let state_dir = started.state_dir.unwrap_or_else(|| app.store_path().to_owned());
+    let since = Some(started.supervisor.start);
+    let mark = TreeMark { state_dir, task_id: id.to_string(), since, ..TreeMark::default() };
+    let me = app.host.identity().pid;
+    while tree(app, &mark)?.iter().any(|process| process.pid != me) {
+        app.host.sleep(LEFT);
+    }
+    Ok(())
+}

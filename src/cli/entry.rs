@@ -14,7 +14,7 @@ use super::mcp::Answered;
 use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use super::output::lane::Lanes;
 use super::output::messages;
-use super::output::report::Report;
+use super::output::report::{of_usage, render};
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, ended, interrupts};
 use super::verbs::{self, Command, Does};
@@ -26,7 +26,7 @@ use crate::app::pass::supervise::supervise;
 use crate::app::pass::wake::fire_timers;
 use crate::app::query::logs::Stream;
 use crate::app::queue::foreground::keep_lanes;
-use crate::app::{App, AppError, Code, Settings, doctor, shell_word};
+use crate::app::{App, AppError, Code, Refusal, Settings, doctor, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, StartError};
@@ -127,71 +127,67 @@ fn streams(globals: &Globals) -> Streams {
 
 /// Answers help and version, and refuses a command line that cannot be parsed.
 fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8 {
-    match stop {
+    let streams = streams(&Globals::default());
+    let (error, as_json) = match stop {
         ParseStop::Answer { plain, styled } => {
-            let text = if streams(&Globals::default()).out_style.color { styled } else { plain };
+            let text = if streams.out_style.color { styled } else { plain };
             match write(Channel::Out, text.as_bytes()) {
-                Wrote::Done | Wrote::Closed => Exit::Done.code(),
-                Wrote::Failed(error) => {
-                    let report = unwritten(&error);
-                    let _ =
-                        write(Channel::Err, report.render(false, streams(&Globals::default()).err_style).as_bytes());
-                    report.exit
-                }
+                Wrote::Done | Wrote::Closed => return Exit::Done.code(),
+                Wrote::Failed(error) => (unwritten(&error), false),
             }
         }
         ParseStop::Usage(usage) => {
             let as_json = usage.json;
-            let report = Report::from(usage);
-            let text = report.render(as_json, streams(&Globals::default()).err_style);
-            let _ = write(Channel::Err, text.as_bytes());
-            report.exit
+            (of_usage(usage), as_json)
         }
-    }
+    };
+    let exit = error.kind().code();
+    let _ = write(Channel::Err, render(&error, exit, as_json, streams.err_style).as_bytes());
+    exit
 }
 
-fn unwritten(error: &std::io::Error) -> Report {
-    Report::new(Code::Output, Exit::Io, format!("the answer could not be written: {error}"))
+fn unwritten(error: &std::io::Error) -> AppError {
+    AppError::new(Code::Output, format!("the answer could not be written: {error}"))
 }
 
 /// Turns the end of a verb into an exit code, and reports its error.
 fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
     console.end_live();
-    match answer {
+    match answer.map_err(|error| error_of_end(&error, console)) {
         Ok(code) => code,
-        Err(error) => match report_of_end(&error, console) {
-            None => Exit::Done.code(),
-            Some(mut report) => {
-                // Bad input always gets a next command; without a better one, the help of the command.
-                if report.exit == Exit::Usage.code() && report.hint.is_none() && report.next.is_empty() {
-                    report = report.next(format!("luzia {verb} --help"));
-                }
-                console.report(&report)
+        Err(None) => Exit::Done.code(),
+        Err(Some(mut error)) => {
+            let Refusal { kind, hint, next, .. } = error.refusal();
+            // Bad input always gets a next command; without a better one, the help of the command.
+            if *kind == Exit::Usage && hint.is_none() && next.is_empty() {
+                error = error.next(format!("luzia {verb} --help"));
             }
-        },
+            console.report(&error)
+        }
     }
 }
 
-/// The report of the error that ended a command. Only this function knows all kinds of errors. Returns `None` when the reader
-/// has closed the pipe.
-fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report> {
-    match (error.downcast_ref::<AppError>(), error.downcast_ref::<Stop>()) {
-        (Some(error), _) => {
-            for line in &error.refusal().log {
-                console.log(line);
-            }
-            let mut report = messages::report_of(error);
-            if [Code::NoPermission, Code::ReadOnly, Code::StateDir].contains(&report.code)
-                && let Some(grant) = super::context::agent().and_then(|name| messages::grant_of_agent(&name))
-            {
-                report.hint = Some(report.hint.map_or(grant.to_owned(), |hint| format!("{hint}; {grant}")));
-            }
-            Some(report)
+/// The error that ended a command. Only this function knows all kinds of errors. Returns `None` when the reader has closed the
+/// pipe.
+fn error_of_end(error: &anyhow::Error, console: &mut Console) -> Option<AppError> {
+    let error = match (error.downcast_ref::<AppError>(), error.downcast_ref::<Stop>()) {
+        (Some(error), _) => error.clone(),
+        (None, Some(Stop::Closed)) => return None,
+        (None, Some(Stop::Unwritten(error))) => {
+            return Some(unwritten(error).hint("the command itself was carried out"));
         }
-        (None, Some(Stop::Closed)) => None,
-        (None, Some(Stop::Unwritten(error))) => Some(unwritten(error).hint("the command itself was carried out")),
-        (None, None) => Some(Report::new(Code::Bug, Exit::Bug, format!("{error:#}"))),
+        (None, None) => return Some(AppError::new(Code::Bug, format!("{error:#}"))),
+    };
+    for line in &error.refusal().log {
+        console.log(line);
     }
+    if [Code::NoPermission, Code::ReadOnly, Code::StateDir].contains(&error.code())
+        && let Some(grant) = super::context::agent().and_then(|name| messages::grant_of_agent(&name))
+    {
+        let hint = error.refusal().hint.as_ref().map_or(grant.to_owned(), |hint| format!("{hint}; {grant}"));
+        return Some(error.hint(hint));
+    }
+    Some(error)
 }
 
 /// Runs a verb that needs no state directory.

@@ -4,7 +4,6 @@ use super::account_files::no_home;
 use super::args::Globals;
 use super::context::{HOME, of_state_dir, opened, variable};
 use super::exit::{Exit, end_code};
-use super::output::messages;
 use super::verbs::Does;
 use crate::app::locks::lock::lock_telling;
 use crate::app::names::lane_option;
@@ -62,7 +61,7 @@ fn failed(error: &AppError, has_started: bool, name: &str, go_on: &mut dyn FnMut
     let of_program = matches!(error.kind(), Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted);
     if has_started || of_program {
         say(&format!("luzia: {error}"));
-        return messages::report_of(error).exit;
+        return error.kind().code();
     }
     if matches!(variable("LUZIA_SHIM"), Ok(Some(word)) if word == "closed") {
         say(&format!("luzia: {name} was not started, because LUZIA_SHIM=closed: {error}"));

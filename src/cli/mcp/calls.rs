@@ -445,6 +445,6 @@ pub fn usage(tool: &str, message: &str) -> Value {
 
 /// An error of the program as commands write it.
 pub fn error_document(error: &AppError) -> Value {
-    let report = messages::report_of(error);
-    json!({ "error": { "code": report.code.word(), "message": report.message, "hint": report.hint, "next": report.next } })
+    let error = error.refusal();
+    json!({ "error": { "code": error.code.word(), "message": error.message, "hint": error.hint, "next": error.next } })
 }

@@ -5,9 +5,10 @@ use super::escape::{escape_controls, escape_lines};
 use super::json;
 use super::lane::Lanes;
 use super::live::Live;
-use super::report::Report;
+use super::report::render;
 use super::style::{Style, Tone};
 use super::table::{Layout, Table};
+use crate::app::AppError;
 use crate::cli::args::{Globals, OutputFormat};
 use crate::cli::exit::Exit;
 use crate::model::Timestamp;
@@ -45,7 +46,7 @@ pub enum Stop {
     Unwritten(io::Error),
 }
 
-/// The end of a command: its exit code, or an error. `main` turns an [`crate::app::AppError`] or a [`Stop`] in it into a
+/// The end of a command: its exit code, or an error. `main` turns an [`AppError`] or a [`Stop`] in it into a
 /// report and an exit code.
 pub type Answer = anyhow::Result<u8>;
 
@@ -305,19 +306,23 @@ impl<'a> Console<'a> {
     }
 
     /// Reports an error on stderr, with `-q` without its hints, and gives its exit code.
-    pub fn report(&mut self, report: &Report) -> u8 {
-        let report = &Report { message: self.lanes.shown(&report.message), ..report.clone() };
-        let text = match self.quiet && !self.is_json() {
-            true => report.message_only().text(self.streams.err_style),
-            false => report.render(self.is_json(), self.streams.err_style),
-        };
-        self.err_bytes(text.as_bytes());
-        report.exit
+    pub fn report(&mut self, error: &AppError) -> u8 {
+        self.report_with(error, error.kind().code())
+    }
+
+    /// Reports an error as [`Self::report`] does, with another exit code.
+    pub fn report_with(&mut self, error: &AppError, exit: u8) -> u8 {
+        let mut error = error.clone().reworded(|message| self.lanes.shown(message));
+        if self.quiet && !self.is_json() {
+            error = AppError::new(error.code(), error.message());
+        }
+        self.err_bytes(render(&error, exit, self.is_json(), self.streams.err_style).as_bytes());
+        exit
     }
 
     /// Reports a failure of an action that is tried again, but only once as long as it lasts.
-    pub fn trouble(&mut self, report: &Report) {
-        let text = report.render(self.is_json(), self.streams.err_style);
+    pub fn trouble(&mut self, error: &AppError) {
+        let text = render(error, error.kind().code(), self.is_json(), self.streams.err_style);
         if self.trouble.as_ref() != Some(&text) {
             self.err_bytes(text.as_bytes());
             self.trouble = Some(text);

@@ -2,12 +2,11 @@
 
 mod reasons;
 
-use super::report::Report;
 use crate::app::admission::turns::MOST_AHEAD;
 use crate::app::capacity::pause_text;
 use crate::app::query::cycles::{Member, ring_text};
 use crate::app::query::list::Stuck;
-use crate::app::{AppError, Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};
+use crate::app::{Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};
 use crate::model::evidence::Reason;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
@@ -15,17 +14,6 @@ use reasons::rule_text;
 use serde_json::{Value, json};
 
 pub use reasons::obstacle_json;
-
-/// The report of a refusal.
-pub fn report_of(error: &AppError) -> Report {
-    let refusal = error.refusal();
-    let mut report = Report::new(refusal.code, refusal.kind, refusal.message.clone());
-    report.hint.clone_from(&refusal.hint);
-    report.next.clone_from(&refusal.next);
-    report.only_this_sandbox = refusal.only_this_sandbox;
-    report.overriding.clone_from(&refusal.overriding);
-    report
-}
 
 /// Place where the sandbox of an agent lists the directories that its commands may write.
 pub fn grant_of_agent(agent: &str) -> Option<&'static str> {

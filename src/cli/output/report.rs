@@ -5,114 +5,49 @@
 use super::escape::escape_controls;
 use super::json;
 use super::style::{Style, Tone};
-use crate::app::Code;
+use crate::app::{AppError, Refusal};
 use crate::cli::args::Usage;
-use crate::cli::exit::Exit;
 use serde_json::json;
-use std::fmt;
 
-/// One error.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
-    /// A word for programs, e.g. `LOCK_HELD`.
-    pub code: Code,
-    /// The error: lower case, no full stop, the subject quoted.
-    pub message: String,
-    /// A hint that would help.
-    pub hint: Option<String>,
-    /// Commands that would help, ready to be typed.
-    pub next: Vec<String>,
-    /// Whether only a process of the caller's own sandbox starts the task.
-    pub only_this_sandbox: bool,
-    /// Commands that take something from its holder by force.
-    pub overriding: Vec<String>,
-    /// The exit code.
-    pub exit: u8,
+/// An error in the requested form, with a newline at the end. `exit` is the exit code.
+pub fn render(error: &AppError, exit: u8, as_json: bool, style: Style) -> String {
+    if as_json { json_line(error.refusal(), exit) } else { text(error.refusal(), style) }
 }
 
-impl Report {
-    /// An error with nothing but a message.
-    pub fn new(code: Code, exit: Exit, message: impl Into<String>) -> Self {
-        let (message, next, overriding) = (message.into(), Vec::new(), Vec::new());
-        Self { code, message, hint: None, next, only_this_sandbox: false, overriding, exit: exit.code() }
+/// The error for people.
+fn text(error: &Refusal, style: Style) -> String {
+    let mut text = format!("{} {}\n", style.paint(Tone::Bad, "luzia:"), escape_controls(&error.message));
+    let hints = error.hint.iter().map(|hint| ("hint:", hint));
+    let nexts = error.next.iter().map(|command| ("try:", command));
+    let forces = error.overriding.iter().map(|command| ("to take it by force:", command));
+    for (word, line) in hints.chain(nexts).chain(forces) {
+        text.push_str(&format!("{} {}\n", style.paint(Tone::Strong, word), escape_controls(line)));
     }
-
-    /// Adds a hint.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    /// Adds a command that would help.
-    #[must_use]
-    pub fn next(mut self, command: impl Into<String>) -> Self {
-        self.next.push(command.into());
-        self
-    }
-
-    /// Replaces the exit code, for `lock -E`.
-    #[must_use]
-    pub fn exit_with(mut self, code: u8) -> Self {
-        self.exit = code;
-        self
-    }
-
-    /// The error without its hints.
-    #[must_use]
-    pub fn message_only(&self) -> Self {
-        Self { hint: None, next: Vec::new(), overriding: Vec::new(), ..self.clone() }
-    }
-
-    /// The error for people, with a newline at the end.
-    pub fn text(&self, style: Style) -> String {
-        let mut text = format!("{} {}\n", style.paint(Tone::Bad, "luzia:"), escape_controls(&self.message));
-        let hints = self.hint.iter().map(|hint| ("hint:", hint));
-        let nexts = self.next.iter().map(|command| ("try:", command));
-        let forces = self.overriding.iter().map(|command| ("to take it by force:", command));
-        for (word, line) in hints.chain(nexts).chain(forces) {
-            text.push_str(&format!("{} {}\n", style.paint(Tone::Strong, word), escape_controls(line)));
-        }
-        text
-    }
-
-    /// The error for programs (`luzia.error/v1`): one line, with a newline at the end.
-    pub fn json(&self) -> String {
-        let mut members = vec![
-            ("code", json!(self.code.word())),
-            ("message", json!(self.message)),
-            ("hint", json!(self.hint)),
-            ("next", json!(self.next)),
-            ("exit", json!(self.exit)),
-        ];
-        if self.only_this_sandbox {
-            members.push(("only_this_sandbox", json!(true)));
-        }
-        if !self.overriding.is_empty() {
-            members.push(("override", json!(self.overriding)));
-        }
-        json::line(&json::document("error", members))
-    }
-
-    /// The error in the requested form.
-    pub fn render(&self, as_json: bool, style: Style) -> String {
-        if as_json { self.json() } else { self.text(style) }
-    }
+    text
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+/// The error for programs (`luzia.error/v1`): one line.
+fn json_line(error: &Refusal, exit: u8) -> String {
+    let mut members = vec![
+        ("code", json!(error.code.word())),
+        ("message", json!(error.message)),
+        ("hint", json!(error.hint)),
+        ("next", json!(error.next)),
+        ("exit", json!(exit)),
+    ];
+    if error.only_this_sandbox {
+        members.push(("only_this_sandbox", json!(true)));
     }
+    if !error.overriding.is_empty() {
+        members.push(("override", json!(error.overriding)));
+    }
+    json::line(&json::document("error", members))
 }
 
-impl std::error::Error for Report {}
-
-impl From<Usage> for Report {
-    fn from(usage: Usage) -> Self {
-        let report = Self::new(Code::Usage, Exit::Usage, usage.message);
-        Self { hint: usage.hint, next: usage.next, ..report }
-    }
+/// The error of a command line that cannot be parsed.
+pub fn of_usage(usage: Usage) -> AppError {
+    let error = AppError::usage(usage.message).with_next(usage.next);
+    usage.hint.into_iter().fold(error, AppError::hint)
 }
 
 /// A warning for people on stderr, e.g. `luzia: warning: …`, with a newline at the end.
@@ -123,31 +58,30 @@ pub fn warning(message: &str, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::Code;
 
-    fn held() -> Report {
-        Report::new(Code::LockHeld, Exit::Busy, "lane \"a\u{1b}[2J\nb\" is held")
-            .hint("wait for it")
-            .next("luzia explain user:a")
+    fn held() -> AppError {
+        AppError::new(Code::LockHeld, "lane \"a\u{1b}[2J\nb\" is held").hint("wait for it").next("luzia explain user:a")
     }
 
     #[test]
     fn people_get_lines() {
         assert_eq!(
-            held().text(Style::PLAIN),
+            render(&held(), 75, false, Style::PLAIN),
             "luzia: lane \"a\\x1b[2J\\nb\" is held\nhint: wait for it\ntry: luzia explain user:a\n"
         );
-        assert!(held().text(Style { color: true }).starts_with("\x1b[31mluzia:\x1b[0m "));
+        assert!(render(&held(), 75, false, Style { color: true }).starts_with("\x1b[31mluzia:\x1b[0m "));
     }
 
     #[test]
     fn programs_get_one_line_of_json() {
-        let line = held().exit_with(9).json();
+        let line = render(&held(), 9, true, Style::PLAIN);
         assert_eq!(
             line,
             "{\"schema\":\"luzia.error/v1\",\"code\":\"LOCK_HELD\",\"message\":\"lane \\\"a\\u001b[2J\\nb\\\" is held\",\
              \"hint\":\"wait for it\",\"next\":[\"luzia explain user:a\"],\"exit\":9}\n"
         );
-        let bare = Report::new(Code::Bug, Exit::Bug, "x").render(true, Style::PLAIN);
+        let bare = render(&AppError::new(Code::Bug, "x"), 70, true, Style::PLAIN);
         assert!(bare.contains("\"hint\":null,\"next\":[]"), "{bare}");
     }
 }

@@ -181,7 +181,7 @@ pub fn run(
             if console.quiet && !console.is_json() {
                 return Ok(code);
             }
-            Ok(console.report(&messages::report_of(&error).exit_with(code)))
+            Ok(console.report_with(&error, code))
         }
         Err(error) => Err(error.into()),
     }

@@ -5,7 +5,6 @@ use crate::app::{App, AppError, Break, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::lock::{break_json, holder, refusals};
-use crate::cli::output::report::Report;
 use crate::model::time::parse_duration;
 use clap::Args;
 use serde_json::{Value, json};
@@ -101,5 +100,5 @@ fn tell_failed(failed: &[Failed], console: &mut Console) -> u8 {
     let of = first.project.as_ref().map_or_else(String::new, |project| format!(" of project \"{project}\""));
     let message = format!("the conductor directory \"{}\"{of} was not looked through: {}{more}", first.path, first.why);
     let hint = "all else was cleaned up; luzia must be able to read and to write what it cleans up there";
-    console.report(&Report::new(Code::ConductorDir, Exit::No, message).hint(hint).next("luzia doctor"))
+    console.report(&AppError::new(Code::ConductorDir, message).hint(hint).next("luzia doctor"))
 }

@@ -5,11 +5,9 @@ use crate::app::pass::daemon::Log;
 use crate::app::query::events::Record;
 use crate::app::{AppError, Code};
 use crate::cli::args::OutputFormat;
-use crate::cli::exit::Exit;
 use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::json;
 use crate::cli::output::live::bar;
-use crate::cli::output::report::Report;
-use crate::cli::output::{json, messages};
 use crate::model::{Status, Task, TaskId};
 use std::time::Duration;
 
@@ -37,8 +35,8 @@ impl<'a, 'b> Talk<'a, 'b> {
 impl Log for Talk<'_, '_> {
     fn pass(&mut self, pass: &Pass) {
         if let Some(what) = pass.not_made.first() {
-            let report = Report::new(Code::Schedule, Exit::Io, format!("a schedule was not looked at: {what}"));
-            self.console.trouble(&report.hint("the next pass tries again"));
+            let error = AppError::new(Code::Schedule, format!("a schedule was not looked at: {what}"));
+            self.console.trouble(&error.hint("the next pass tries again"));
         } else if pass.in_vain == 0 {
             self.console.all_is_well();
         }
@@ -57,7 +55,7 @@ impl Log for Talk<'_, '_> {
     }
 
     fn failed(&mut self, error: &AppError) {
-        self.console.trouble(&messages::report_of(error));
+        self.console.trouble(error);
     }
 
     fn waits(&mut self, running: usize, waiting: u64) {

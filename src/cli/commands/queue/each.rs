@@ -10,7 +10,7 @@ use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
 use crate::cli::output::console::Console;
 use crate::cli::output::live::bar;
-use crate::cli::output::{brief, json, messages};
+use crate::cli::output::{brief, json};
 use crate::model::{Status, Task, TaskId};
 use crate::request::Selection;
 
@@ -127,7 +127,7 @@ pub fn each(
             Ok(task) => console.say(&format!("{} {}", task.id, task.status())),
             Err(error) if refused.is_none() => refused = Some(error),
             Err(error) => {
-                let _ = console.report(&messages::report_of(&error));
+                let _ = console.report(&error);
             }
         }
     }

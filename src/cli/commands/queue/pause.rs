@@ -15,7 +15,6 @@ use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement, consent};
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::messages;
 use crate::model::calendar::spoken_duration;
 use crate::model::control::Held;
 use crate::model::{Status, Task, TaskId, Timestamp};
@@ -187,7 +186,7 @@ fn carry_out(
             Ok(done) => changed.extend(done),
             Err(error) if refused.is_none() => refused = Some(error),
             Err(error) => {
-                let _ = console.report(&messages::report_of(&error));
+                let _ = console.report(&error);
             }
         }
     }

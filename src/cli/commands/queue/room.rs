@@ -8,7 +8,6 @@ use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::escape::Pieces;
 use crate::cli::output::live::bar;
 use crate::cli::output::live::waiting::{Pulse, live_text};
-use crate::cli::output::messages;
 use crate::cli::output::task::progress;
 use crate::cli::signals::Interrupts;
 use crate::model::{Status, Task};
@@ -229,7 +228,7 @@ impl Audience for Room<'_, '_, '_> {
     }
 
     fn failed(&mut self, error: &AppError) {
-        self.console.trouble(&messages::report_of(error));
+        self.console.trouble(error);
     }
 
     fn again(&mut self) -> Option<Duration> {

@@ -310,7 +310,7 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
         return match seen.count {
             0 => Err(error.into()),
             _ => {
-                room.console.report(&messages::report_of(&error));
+                room.console.report(&error);
                 Ok(Exit::of_signal(seen.first))
             }
         };

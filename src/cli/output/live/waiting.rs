@@ -73,7 +73,7 @@ impl WaitLine {
             Ok(())
         };
         if let Err(error) = told {
-            console.trouble(&messages::report_of(&error));
+            console.trouble(&error);
         }
     }
 

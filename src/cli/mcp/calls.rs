@@ -4,6 +4,7 @@ use super::lean;
 use super::tools::{RUN_WAIT_S, Tool};
 use super::wire::{Request, progress};
 use super::words;
+use crate::app::admission::turns::position;
 use crate::app::agent::{admits, admits_name};
 use crate::app::locks::acquire::check;
 use crate::app::pass::pass;
@@ -56,6 +57,18 @@ pub struct Host<'a> {
     pub holder: String,
     /// The time of day.
     pub now: &'a (dyn Fn() -> Timestamp + Sync),
+}
+
+impl Host<'_> {
+    /// Does a piece of work on the state directory, and returns its result.
+    pub fn work<T>(&self, mut act: impl FnMut(&App) -> Result<T, AppError>) -> Result<T, AppError> {
+        let mut done = None;
+        (self.with_app)(&mut |app| {
+            done = Some(act(app)?);
+            Ok(())
+        })?;
+        done.ok_or_else(|| AppError::new(Code::Bug, "the state directory was not opened"))
+    }
 }
 
 /// Whether a call is to stop waiting, and why.
@@ -115,27 +128,29 @@ impl<'a> Call<'a> {
 
     /// Carries out a tool.
     pub fn carry_out(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> Outcome {
-        if tool.starts()
-            && let Some(refusal) = self.refusal(arguments)
-        {
-            return Outcome::Document(refusal, true);
+        self.outcome(tool, arguments).unwrap_or_else(|error| Outcome::Document(error_document(&error), true))
+    }
+
+    fn outcome(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> Result<Outcome, AppError> {
+        if tool.starts() {
+            self.check_allowed(arguments)?;
         }
         match tool.name {
             // The client has cancelled the call before it began.
-            _ if self.stop.is_cancelled() => Outcome::Document(json!({}), false),
+            _ if self.stop.is_cancelled() => Ok(Outcome::Document(json!({}), false)),
             "run" | "enqueue" => {
                 let (accepted, is_error) = document((self.host.call)(&words::enqueue(tool, arguments)));
                 let id = accepted.get("id").and_then(Value::as_str).and_then(TaskId::parse);
-                let Some(id) = id.filter(|_| !is_error) else { return Outcome::Document(accepted, is_error) };
+                let Some(id) = id.filter(|_| !is_error) else { return Ok(Outcome::Document(accepted, is_error)) };
                 let wait_ms = if tool.name == "run" { words::wait_ms(arguments, RUN_WAIT_S) } else { 0 };
                 if tool.name == "enqueue" {
                     // It starts when it is its turn: that may be now.
-                    let _ = (self.host.with_app)(&mut |app| pass(app).map(drop));
-                    return Outcome::Document(self.report(id), false);
+                    let _ = self.host.work(pass);
+                    return Ok(Outcome::Document(self.report(id), false));
                 }
                 let is_created = accepted.get("created") == Some(&json!(true));
-                if is_created && let Err(error) = (self.host.with_app)(&mut |app| refuse_or_take_back(app, id)) {
-                    return Outcome::Document(error_document(&error), true);
+                if is_created {
+                    self.host.work(|app| refuse_or_take_back(app, id))?;
                 }
                 // A client that cancels the call identifies the task by this.
                 self.tell(&format!("queued as {id}"));
@@ -151,137 +166,102 @@ impl<'a> Call<'a> {
                 let line = words::direct(name, arguments, &self.host.holder).unwrap_or_default();
                 let (value, is_error) = document((self.host.call)(&line));
                 let value = if name == "list" && !is_error { lean::tasks(&value) } else { lean::answer(value) };
-                Outcome::Document(value, is_error)
+                Ok(Outcome::Document(value, is_error))
             }
         }
     }
 
     /// Cancels a task of a call that was cancelled, where it has not started.
     fn take_back(&self, id: TaskId) {
-        let mut is_pending = false;
-        let _ = (self.host.with_app)(&mut |app| {
-            is_pending = app.existing(id)?.status() == Status::Pending;
-            Ok(())
-        });
-        if is_pending {
+        if self.host.work(|app| app.existing(id)).is_ok_and(|task| task.status() == Status::Pending) {
             let words = ["cancel", "--reason", "its call was cancelled", "--", &id.to_string()];
             drop((self.host.call)(&words.map(str::to_owned)));
         }
     }
 
     /// The end of the log of a task.
-    fn logs(&self, arguments: &Map<String, Value>) -> Outcome {
+    fn logs(&self, arguments: &Map<String, Value>) -> Result<Outcome, AppError> {
         let text = words::text(arguments, "task").unwrap_or_default();
-        let mut id = None;
-        let found = (self.host.with_app)(&mut |app| {
-            let known = app.task_id(text)?;
-            id = Some((known, app.existing(known)?.status()));
-            Ok(())
-        });
-        match (found, id) {
-            (Ok(()), Some((id, status))) => {
-                let lines = arguments.get("lines").and_then(Value::as_u64).unwrap_or(LOG_LINES);
-                let log = self.log(id, lines);
-                Outcome::Document(json!({ "task": id.to_string(), "status": status.word(), "log": log }), false)
-            }
-            (Err(error), _) => Outcome::Document(error_document(&error), true),
-            (Ok(()), None) => Outcome::Document(json!({}), false),
-        }
+        let task = self.host.work(|app| app.existing(app.task_id(text)?))?;
+        let lines = arguments.get("lines").and_then(Value::as_u64).unwrap_or(LOG_LINES);
+        let (id, status) = (task.id, task.status());
+        let log = self.log(id, lines);
+        Ok(Outcome::Document(json!({ "task": id.to_string(), "status": status.word(), "log": log }), false))
     }
 
-    /// The reason why a command is not run: the configuration does not allow commands of its kind.
-    fn refusal(&self, arguments: &Map<String, Value>) -> Option<Value> {
+    /// Refuses a command if the configuration does not allow commands of its kind.
+    fn check_allowed(&self, arguments: &Map<String, Value>) -> Result<(), AppError> {
         let argv = words::argv(arguments);
-        let mut refusal = None;
-        let looked = (self.host.with_app)(&mut |app| {
+        let refusal = self.host.work(|app| {
             let config = config_reload::config(app);
             let variable = words::variables(arguments).find(|name| !admits_name(&config.mcp_env, name));
-            refusal = match variable {
+            Ok(match variable {
                 _ if !admits(&config.mcp_allow, &argv) => {
                     let pattern = match argv.as_slice() {
                         [only] => only.clone(),
                         [first, ..] => format!("{first} *"),
                         [] => String::new(),
                     };
-                    Some(("mcp.allow", format!("no pattern of mcp.allow admits {argv:?}"), pattern))
+                    Some(("allow", format!("no pattern of mcp.allow admits {argv:?}"), pattern))
                 }
-                Some(name) => {
-                    Some(("mcp.env", format!("no pattern of mcp.env admits the variable {name}"), name.clone()))
-                }
+                Some(name) => Some(("env", format!("no pattern of mcp.env admits the variable {name}"), name.clone())),
                 None => None,
-            };
-            Ok(())
-        });
-        if let Err(error) = looked {
-            return Some(error_document(&error));
-        }
-        let (key, message, pattern) = refusal?;
-        let (_, name) = key.split_once('.')?;
+            })
+        })?;
+        let Some((name, message, pattern)) = refusal else { return Ok(()) };
         let hint = format!(
             "a person may add it to the configuration: {}; `luzia config path` names the file. Or run it with your own shell: luzia lock -l build --wait 90s -- COMMAND",
             json!({ "mcp": { name: [pattern] } })
         );
-        Some(json!({ "error": { "code": Code::NotAllowed.word(), "message": message, "hint": hint, "next": [] } }))
+        Err(AppError::new(Code::NotAllowed, message).hint(hint))
     }
 
-    fn wait(&mut self, arguments: &Map<String, Value>) -> Outcome {
+    fn wait(&mut self, arguments: &Map<String, Value>) -> Result<Outcome, AppError> {
         let wait_ms = words::wait_ms(arguments, RUN_WAIT_S);
         if let Some(lane) = words::lane(arguments) {
             return self.await_lane(&lane, wait_ms);
         }
-        let mut ids = Vec::new();
-        let found = (self.host.with_app)(&mut |app| {
-            for text in words::texts(arguments, "tasks") {
-                ids.push(app.task_id(&text)?);
-                app.existing(*ids.last().unwrap_or(&TaskId(0)))?;
-            }
-            Ok(())
-        });
-        match found {
-            Err(error) => Outcome::Document(error_document(&error), true),
-            Ok(()) if ids.is_empty() => Outcome::Document(usage("wait", "tasks is empty"), true),
-            Ok(()) => self.await_tasks(&ids, wait_ms),
+        let texts = words::texts(arguments, "tasks");
+        let id = |app: &App, text: &String| Ok(app.existing(app.task_id(text)?)?.id);
+        let ids = self.host.work(|app| texts.iter().map(|text| id(app, text)).collect::<Result<Vec<_>, AppError>>())?;
+        match ids.as_slice() {
+            [] => Ok(Outcome::Document(usage("wait", "tasks is empty"), true)),
+            ids => self.await_tasks(ids, wait_ms),
         }
     }
 
-    fn await_lane(&mut self, lane: &str, wait_ms: u64) -> Outcome {
-        let mut is_free = false;
-        let looked = (self.host.with_app)(&mut |app| {
+    fn await_lane(&mut self, lane: &str, wait_ms: u64) -> Result<Outcome, AppError> {
+        let is_free = self.host.work(|app| {
             let lane = app.lane(lane)?;
             loop {
                 let checked = check(app, &lane)?;
-                is_free = checked.is_free();
-                if is_free || self.is_over(wait_ms) {
-                    return Ok(());
+                if checked.is_free() || self.is_over(wait_ms) {
+                    return Ok(checked.is_free());
                 }
                 if let Some(holder) = checked.living().next() {
                     self.message = format!("lane \"{lane}\" is held by {}", holder.shown().unwrap_or_default());
                 }
                 app.host.sleep(LANE_LOOK);
             }
-        });
-        if let Err(error) = looked {
-            return Outcome::Document(error_document(&error), true);
-        }
+        })?;
         let line = ["check", "--", lane].map(str::to_owned);
         let (mut value, _) = document((self.host.call)(&line));
         if let Some(members) = value.as_object_mut().filter(|_| !is_free) {
             members.insert("still_waiting".to_owned(), json!(true));
         }
-        Outcome::Document(lean::answer(value), false)
+        Ok(Outcome::Document(lean::answer(value), false))
     }
 
     /// Waits until tasks are over, and meanwhile starts tasks that can start.
-    fn await_tasks(&mut self, ids: &[TaskId], wait_ms: u64) -> Outcome {
-        let mut open: Vec<TaskId> = Vec::new();
-        let awaited = (self.host.with_app)(&mut |app| {
+    fn await_tasks(&mut self, ids: &[TaskId], wait_ms: u64) -> Result<Outcome, AppError> {
+        let open: Vec<TaskId> = self.host.work(|app| {
             loop {
                 let tasks = ids.iter().map(|id| app.existing(*id)).collect::<Result<Vec<Task>, _>>()?;
                 let unfinished: Vec<&Task> = tasks.iter().filter(|task| !task.status().is_final()).collect();
-                open = unfinished.iter().map(|task| task.id).collect();
-                let Some(first) = unfinished.first() else { return Ok(()) };
+                let open = || unfinished.iter().map(|task| task.id).collect();
+                let Some(first) = unfinished.first() else { return Ok(open()) };
                 if self.is_over(wait_ms) {
-                    return Ok(());
+                    return Ok(open());
                 }
                 match unfinished.iter().find(|task| task.status() == Status::Pending) {
                     Some(pending) => {
@@ -297,28 +277,23 @@ impl<'a> Call<'a> {
                     }
                 }
             }
-        });
-        if let Err(error) = awaited {
-            return Outcome::Document(error_document(&error), true);
-        }
+        })?;
         let value = match ids {
             [only] => self.report(*only),
             all => json!({ "tasks": all.iter().map(|id| self.report(*id)).collect::<Vec<_>>() }),
         };
-        if open.is_empty() { Outcome::Document(value, false) } else { Outcome::Unfinished(open, value) }
+        Ok(if open.is_empty() { Outcome::Document(value, false) } else { Outcome::Unfinished(open, value) })
     }
 
     /// The result of a task: its state, why it waits, its place, the end of its log, and how to go on.
     pub fn report(&self, id: TaskId) -> Value {
         let (task, _) = document((self.host.call)(&["explain", "--", &id.to_string()].map(str::to_owned)));
-        let mut position = None;
-        let _ = (self.host.with_app)(&mut |app| {
+        let position = self.host.work(|app| {
             let task = app.existing(id)?;
-            if task.status() == Status::Pending {
-                position = Some(crate::app::admission::turns::position(app, &task)?.saturating_add(1));
-            }
-            Ok(())
+            let is_pending = task.status() == Status::Pending;
+            if is_pending { Ok(Some(position(app, &task)?.saturating_add(1))) } else { Ok(None) }
         });
+        let position = position.ok().flatten();
         let mut members = Map::from_iter([("task".to_owned(), json!(id.to_string()))]);
         members.extend(lean::report(&task));
         members.extend(position.map(|position| ("position".to_owned(), json!(position))));

@@ -132,11 +132,7 @@ impl<'a> Server<'a> {
     }
 
     fn list(&self, is_modern: bool) -> Value {
-        let mut may_start = false;
-        let _ = (self.host.with_app)(&mut |app| {
-            may_start = !config(app).mcp_allow.is_empty();
-            Ok(())
-        });
+        let may_start = self.host.work(|app| Ok(!config(app).mcp_allow.is_empty())).unwrap_or(false);
         let shown = TOOLS.iter().filter(|tool| may_start || !tool.starts());
         let mut value = json!({ "tools": shown.map(tools::Tool::document).collect::<Vec<_>>() });
         if let Some(members) = value.as_object_mut().filter(|_| is_modern) {
@@ -182,16 +178,15 @@ impl<'a> Server<'a> {
     /// Answers a request about a task that exists.
     fn with_task(&self, request: &Request, answer: impl Fn(&str) -> Value) -> Value {
         let id = request.params.get("taskId").and_then(Value::as_str).unwrap_or_default();
-        let found = (self.host.with_app)(&mut |app| app.existing(app.task_id(id)?).map(drop));
-        match found {
-            Ok(()) => answer(id),
+        match self.host.work(|app| app.existing(app.task_id(id)?)) {
+            Ok(_) => answer(id),
             Err(failed) => error(&request.id, INVALID_PARAMS, failed.message(), error_document(&failed)),
         }
     }
 
     fn task(&self, id: &str, request: &Request) -> Value {
         // A pass first, because there may be no other process that starts waiting tasks.
-        let _ = (self.host.with_app)(&mut |app| pass(app).map(drop));
+        let _ = self.host.work(pass);
         let stop = Stop::default();
         let Some(task_id) = crate::model::TaskId::parse(id) else {
             return error(&request.id, INVALID_PARAMS, "no task id", Value::Null);

@@ -8,21 +8,17 @@ mod deferred;
 mod frequent;
 mod globals;
 mod help;
-mod identity;
 mod members;
 mod own;
-mod preempt_options;
-mod target;
+mod shared;
 mod usage;
 mod values;
 
 pub use deferred::Deferred;
 pub use globals::Globals;
-pub use identity::Identity;
 pub use members::after_help;
 pub use own::{KeepLanesArgs, KeeperArgs, SuperviseArgs, UnderLanesArgs};
-pub use preempt_options::PreemptOptions;
-pub use target::{Instead, lane_text, named};
+pub use shared::{Identity, Instead, PreemptOptions, lane_text, named};
 pub use usage::{ParseStop, Usage};
 pub use values::{ColorWhen, LockState, OutputFormat};
 

@@ -2,6 +2,7 @@
 
 use crate::app::agents::setup::{Aim, Backup, Change};
 use crate::app::{AppError, Code};
+use crate::cli::args::Deferred;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::diff;
@@ -23,15 +24,24 @@ pub struct AgentArgs {
 #[derive(Subcommand, Clone, Debug)]
 pub enum AgentVerb {
     /// Write the hooks, the sandbox grant, the MCP server, the skill and three lines of instructions of an agent
-    #[command(long_about = SETUP_ABOUT, after_help = SETUP_HELP)]
-    Setup(SetupArgs),
+    Setup(Deferred<SetupArgs>),
     /// Answer a hook of an agent: its document comes on standard input
-    #[command(long_about = HOOK_ABOUT, after_help = HOOK_HELP)]
-    Hook(HookArgs),
+    Hook(Deferred<HookArgs>),
 }
 
-/// `luzia agent setup`.
+/// Write what an agent needs to take turns: its hooks, the right of its sandbox to write to the folder `locks` of the state
+/// directory, the MCP server `luzia mcp`, the skill `luzia`, and three lines in its file of instructions. The state directory
+/// is made where it is missing. Hooks and server name this program by its absolute path, with --project by its name; `luzia
+/// doctor` says when it is not there any more.
+///
+/// Comments, order and everything that others wrote stay as they are. A file that existed is kept beside itself with the ending
+/// .luzia.bak. A second call changes nothing. --remove takes out what setup put in: a file that nobody has changed since gets
+/// its old bytes back, and no copy stays.
+///
+/// With --project the files stand in the git work tree of the working directory. The grant of the sandbox names a directory of
+/// your account, so it is left out there.
 #[derive(Args, Clone, Debug)]
+#[command(long_about, after_help = SETUP_HELP)]
 pub struct SetupArgs {
     /// The agent
     #[arg(value_name = "AGENT")]
@@ -54,8 +64,16 @@ pub struct SetupArgs {
     pub dry_run: bool,
 }
 
-/// `luzia agent hook`.
+/// Answer a hook of an agent. Agents call this with a JSON document on standard input; `luzia agent setup` tells them to.
+///
+/// A session that begins gets a few lines on luzia and the variable LUZIA_SESSION. A file is not written while another living
+/// session holds the lane `tree:` of its work tree; the reason names the holder and a command that waits. A heavy command whose
+/// lane is busy gets a note, or is refused with --gate. A session that ends gives its leases back. Nothing is ever allowed that
+/// the agent would ask about, and no command is changed.
+///
+/// Whatever goes wrong, the agent goes on: the exit code is 0, nothing is printed, and the event hook_failed says why.
 #[derive(Args, Clone, Debug)]
+#[command(long_about, after_help = HOOK_HELP)]
 pub struct HookArgs {
     /// The agent
     #[arg(value_name = "AGENT")]
@@ -77,19 +95,6 @@ Exit codes:
   2    usage
   65   a file of settings cannot be read as JSON or TOML; nothing was changed";
 
-const SETUP_ABOUT: &str = "\
-Write what an agent needs to take turns: its hooks, the right of its sandbox to write to the folder `locks` of the \
-state directory, the MCP server `luzia mcp`, the skill `luzia`, and three lines in its file of instructions. The state \
-directory is made where it is missing. Hooks and server name this program by its absolute path, with --project by its name; \
-`luzia doctor` says when it is not there any more.
-
-Comments, order and everything that others wrote stay as they are. A file that existed is kept beside itself with the \
-ending .luzia.bak. A second call changes nothing. --remove takes out what setup put in: a file that nobody has changed \
-since gets its old bytes back, and no copy stays.
-
-With --project the files stand in the git work tree of the working directory. The grant of the sandbox names a \
-directory of your account, so it is left out there.";
-
 const SETUP_HELP: &str = "\
 Examples:
   luzia agent setup claude-code --dry-run
@@ -105,16 +110,6 @@ Exit codes:
   65   a file of settings cannot be read as JSON or TOML; nothing was changed
   75   a file was changed by somebody else meanwhile; try again
   78   there is no home";
-
-const HOOK_ABOUT: &str = "\
-Answer a hook of an agent. Agents call this with a JSON document on standard input; `luzia agent setup` tells them to.
-
-A session that begins gets a few lines on luzia and the variable LUZIA_SESSION. A file is not written while another \
-living session holds the lane `tree:` of its work tree; the reason names the holder and a command that waits. A heavy \
-command whose lane is busy gets a note, or is refused with --gate. A session that ends gives its leases back. Nothing is \
-ever allowed that the agent would ask about, and no command is changed.
-
-Whatever goes wrong, the agent goes on: the exit code is 0, nothing is printed, and the event hook_failed says why.";
 
 const HOOK_HELP: &str = "\
 Examples:

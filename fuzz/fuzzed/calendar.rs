@@ -5,7 +5,7 @@ use super::text;
 use crate::model::Timestamp;
 use crate::model::calendar::{Pattern, Zone, spoken, spoken_duration};
 use crate::model::time::MAX_DURATION_MS;
-use crate::store::files::schedules::record::{decode_schedule, encode_schedule};
+use crate::store::files::schedules::{decode_schedule, encode_schedule};
 
 /// Zones with changes of the clock of an hour, of half an hour, at midnight, of whole days, and with none.
 const ZONES: [&str; 6] =

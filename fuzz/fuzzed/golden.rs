@@ -12,7 +12,7 @@ use crate::policy::fair::Ledger;
 use crate::store::files::disk::control_record::{decode_control, encode_control};
 use crate::store::files::disk::counter::CounterLine;
 use crate::store::files::running::{decode_cancel, decode_pause, decode_started, encode_started};
-use crate::store::files::schedules::record::{decode_schedule, encode_schedule};
+use crate::store::files::schedules::{decode_schedule, encode_schedule};
 use crate::store::files::steps::{FinishFile, VarsFile, decode, encode};
 use crate::store::journal::hooks::{decode_hooks, encode_hooks};
 use crate::store::journal::tally::{decode_tally, encode_tally};

@@ -1,10 +1,9 @@
 //! Numbers and their texts: the tally of events, the file of `simulate`, rates of lanes; and hooks.
 
 use super::text;
-use crate::app::estimate::simulate::{Change, simulate_plan};
-use crate::policy::analytics::exposition::{Gauges, render};
+use crate::app::estimate::{Change, simulate_plan};
 use crate::policy::analytics::record::Record;
-use crate::policy::analytics::tally::series;
+use crate::policy::analytics::tally::{Gauges, render, series};
 use crate::policy::hooks::{event_name, fires, payload};
 use crate::store::files::locks::rules::parse_grants;
 use crate::store::journal;

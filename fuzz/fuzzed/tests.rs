@@ -291,7 +291,7 @@ fn what_is_meant_to_read_reads() {
     assert!(crate::store::files::running::decode_pause(seed("pause", "whole.json")).until.is_some());
     assert!(crate::store::journal::decode(seed("event", "whole.jsonl")).is_some());
     assert!(crate::policy::fair::Ledger::from_text(&text(seed("ledger", "two"))).is_some());
-    let read = |file| crate::store::files::schedules::record::decode_schedule("x", seed("schedule", file));
+    let read = |file| crate::store::files::schedules::decode_schedule("x", seed("schedule", file));
     assert!(read("whole.json").is_ok_and(|schedule| schedule.last.is_some() && !schedule.extra.is_empty()));
     assert!(read("least.json").is_ok_and(|schedule| schedule.next.is_none()));
     let control = crate::store::files::disk::control_record::decode_control("x", seed("control", "both"));

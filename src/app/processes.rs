@@ -1,7 +1,7 @@
 //! Facts about the processes of a task, and about the process that asks for it.
 
 use crate::app::{App, AppError};
-use crate::model::namespace::INITIAL_PID_NAMESPACE;
+use crate::model::process::INITIAL_PID_NAMESPACE;
 use crate::model::{Task, TaskId, Who};
 use crate::os::Signal;
 use crate::policy::agent::{agent_above, is_same as is_same_agent, may_be_agent, process_key};

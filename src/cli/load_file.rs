@@ -1,7 +1,7 @@
 //! The file of `simulate`: a described load as JSON. Every error names the wrong member.
 
 use crate::app::AppError;
-use crate::app::estimate::simulate::{Gap, MOST_TASKS, Plan, RunLength, Stream};
+use crate::app::estimate::{Gap, MOST_TASKS, Plan, RunLength, Stream};
 use crate::model::config::{Config, LaneRule};
 use crate::model::time::parse_duration;
 use crate::model::{LaneName, Name, Priority};

@@ -1,8 +1,7 @@
 //! Facts about a lock, and the decision: the evidence gathered under its guard and the verdict on it.
 
 use crate::model::lock::LockRecord;
-use crate::model::namespace::Outlook;
-use crate::model::process::Probe;
+use crate::model::process::{Outlook, Probe};
 use crate::model::time::Timestamp;
 
 /// The sidecar beside a lock file.

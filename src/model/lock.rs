@@ -8,8 +8,7 @@
 
 pub mod loan;
 
-use super::namespace::Origin;
-use super::process::Identity;
+use super::process::{Identity, Origin};
 use super::record::words;
 use super::time::Timestamp;
 use super::who::Who;

@@ -4,7 +4,6 @@ mod environment;
 pub mod granted;
 pub mod priority;
 pub mod state;
-pub mod stepwise;
 pub mod terms;
 
 use super::Identity;
@@ -24,8 +23,7 @@ pub use state::{EndState, Outcome, Status, TaskState, TaskWait};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-pub use stepwise::{Finish, LastRun, Stepwise};
-pub use terms::{DueBoot, Group, OnInterrupt, Terms, Wanted};
+pub use terms::{DueBoot, Finish, Group, LastRun, OnInterrupt, Stepwise, Terms, Wanted};
 
 /// The number of a task, written `task_<n>`. It is also its sequence, which orders the queue. A number is never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,9 +1,15 @@
 //! The host as this process has it: its clocks, its processes and accounts, and the root of its state directory.
+//!
+//! The clocks of the host, as a trait.
+//!
+//! The load of a host, its ports in use, and the processors that may be used.
+//!
+//! Control groups of version 2 (cgroups(7)) as a trait.
 
-use super::{Clock, Port, Processes, Signal, Vfs};
+use super::{Processes, Signal, Vfs};
 use crate::model::capacity::{Choice, Readings, SlotValues};
 use crate::model::lock::LockRecord;
-use crate::model::namespace::{Outlook, Sight, is_other_boot};
+use crate::model::process::{Outlook, Sight, is_other_boot};
 use crate::model::task::DueBoot;
 use crate::model::{Group, GroupSight, Identity, Origin, Probe, RootId, Timestamp};
 use std::fs::File;
@@ -267,4 +273,95 @@ impl Host {
             Port::Free => None,
         }
     }
+}
+
+/// The time: wall clock, boot clock, and the identity of this boot.
+pub trait Clock: Send + Sync {
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+    /// Milliseconds since boot, suspended time included (CLOCK_BOOTTIME).
+    fn boot_ms(&self) -> u64;
+    /// The identity of this boot (`/proc/sys/kernel/random/boot_id`).
+    fn boot_id(&self) -> String;
+    /// Waits.
+    fn sleep(&self, time: Duration);
+    /// A descriptor that becomes readable at a moment of the boot clock, in milliseconds; `None` where time is simulated.
+    fn timer(&self, _boot_ms: u64) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+    /// Waits, and ends the wait when a timer becomes readable.
+    fn sleep_beside(&self, time: Duration, _timer: &File) {
+        self.sleep(time);
+    }
+}
+
+/// Result of a bind trial of a TCP port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Port {
+    /// It can be bound on every address.
+    Free,
+    /// Another process has it; with the pid of the process that listens, where that can be seen.
+    Used(Option<u32>),
+}
+
+/// The gauges of a host. Each method answers for a host on which nothing can be read, unless it is implemented.
+pub trait Gauges: Send + Sync {
+    /// The present readings. Pressure and memory are those of this process's own control group where that has them.
+    fn readings(&self) -> Readings {
+        Readings::default()
+    }
+
+    /// Tries to bind a TCP port. The trial accepts no connection and ends at once.
+    fn port(&self, _: u16) -> Port {
+        Port::Free
+    }
+
+    /// The numbers of the processors that this process may use, in order.
+    fn processors(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Number of processors for which this process has time: the CPU quota of its control groups counts as well.
+    fn parallelism(&self) -> u32 {
+        1
+    }
+
+    /// Binds this process, and what it starts from now on, to some processors.
+    fn bind_to(&self, _processors: &[u32]) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The version that a program reports; the program is searched in the folders of `path`. Empty where it does not answer
+    /// within a second, and `None` where there is no such program.
+    fn version_of(&self, _program: &str, _path: Option<&[u8]>) -> Option<String> {
+        None
+    }
+}
+
+/// A host without gauges.
+pub struct NoGauges;
+
+impl Gauges for NoGauges {}
+
+/// The control groups below that of this process.
+pub trait Groups: Send + Sync {
+    /// Makes a group, and moves this process into it: a process that this one starts from here on is born in it. `None` where
+    /// no group can be made; the name is asked for where one can. With `any`, a group may also be made below one that is not
+    /// delegated to this account. A group of that name without processes is taken over. A failure changes nothing, and is not
+    /// tried again in the life of this process.
+    fn enter(&self, name: &dyn Fn() -> Option<String>, any: bool) -> Option<Group>;
+    /// Moves this process back to its former group.
+    fn leave(&self) -> io::Result<()>;
+    /// Looks whether a process is in a group.
+    fn look(&self, group: &Group) -> GroupSight;
+    /// The processes in a group that have a number here.
+    fn members(&self, group: &Group) -> Vec<Identity>;
+    /// Ends every process in a group at once (`cgroup.kill`), or one by one where the kernel has no such file.
+    fn kill(&self, group: &Group) -> io::Result<()>;
+    /// Stops every process in a group, or lets them go on (`cgroup.freeze`); true once that is done, within a second.
+    fn freeze(&self, group: &Group, freeze: bool) -> io::Result<bool>;
+    /// Removes a group without processes and what is below it; true when it is gone.
+    fn remove(&self, group: &Group) -> bool;
+    /// The groups below that of this process whose names have this prefix.
+    fn named(&self, prefix: &str) -> Vec<(String, Group)>;
 }

@@ -3,30 +3,22 @@
 //! Knows files, clocks and processes; must not know what a task or a lane is for. The traits exist so that the crash tests
 //! can stop at every operation and the race tests can let one pretend process move at a time.
 
-use crate::model::namespace::Sight;
-use crate::model::process::Ancestor;
-use crate::model::{Context, Identity, Limits, Origin, Probe, Surroundings, Timestamp};
-use rustix::io::Errno;
-use smol_str::SmolStr;
-use std::fs::File;
-use std::io;
-use std::sync::Arc;
-use std::time::Duration;
-
-mod clock;
-mod gauges;
-mod groups;
 mod host;
 mod pipe;
 pub mod places;
 pub mod real;
 pub mod user_files;
 
-pub use clock::Clock;
-pub use gauges::{Gauges, NoGauges, Port};
-pub use groups::Groups;
-pub use host::Host;
+use crate::model::process::{Ancestor, Sight};
+use crate::model::{Context, Identity, Limits, Origin, Probe, Surroundings, Timestamp};
+pub use host::{Clock, Gauges, Groups, Host, NoGauges, Port};
 pub use pipe::Pipe;
+use rustix::io::Errno;
+use smol_str::SmolStr;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The kind of a directory entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 //! Decides whether the sandbox of a task lives, as far as that can be seen. Pure.
 
 use crate::model::context::{INITIAL, Sandbox, Surroundings};
-use crate::model::namespace::{INITIAL_PID_NAMESPACE, is_other_boot};
+use crate::model::process::{INITIAL_PID_NAMESPACE, is_other_boot};
 
 /// One way in which the sandbox of a task differs from that of a process that could start it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -19,7 +19,6 @@ pub mod lease;
 pub mod lifecycle;
 pub mod line;
 pub mod loans;
-pub mod logs;
 pub mod naming;
 pub mod outcome;
 pub mod preempt;

@@ -5,8 +5,7 @@
 use super::witness::{Witness, witness};
 use crate::model::evidence::{Evidence, HolderHost, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lock::{Claimant, Met, Standing};
-use crate::model::namespace::{OTHER_ROOT, is_other_boot};
-use crate::model::process::Probe;
+use crate::model::process::{OTHER_ROOT, Probe, is_other_boot};
 use crate::model::{LockKind, LockRecord, TaskId, Timestamp};
 
 /// Greatest age of a corrupt sidecar that may still be in the making, in milliseconds (j4).

@@ -2,7 +2,7 @@
 
 use crate::model::GroupSight;
 use crate::model::evidence::Reason;
-use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlook, Sight, is_other_boot};
+use crate::model::process::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlook, Sight, is_other_boot};
 
 /// View of a process on the processes that another one started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,7 +104,7 @@ pub fn witness(seen: &Outlook) -> Witness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::namespace::Origin;
+    use crate::model::process::Origin;
 
     const HERE: u64 = 7;
     const THERE: u64 = 8;

@@ -3,7 +3,7 @@
 
 use crate::model::{Task, TaskId};
 use crate::os::{Child, Handle, Woken};
-use crate::policy::logs::{Extent, cuts, note_pause_ms};
+use crate::policy::retention::{Extent, cuts, note_pause_ms};
 use crate::store::{Conductor, Event, LogNote, Site};
 use serde_json::json;
 use std::io;

@@ -4,7 +4,7 @@ use super::course::or_wait;
 use super::finish::{Finished, finish};
 use super::keep::Keeper;
 use super::kill::{Root, end_tree, mark_of, tree_of};
-use crate::model::namespace::is_other_boot;
+use crate::model::process::is_other_boot;
 use crate::model::{Task, TaskId};
 use crate::os::Signal;
 use crate::policy::outcome::{Happened, conclude};

@@ -8,7 +8,7 @@ use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::outcome::{Happened, conclude};
-use crate::policy::requests::dependency::{Met, met};
+use crate::policy::requests::{Met, met};
 use crate::store::{CancelRequest, Ending, Event, Hold, Place, Removed, StoreError};
 use crate::supervise::finish;
 use serde_json::json;

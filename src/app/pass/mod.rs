@@ -2,7 +2,6 @@
 //! and wakes those that are due. Then it starts tasks in the order of `policy::schedule` until no slot or no runnable lane is
 //! left. Any number of passes may run at once; the claim decides.
 
-pub(crate) mod booking;
 pub(crate) mod candidates;
 mod claim;
 pub mod daemon;

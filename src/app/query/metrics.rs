@@ -7,12 +7,10 @@ use crate::app::pass::prune::counted;
 use crate::app::query::status;
 use crate::app::{App, AppError, lock_state};
 use crate::model::{LaneName, Status, Task, Tier, Timestamp};
-use crate::policy::analytics::exposition::{Gauges, render};
-use crate::policy::analytics::tally::{OTHER, series};
+pub use crate::policy::analytics::tally::{FAMILIES, samples};
+use crate::policy::analytics::tally::{Gauges, OTHER, render, series};
 use crate::policy::hold::pause_of;
 use std::collections::BTreeMap;
-
-pub use crate::policy::analytics::exposition::{FAMILIES, samples};
 
 /// Number of waiting tasks that are looked at for the gauges of lanes.
 const MOST_LOOKED_AT: usize = 10_000;

@@ -1,6 +1,5 @@
 //! Verbs that only look: list, explain, status, logs, lanes.
 
-mod ahead;
 pub mod cycles;
 pub mod details;
 pub mod events;

@@ -9,7 +9,7 @@ use crate::model::task::{Outcome, TaskState, Terms};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;
-use crate::policy::requests::dependency::{Met, met};
+use crate::policy::requests::{Met, met};
 use crate::store::{Ending, Event, Place};
 use std::collections::BTreeSet;
 

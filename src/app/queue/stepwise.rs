@@ -3,7 +3,7 @@
 use crate::app::waits::output::check_pattern;
 use crate::app::{AppError, shell_word};
 use crate::model::task::Stepwise;
-use crate::model::task::stepwise::{MOST_PER_RUN, MOST_STEPS, MOST_STEPS_EVER};
+use crate::model::task::terms::{MOST_PER_RUN, MOST_STEPS, MOST_STEPS_EVER};
 use crate::policy::steps::actions::{Action, actions_of};
 use crate::request::TaskRequest;
 use std::borrow::Cow;

@@ -2,12 +2,10 @@
 
 pub mod past;
 pub mod pattern;
-pub mod schedule;
 pub mod spoken;
 pub mod zone;
 
 pub use past::past;
-pub use pattern::{Pattern, PatternError};
-pub use schedule::{Made, Overlap, Schedule, SlotOf};
+pub use pattern::{Made, Overlap, Pattern, PatternError, Schedule, SlotOf};
 pub use spoken::{SpokenError, spoken, spoken_duration};
 pub use zone::{Day, TimeOfDay, Zone};

@@ -2,7 +2,7 @@
 //! context in which it was queued (contract P9).
 
 use super::name::is_hex;
-use super::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE};
+use super::process::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE};
 use super::queue::digest;
 use super::record::Shared;
 use serde::{Deserialize, Serialize};

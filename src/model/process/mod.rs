@@ -1,8 +1,11 @@
 //! Identity of a process: the kernel reuses a pid alone, but not a pid with its start time and boot.
 //!
 //! Control groups (cgroups(7), version 2): one for each start of a task, if the host lets luzia make them.
+//!
+//! Pid and user namespaces: the place where a process was started, and the parts of that place that a later process can see.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
 
 /// One process for the whole life of a host: pid, start time and boot.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -96,4 +99,132 @@ pub enum Cgroups {
     On,
     /// Never.
     Off,
+}
+
+/// The inode of the initial pid namespace, which the kernel fixes (include/uapi/linux/nsfs.h: PID_NS_INIT_INO).
+pub const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+/// The inode of the initial user namespace (USER_NS_INIT_INO).
+pub const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
+/// The boot id of a process that cannot read one.
+pub const UNKNOWN_BOOT: &str = "unknown";
+
+/// The boot id of records that another state directory wrote, if this directory is a copy of that one (P13). As after a reboot,
+/// nothing that the record names belongs to this directory.
+pub const OTHER_ROOT: &str = "of another state directory";
+
+/// The device and the inode of a state directory. No two directories that exist at one time have the same pair. A device may
+/// have another number after a reboot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RootId {
+    /// The number of the device.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+}
+
+impl RootId {
+    /// Parses the form that `Display` writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (device, inode) = text.split_once('-')?;
+        let number = |hex: &str| u64::from_str_radix(hex, 16).ok();
+        Some(Self { device: number(device)?, inode: number(inode)? })
+    }
+}
+
+impl From<(u64, u64)> for RootId {
+    fn from((device, inode): (u64, u64)) -> Self {
+        Self { device, inode }
+    }
+}
+
+impl fmt::Display for RootId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}-{:x}", self.device, self.inode)
+    }
+}
+
+impl Serialize for RootId {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// Whether two boot ids prove that the host has rebooted between the two. An unknown one proves nothing.
+pub fn is_other_boot(one: &str, other: &str) -> bool {
+    let is_known = |boot: &str| !boot.is_empty() && boot != UNKNOWN_BOOT;
+    if [one, other].contains(&OTHER_ROOT) {
+        return true;
+    }
+    is_known(one) && is_known(other) && one != other
+}
+
+/// The place where a process was started. A member is `None` if a record does not have it, and an inode is 0 if `/proc` did not
+/// show it.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Origin {
+    /// The boot. A record has it beside the process.
+    #[serde(skip)]
+    pub boot_id: Option<String>,
+    /// The inode of its pid namespace.
+    pub pid_namespace: Option<u64>,
+    /// The start time of that namespace's pid 1, in clock ticks since boot.
+    #[serde(rename = "pid_namespace_init")]
+    pub init_start: Option<u64>,
+    /// The inode of its user namespace.
+    pub user_namespace: Option<u64>,
+}
+
+/// State of a pid namespace other than our own, as `/proc` shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sight {
+    /// It was not looked for.
+    NotLooked,
+    /// A process of it lives below our own namespace.
+    Lives,
+    /// Every process below our namespace was examined, and no process is in it.
+    Absent,
+    /// Some process did not show its namespace, and no other process is in it.
+    Unclear,
+}
+
+/// Facts known here and now about the place where a process was started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outlook {
+    /// The place as it was recorded.
+    pub recorded: Origin,
+    /// The place of the observing process.
+    pub own: Origin,
+    /// Whether `/proc` belongs to the pid namespace of the observing process.
+    pub is_proc_own: bool,
+    /// State of the recorded pid namespace, as `/proc` shows it.
+    pub sight: Sight,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_two_known_boots_can_differ() {
+        for (one, other, differ) in [
+            ("a", "b", true),
+            ("a", "a", false),
+            ("a", "unknown", false),
+            ("unknown", "b", false),
+            ("", "b", false),
+            (OTHER_ROOT, "unknown", true),
+        ] {
+            assert_eq!(is_other_boot(one, other), differ, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_root_reads_back_in_its_one_spelling() {
+        let root = RootId { device: 0xfd01, inode: u64::MAX };
+        assert_eq!(root.to_string(), "fd01-ffffffffffffffff");
+        assert_eq!(RootId::parse(&root.to_string()), Some(root));
+        for wrong in ["", "-", "1", "1-", "x-1", "1-2-3"] {
+            assert_eq!(RootId::parse(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::model::context::{LIMITS, NAMESPACES};
 use crate::model::{Context, Limits, Sandbox, Surroundings};
-use crate::os::real::process::{cgroup, namespaces, procfs};
+use crate::os::real::process::procfs;
 use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, stat, statx};
 use rustix::io::Errno;
 use rustix::process::{Resource, getpriority_process, getrlimit};
@@ -19,7 +19,7 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
         boot_id,
         namespaces: own_namespaces(),
         root_mount,
-        init_start: namespaces::own().init_start,
+        init_start: procfs::own_origin().init_start,
         root,
         no_new_privs: field("NoNewPrivs") == "1",
         seccomp: field("Seccomp").parse().unwrap_or(0),
@@ -27,7 +27,7 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
         cap_effective: bits("CapEff"),
         hard_limits: hard.clone(),
         groups: Some(groups(field("Groups"))),
-        memory_max: cgroup::memory_max(),
+        memory_max: procfs::memory_max(),
     };
     let limits = Limits {
         soft,

@@ -3,13 +3,11 @@
 pub(crate) mod dir_root;
 pub(crate) mod fs_kind;
 pub(crate) mod handle;
-pub(crate) mod heed;
 mod names;
 pub(crate) mod pipe;
 pub(crate) mod places;
 pub(crate) mod temporary;
 pub(crate) mod watch;
-pub(crate) mod work_tree;
 
 use crate::model::Timestamp;
 use crate::os::real::files::dir_root::{Beneath, check, check_dir, fault, refused};

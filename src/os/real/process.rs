@@ -1,11 +1,8 @@
 //! Processes of this host: which live, and which get a signal. It holds no rule about tasks.
 
 pub(crate) mod account;
-pub(crate) mod ancestors;
-pub(crate) mod cgroup;
 pub(crate) mod child;
 pub(crate) mod launch;
-pub(crate) mod namespaces;
 pub(crate) mod passwd;
 pub(crate) mod poll;
 pub(crate) mod procfs;
@@ -14,10 +11,8 @@ pub(crate) mod pty;
 pub(crate) mod run_capture;
 pub(crate) mod signals;
 pub(crate) mod tree;
-pub(crate) mod upgrade;
 
-use crate::model::namespace::{Sight, is_other_boot};
-use crate::model::process::Ancestor;
+use crate::model::process::{Ancestor, Sight, is_other_boot};
 use crate::model::{Context, Identity, Origin, Probe, Surroundings};
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::{Called, Child, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
@@ -79,7 +74,7 @@ impl Processes for RealProcesses {
     fn origin(&self) -> Origin {
         // A process keeps its pid namespace for life (pid_namespaces(7)), and luzia never leaves its user namespace.
         static OWN: OnceLock<Origin> = OnceLock::new();
-        OWN.get_or_init(namespaces::own).clone()
+        OWN.get_or_init(procfs::own_origin).clone()
     }
 
     fn is_proc_own(&self) -> bool {
@@ -87,7 +82,7 @@ impl Processes for RealProcesses {
     }
 
     fn look_below(&self, pid_namespace: u64, pid: Option<u32>) -> (Sight, Option<Probe>) {
-        namespaces::look_below(pid_namespace, pid)
+        procfs::look_below(pid_namespace, pid)
     }
 
     fn has_child(&self) -> bool {
@@ -106,7 +101,7 @@ impl Processes for RealProcesses {
     }
 
     fn runs_this_program(&self, pid: u32) -> bool {
-        upgrade::runs_this_program(pid)
+        program::runs_this_program(pid)
     }
 
     fn is_stopped(&self, who: &Identity) -> bool {
@@ -175,11 +170,11 @@ impl Processes for RealProcesses {
     }
 
     fn program_of(&self, pid: u32) -> Option<String> {
-        Some(ancestors::program(pid)).filter(|name| !name.is_empty())
+        Some(procfs::program(pid)).filter(|name| !name.is_empty())
     }
 
     fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
-        ancestors::ancestors(of, enough)
+        procfs::ancestors(of, enough)
     }
 
     fn end_of(&self, who: &Identity) -> io::Result<Option<File>> {
@@ -197,7 +192,7 @@ impl Processes for RealProcesses {
     }
 
     fn is_program_current(&self) -> bool {
-        upgrade::replacement().is_none()
+        program::replacement().is_none()
     }
 
     fn reap(&self) {

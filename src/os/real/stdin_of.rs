@@ -1,7 +1,7 @@
 //! The standard input of another process, opened through /proc (proc_pid_fd(5)).
 
 use crate::model::Identity;
-use crate::model::namespace::is_other_boot;
+use crate::model::process::is_other_boot;
 use crate::os::real::process::procfs;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::File;

@@ -1,7 +1,6 @@
 //! Simulation: runs a load on a virtual clock, through the functions by which dispatch decides. `simulate` runs a described
 //! load; estimates run the waiting tasks, with observed durations. Pure: seeds decide the random numbers.
 
-pub mod coming;
 pub mod engine;
 pub mod estimate;
 pub mod history;

@@ -1,7 +1,6 @@
 //! The load of a file: streams of tasks by user, and changes of limits and weights to compare with.
 
-use super::coming::Told;
-use super::history::History;
+use super::history::{History, Told};
 use super::load::{Job, Length, Load, Random};
 use crate::model::config::Config;
 use crate::model::queue::digest;

@@ -1,9 +1,8 @@
 //! Checks estimates against the real starts. Events are processed in their order. At each acceptance the queue of that moment
 //! is simulated with the data of that moment, and compared with the real start. Nothing has to be recorded when a task is queued.
 
-use super::coming::{Told, expect};
 use super::estimate::estimate;
-use super::history::History;
+use super::history::{History, Told, expect};
 use super::load::{Job, Load};
 use crate::model::config::Config;
 use crate::model::{LaneName, TaskId, Timestamp};

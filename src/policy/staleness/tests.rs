@@ -1,9 +1,8 @@
 //! A test for each row of the judge table.
 
 use super::*;
-use crate::model::Origin;
-use crate::model::Who;
-use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, OTHER_ROOT, Outlook, Sight};
+use crate::model::process::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, OTHER_ROOT, Outlook, Sight};
+use crate::model::{Origin, Who};
 use proptest::prelude::*;
 
 const NOW: i64 = 1_700_000_000_000;

@@ -3,7 +3,6 @@
 pub(crate) mod capacity;
 pub(crate) mod disk;
 pub(crate) mod dispatchers;
-pub(crate) mod ended;
 pub(crate) mod gc;
 pub(crate) mod granted;
 pub(crate) mod locks;

@@ -6,8 +6,7 @@ use super::children;
 use super::files::{Descriptor, alarm, unsupported};
 use super::turn::Ctx;
 use super::world::{Wait, World};
-use luzia::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Sight};
-use luzia::model::process::{Ancestor, Probe};
+use luzia::model::process::{Ancestor, INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Probe, Sight};
 use luzia::model::{Identity, Origin, Timestamp};
 use luzia::os::{
     Called, Child, Clock, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark,

@@ -29,8 +29,7 @@ use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS, MOST_SLOTS
 use crate::model::task::{Environment, Group, OF_ONE_REPOSITORY, Terms, Wanted};
 use crate::model::{Config, LaneName, Name, Status, Task, TaskId, ThingKind};
 use crate::policy::admission::narrow;
-use crate::policy::requests::dependency::{Met, met};
-use crate::policy::requests::groups::{OpenGroup, joined};
+use crate::policy::requests::{Met, OpenGroup, joined, met};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
 use crate::store::{Event, KeySlot, Place};

@@ -4,8 +4,7 @@ mod all;
 
 use crate::app::config_reload::control;
 use crate::app::estimate::{THOROUGH, expected};
-use crate::app::names::meant::is_known;
-use crate::app::names::places;
+use crate::app::names::{is_known, places};
 use crate::app::query::explain::{LaneWhy, Supervisor, TaskWhy, Why, explain};
 use crate::app::steps::child::open_children;
 use crate::app::steps::words::unset_places;

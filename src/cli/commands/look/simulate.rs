@@ -1,6 +1,6 @@
 //! `luzia simulate`: the course of a load.
 
-use crate::app::estimate::simulate::{ASSUMED_MS, Change, Outcome, Report, UserReport, simulate_plan, simulate_queue};
+use crate::app::estimate::{ASSUMED_MS, Change, Outcome, Report, UserReport, simulate_plan, simulate_queue};
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::load_file;

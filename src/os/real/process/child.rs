@@ -4,7 +4,7 @@
 //! process, neither as a pid nor as the number of a group. So a signal to the group never reaches strangers, even when only
 //! grandchildren are left in it.
 
-use crate::os::real::files::heed::Heed;
+use crate::os::real::files::watch::Heed;
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::real::process::{number, signals};
 use crate::os::{Child, Exit, Signal, Woken};

@@ -1,12 +1,25 @@
 //! Values of /proc. A value that cannot be read is `None` or empty, and never a guess.
+//!
+//! The processes above this one, as /proc shows them. The caller decides which of these processes matter.
+//!
+//! The namespaces of this process, and the pid namespaces below ours as /proc shows them.
+//!
+//! The memory limit of the control groups of this process: cgroup v2 (`memory.max`), else v1 (cgroups(7)).
 
-use crate::model::namespace::INITIAL_PID_NAMESPACE;
-use rustix::fs::{Mode, OFlags, open, readlinkat_raw};
-use rustix::process::getpid;
+use crate::model::process::{Ancestor, INITIAL_PID_NAMESPACE, Sight};
+use crate::model::{Identity, Origin, Probe};
+use crate::os::real::process;
+use rustix::fs::{Mode, OFlags, open, readlink, readlinkat_raw};
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid};
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// `/proc/sys/kernel/random/boot_id`; without /proc one word that is the same for ever.
@@ -218,6 +231,129 @@ pub(crate) fn own_field(name: &str) -> Option<&'static str> {
     STATUS.get_or_init(read).lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_ascii))
 }
 
+/// Greatest number of processes that are looked at: more than any real tree has above one process.
+const MOST: usize = 1024;
+
+/// The processes above a process, its parent first, until `enough` accepts one. Empty if /proc is not our own.
+pub(crate) fn ancestors(of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+    let own = LazyCell::new(|| file_of("self"));
+    let mut found = Vec::new();
+    let mut pid = match of == std::process::id() {
+        true => rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs()),
+        false => stat(of).map_or(0, |stat| stat.parent),
+    };
+    // 0 is the parent of a process that came from outside of a pid namespace.
+    while pid > 0 && found.len() < MOST {
+        let Some(seen) = stat(pid) else { break };
+        let process = Identity { pid, start: seen.start, boot_id: boot_id().to_owned() };
+        let program = program(pid);
+        // A shim is luzia by another name.
+        let is_luzia = program == "luzia" || own.is_some() && file_of(&pid.to_string()) == *own;
+        found.push(Ancestor { process, program, is_luzia });
+        if found.last().is_some_and(enough) {
+            break;
+        }
+        pid = seen.parent;
+    }
+    found
+}
+
+fn file_of(pid: &str) -> Option<(u64, u64)> {
+    rustix::fs::stat(format!("/proc/{pid}/exe")).ok().map(|seen| (seen.st_dev, seen.st_ino))
+}
+
+/// The name of the file that a process runs. A script has the name of its interpreter, whatever it calls itself. Where
+/// another account hides the file, the present name of the process.
+pub(crate) fn program(pid: u32) -> String {
+    if let Ok(link) = readlink(format!("/proc/{pid}/exe"), Vec::new()) {
+        let link = link.into_bytes();
+        let link = link.strip_suffix(b" (deleted)").unwrap_or(&link);
+        let name = Path::new(OsStr::from_bytes(link)).file_name().unwrap_or_default();
+        return name.to_string_lossy().into_owned();
+    }
+    let name = small(&format!("/proc/{pid}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end().to_owned()
+}
+
+/// The boot and the namespaces of this process; an inode that /proc does not show is 0. The start of pid 1 counts only
+/// where /proc is our own.
+pub(crate) fn own_origin() -> Origin {
+    let pid_namespace = pid_namespace();
+    // The first process of the initial namespace is that of the boot.
+    let is_initial = pid_namespace == INITIAL_PID_NAMESPACE;
+    Origin {
+        boot_id: Some(boot_id().to_owned()),
+        pid_namespace: Some(pid_namespace),
+        init_start: if is_initial { None } else { stat(1).map(|init| init.start) },
+        user_namespace: Some(own_namespace("user").unwrap_or(0)),
+    }
+}
+
+/// Looks for a pid namespace among all processes that /proc shows. Its pid 1 lives as long as the namespace and keeps its
+/// number, so no listing misses it. A process below ours that hides its namespace may be in any. The second answer is about
+/// the process that has `pid` in that namespace: its pid 1 was seen, and every process was looked at.
+pub(crate) fn look_below(namespace: u64, pid: Option<u32>) -> (Sight, Option<Probe>) {
+    let Ok(pids) = pids() else { return (Sight::Unclear, None) };
+    // Where pid 1 is not shown, others may be hidden too (hidepid of proc(5)).
+    let mut hides_some = !pids.contains(&1);
+    let (mut lives, mut found) = (false, None);
+    for shown in pids {
+        match rustix::fs::stat(format!("/proc/{shown}/ns/pid")) {
+            Ok(seen) if seen.st_ino == namespace => {
+                lives |= stat(shown).is_none_or(|stat| !stat.is_dead());
+                let inwards = pids_inwards(shown).unwrap_or_default();
+                if pid.is_some() && inwards.last().copied() == pid {
+                    found = i32::try_from(shown).ok().and_then(Pid::from_raw).map(process::probe);
+                }
+            }
+            Ok(_) | Err(Errno::NOENT | Errno::SRCH) => {}
+            // One number says that it is in our own namespace.
+            Err(_) => hides_some |= pids_inwards(shown).is_none_or(|inwards| inwards.len() != 1),
+        }
+    }
+    match (lives, hides_some) {
+        (true, true) => (Sight::Lives, found),
+        (true, false) => (Sight::Lives, pid.map(|_| found.unwrap_or(Probe::Gone))),
+        (false, true) => (Sight::Unclear, None),
+        (false, false) => (Sight::Absent, None),
+    }
+}
+
+/// Mount point of version 2.
+const UNIFIED: &str = "/sys/fs/cgroup";
+/// Mount point of the memory controller of version 1.
+const MEMORY: &str = "/sys/fs/cgroup/memory";
+
+/// The least memory limit from the group of this process up to the root, in bytes. `None` if no
+/// limit is set or can be read.
+pub(crate) fn memory_max() -> Option<u64> {
+    let text = String::from_utf8(small("/proc/self/cgroup")?).ok()?;
+    least(&text, &|path| String::from_utf8(small(path)?).ok())
+}
+
+fn least(groups: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
+    let of_controller = |line: &str| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        controllers.split(',').any(|name| name == "memory").then(|| path.to_owned())
+    };
+    let (mount, path, file) = match groups.lines().find_map(of_controller) {
+        Some(path) => (MEMORY, path, "memory.limit_in_bytes"),
+        None => (UNIFIED, groups.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned(), "memory.max"),
+    };
+    let mut path = path.trim_end_matches('/');
+    let mut least = None;
+    loop {
+        let number = read(&format!("{mount}{path}/{file}")).and_then(|text| text.trim().parse::<u64>().ok());
+        // Version 1 writes "no limit" as the largest number of pages.
+        least = least.into_iter().chain(number.filter(|bytes| *bytes < 1 << 62)).min();
+        match path.rsplit_once('/') {
+            Some((parent, _)) => path = parent,
+            None => return least,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,5 +427,34 @@ mod tests {
         let device = rustix::fs::makedev(8, 1);
         assert_eq!(find_holder(table, (device, 131)), Some(15));
         assert_eq!(find_holder(table, (device, 132)), None);
+    }
+
+    #[test]
+    fn the_parent_comes_first_and_the_chain_ends() {
+        let found = ancestors(std::process::id(), &|_| false);
+        let parent = stat(std::process::id()).expect("this process").parent;
+        assert_eq!(found.first().map(|first| first.process.pid), Some(parent));
+        assert!(found.iter().all(|one| !one.is_luzia && one.process.start > 0 || one.process.pid == 1), "{found:?}");
+        assert!(found.len() < MOST);
+    }
+
+    fn least_of(groups: &str, files: &[(&str, &str)]) -> Option<u64> {
+        let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+        least(groups, &read)
+    }
+
+    #[test]
+    fn the_least_limit_on_the_way_up_counts() {
+        let files = [
+            ("/sys/fs/cgroup/a.slice/b.scope/memory.max", "max\n"),
+            ("/sys/fs/cgroup/a.slice/memory.max", "1000\n"),
+            ("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "5000\n"),
+        ];
+        assert_eq!(least_of("0::/a.slice/b.scope\n", &files), Some(1000));
+        assert_eq!(least_of("0::/\n", &files), None);
+        assert_eq!(least_of("5:cpu:/\n4:memory:/box\n0::/a.slice\n", &files), Some(5000));
+        assert_eq!(least_of("", &files), None);
+        assert_eq!(least_of("0::/../outside\n", &[]), None);
     }
 }

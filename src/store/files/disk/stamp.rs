@@ -2,7 +2,7 @@
 //! (P13).
 
 use crate::model::RootId;
-use crate::model::namespace::is_other_boot;
+use crate::model::process::is_other_boot;
 use crate::store::{Disk, FORMAT_VERSION, Result, Spool, layout};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};

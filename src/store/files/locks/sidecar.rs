@@ -1,6 +1,6 @@
 //! The JSON beside a lock file. Reads the sidecars of other programs with tolerance; writes the fields of the contract.
 
-use crate::model::namespace::OTHER_ROOT;
+use crate::model::process::OTHER_ROOT;
 use crate::model::record::Version;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
 use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Sidecar, Timestamp, Who};

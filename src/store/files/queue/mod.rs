@@ -7,7 +7,6 @@ pub(crate) mod claim;
 pub(crate) mod control;
 pub(crate) mod delayed;
 pub(crate) mod heads;
-pub(crate) mod hints;
 pub(crate) mod lifecycle;
 pub(crate) mod markers;
 pub(crate) mod pending;

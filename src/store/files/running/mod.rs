@@ -11,7 +11,7 @@
 //! The place where a task was started, and the command of a `luzia lock`.
 
 use crate::model::control::TaskHold;
-use crate::model::namespace::OTHER_ROOT;
+use crate::model::process::OTHER_ROOT;
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{Grant, Group, Identity, LockRecord, Origin, Probe, RootId, Task, TaskId, Timestamp};
 use crate::os::Open;

@@ -13,7 +13,6 @@
 //! The mark of a task that has taken leases under its own name, by which the end of the task finds them.
 
 pub(crate) mod done;
-pub(crate) mod mail;
 pub(crate) mod waits;
 
 use crate::model::record::Version;

@@ -10,9 +10,8 @@
 
 mod in_line;
 pub(crate) mod turns;
-pub(crate) mod waiters;
 
-pub use in_line::InLine;
+pub use in_line::{InLine, LineWaiter};
 
 use crate::model::lock::{Asker, LineFacts};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};

@@ -173,7 +173,7 @@ fn a_user_of_weight_three_gets_three_of_four_grants() {
 
 #[test]
 fn a_user_with_one_task_behind_two_thousand_starts_within_two_grants() {
-    // P6. With a hundred thousand: `policy::schedule::simulation`.
+    // P6. With a hundred thousand: `policy::schedule::tests::simulation`.
     let place = Place::configured(&json!({ "slots": { "max": 1 } }));
     let batch: String = (0..2000).map(|_| "{\"user\":\"alice\",\"command\":[\"true\"]}\n").collect();
     std::fs::write(place.path("batch"), batch).unwrap();

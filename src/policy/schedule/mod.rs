@@ -69,15 +69,9 @@ use window::Cut;
 
 pub use resumed::Resumed;
 
-#[cfg(test)]
-mod cases;
 mod resumed;
-#[cfg(test)]
-mod simulation;
 pub mod turns;
 pub mod window;
-#[cfg(test)]
-mod within;
 
 /// Greatest number of queues with work for which the ages of heads are looked up, so that users without an earlier grant go by
 /// age (S3.12).
@@ -363,3 +357,6 @@ fn forgive_shares(ledger: &mut Ledger, heads: &[LaneHead], shared: &HashSet<Name
         ledger.lower(share, ceilings[&(tier, above)]);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,7 +61,7 @@ impl<L: std::ops::DerefMut<Target = super::Ledger>> Round<L> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cases::{SHARES, head, name};
+    use super::super::tests::cases::{SHARES, head, name};
     use super::*;
     use crate::model::Timestamp;
     use crate::policy::fair::Ledger;

@@ -94,7 +94,7 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cases::{SHARES, head, name};
+    use super::super::tests::cases::{SHARES, head, name};
     use super::super::{LaneHead, Round};
     use super::*;
     use crate::model::{Priority, TaskId, Tier, Timestamp};

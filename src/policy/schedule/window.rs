@@ -103,7 +103,7 @@ impl<L: std::ops::DerefMut<Target = super::Ledger>> Round<L> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cases::{SHARES, head, name};
+    use super::super::tests::cases::{SHARES, head, name};
     use super::super::{Candidate, LaneHead};
     use super::*;
     use crate::model::Timestamp;

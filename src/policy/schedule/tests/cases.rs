@@ -1,17 +1,17 @@
 //! The scheduler case by case, and the shares of the tiers in every state they can reach.
 
-use super::*;
 use crate::policy::fair::MAX_WEIGHT;
+use crate::policy::schedule::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) const SHARES: [u32; 3] = [16, 4, 1];
+pub(in crate::policy::schedule) const SHARES: [u32; 3] = [16, 4, 1];
 
-pub(super) fn name(text: &str) -> Name {
+pub(in crate::policy::schedule) fn name(text: &str) -> Name {
     Name::new(text).expect("a name")
 }
 
-pub(super) fn head(user: &str, tier: Tier) -> LaneHead {
+pub(in crate::policy::schedule) fn head(user: &str, tier: Tier) -> LaneHead {
     LaneHead {
         user: name(user),
         tier,

@@ -1,8 +1,8 @@
 //! Shares within a user, checked by simulation: sessions in named lanes and in the lane of the user, groups, slots and time.
 
 use super::cases::{SHARES, head, name};
-use super::*;
 use crate::policy::fair::Weights;
+use crate::policy::schedule::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The bounds of the scheduler, checked by simulation: pretend users, slots and time, and the real decision.
 
 use super::cases::{SHARES, head, name};
-use super::*;
+use crate::policy::schedule::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

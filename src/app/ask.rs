@@ -2,7 +2,7 @@
 //! from starting.
 
 use crate::app::fleet::Fleet;
-use crate::app::lifecycle::end::{ask_to_end, cancel_pending, cancel_resting, over};
+use crate::app::lifecycle::{ask_to_end, cancel_pending, cancel_resting, over};
 use crate::app::pass::recovery::recover_now;
 use crate::app::processes::stopped_supervisor;
 use crate::app::{App, AppError, Code, Kind};

@@ -4,7 +4,7 @@
 //! supervisor ends it, so a living process never loses a lock by age (P4).
 
 use super::config_reload::config;
-use crate::app::lifecycle::end::request_end;
+use crate::app::lifecycle::request_end;
 use crate::app::{App, AppError, Code};
 use crate::model::LockKind;
 use crate::model::config::OnOverdue;

@@ -1,8 +1,7 @@
 //! Verbs for a scheduler of several hosts, which grants tasks to this one. Its agent calls them in process; no command line
 //! leads to them. Each is one transaction of the store, and a repetition changes nothing.
 
-use crate::app::lifecycle::end::{request_end, wake_dependents};
-use crate::app::lifecycle::{change_waiting, enqueued, not_waiting};
+use crate::app::lifecycle::{change_waiting, enqueued, not_waiting, request_end, wake_dependents};
 use crate::app::pass::{self, Pass, recover_one};
 use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};

@@ -2,7 +2,7 @@
 //! that ends before the child ends the child first, so parent and child never work at once in one lane (decision 256).
 
 use crate::app::admission::{borrowers_of, may_borrow};
-use crate::app::lifecycle::end::ask_borrower;
+use crate::app::lifecycle::ask_borrower;
 use crate::app::processes::wake_supervisor;
 use crate::app::waits::came::means_child;
 use crate::app::{App, AppError, Code};

@@ -98,7 +98,7 @@ pub struct App {
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
     /// The queues that this process may start.
-    reach: RefCell<admission::reach::Reach>,
+    reach: RefCell<admission::Reach>,
     /// The key of the agent above this process as of the first look; `None` in it if no agent is there.
     own_key: OnceCell<Option<String>>,
     /// The gauges of the host as of the last look.

@@ -2,7 +2,7 @@
 //! one into its own context (contract P9).
 
 use super::config_reload::config;
-use crate::app::admission::reach::{context_differences, has_dispatcher, is_near, own_context};
+use crate::app::admission::{context_differences, has_dispatcher, is_near, own_context};
 use crate::app::lifecycle::change_waiting;
 use crate::app::{App, AppError, Code};
 use crate::model::config::Contexts;

@@ -3,7 +3,7 @@
 //! other wait is reported when it ends. `docs/decisions/360-when-a-wait-is-told.md` gives the reasons.
 
 use super::config_reload::{config, control};
-use crate::app::admission::reach::is_near;
+use crate::app::admission::is_near;
 use crate::app::admission::turns::position;
 use crate::app::lifecycle::Pass;
 use crate::app::{App, AppError};

@@ -1,6 +1,6 @@
 //! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
-use super::course::care::Care;
+use super::course::Care;
 use super::course::deadline::Deadline;
 use super::course::{asks_to_end, compare, judge, log_prompt, log_response, name_failed_step, or_wait, output_before};
 use super::finish::{Finished, close_outside, ended_events, give_back};

@@ -1,7 +1,7 @@
 //! Turns among the tasks of one user: the queues that take turns with a task, and the tasks that start before it. The weights of
 //! tasks in fair share.
 
-use crate::app::admission::reach::is_near;
+use crate::app::admission::is_near;
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
 use crate::model::{Config, LaneName, Name, QueueName, Task, TaskId, Tier, Turn};

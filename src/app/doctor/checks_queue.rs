@@ -1,6 +1,6 @@
 //! The work: locks, tasks in flight, records, hints, clocks, and the processes that start tasks.
 
-use crate::app::admission::reach::has_dispatcher;
+use crate::app::admission::has_dispatcher;
 use crate::app::config_reload::config;
 use crate::app::doctor::checks_waiting::set_aside;
 use crate::app::doctor::{Finding, Found, Level, add, tell};

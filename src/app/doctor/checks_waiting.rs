@@ -4,7 +4,7 @@
 //!
 //! Damaged files that were set aside: the former kind of each, and the remedy. Finished work is never queued again.
 
-use crate::app::admission::reach::has_dispatcher;
+use crate::app::admission::has_dispatcher;
 use crate::app::cron::local_zone;
 use crate::app::doctor::{Finding, Found};
 use crate::app::waits::open_wait;

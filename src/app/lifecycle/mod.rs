@@ -3,16 +3,23 @@
 //! Changes of tasks that have not started.
 //!
 //! Results of a pass.
+//!
+//! Ends of tasks without a process, and the tasks that such an end wakes. A running task is asked to end, and its supervisor
+//! ends it.
 
-pub(crate) mod end;
-
-use crate::app::error::although;
+use crate::app::admission::borrowers_of;
+use crate::app::error::{although, not_recorded};
+use crate::app::processes::wake_supervisor;
 use crate::app::{App, AppError, Code};
 use crate::model::{Status, Task, TaskId, Timestamp};
+use crate::policy::outcome::{Happened, conclude};
+use crate::policy::requests::{Met, met};
 use crate::policy::schedule::Resumed;
 use crate::policy::witness::Blind;
-use crate::store::{Event, Removed};
+use crate::store::{CancelRequest, Ending, Event, Hold, Place, Removed, StoreError};
+use crate::supervise::finish;
 use serde_json::json;
+use std::time::Duration;
 
 /// The event of a task that is accepted.
 pub(crate) fn enqueued(task: &Task) -> Event {
@@ -165,4 +172,171 @@ impl Unseen {
 pub(crate) struct Ready {
     pub task: Resumed,
     pub due: Vec<Timestamp>,
+}
+
+/// The caller in a request of a pass or of a supervisor.
+const BY: &str = "luzia";
+/// The reason for the end of a borrower.
+const UNWAITED: &str = "it ran in the lanes of its parent, which waits for it no longer";
+
+/// Asks for the end of a task without waiting for it. False if another process acts for the task right now, so that the
+/// caller must ask again.
+pub(crate) fn request_end(app: &App, id: TaskId, request: &CancelRequest) -> Result<bool, AppError> {
+    let task = app.existing(id)?;
+    match task.status() {
+        Status::Pending => Ok(cancel_pending(app, id, request)?.is_some()),
+        Status::Waiting if app.store.stands_waiting(id)? => Ok(cancel_resting(app, id, request)?.is_some()),
+        Status::Running | Status::Waiting => {
+            let is_asked = ask_to_end(app, &task, request)?;
+            wake_supervisor(app, id)?;
+            Ok(is_asked)
+        }
+        Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => Err(over(&task)),
+    }
+}
+
+/// Cancels a task that has not started; `None` if it is not pending any more, or another process acts for it right now.
+pub(crate) fn cancel_pending(app: &App, id: TaskId, request: &CancelRequest) -> Result<Option<Task>, AppError> {
+    cancel_taken(app, app.store.take_pending(id)?, request)
+}
+
+/// Like `cancel_pending`, for a task that waits for an event without a process.
+pub(crate) fn cancel_resting(app: &App, id: TaskId, request: &CancelRequest) -> Result<Option<Task>, AppError> {
+    cancel_taken(app, app.store.take_waiting(id)?, request)
+}
+
+fn cancel_taken(app: &App, removed: Removed, request: &CancelRequest) -> Result<Option<Task>, AppError> {
+    match removed {
+        Removed::Taken(task, lock) => {
+            app.store.note(&asked_event("cancelled", &task, request));
+            let happened = Happened::Cancelled { by: request.by.clone(), reason: request.reason.clone() };
+            end_taken(app, &task, lock, &happened).map(Some)
+        }
+        Removed::NotPending => Ok(None),
+        Removed::Busy => {
+            app.host.sleep(Duration::from_millis(2));
+            Ok(None)
+        }
+    }
+}
+
+/// Asks the supervisor of a running task to end it. False if the task no longer runs.
+pub(crate) fn ask_to_end(app: &App, task: &Task, request: &CancelRequest) -> Result<bool, AppError> {
+    let is_asked = app.store.request_cancel(task.id, request)?;
+    if is_asked {
+        app.store.note(&asked_event("cancel_requested", task, request));
+    }
+    Ok(is_asked)
+}
+
+fn asked_event(name: &'static str, task: &Task, request: &CancelRequest) -> Event {
+    Event::of(name, task).with(json!({ "by": request.by, "reason": request.reason }))
+}
+
+pub(crate) fn over(task: &Task) -> AppError {
+    AppError::new(Code::TaskOver, format!("{} is over already: {}", task.id, task.status()))
+        .hint("nothing leaves this state but a retry")
+        .next(format!("luzia show {}", task.id))
+}
+
+/// Asks a borrower to end; false if the caller must ask again.
+pub(crate) fn ask_borrower(app: &App, id: TaskId, grace_ms: Option<u64>) -> Result<bool, AppError> {
+    match request_end(app, id, &CancelRequest { grace_ms, ..CancelRequest::by(BY, UNWAITED) }) {
+        Err(error) if error.code() == Code::TaskOver => Ok(true),
+        other => other,
+    }
+}
+
+/// Asks all borrowers in the lanes of a waiting task to end, because the time of its wait ran out.
+pub(crate) fn ask_borrowers(app: &App, task: &Task) -> Result<(), AppError> {
+    borrowers_of(app, task)?.into_iter().try_for_each(|id| ask_borrower(app, id, None).map(drop))
+}
+
+/// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither blocks the tasks of
+/// others.
+pub(crate) fn find_or_set_aside(app: &App, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
+    match app.store.find(id) {
+        Err(newer @ StoreError::Newer { .. }) => {
+            pass.leave(id, newer.to_string(), 1);
+            Ok(None)
+        }
+        Err(wrong @ StoreError::Corrupt { .. }) => {
+            // The record of a running task is its supervisor's, which knows better how the task ended.
+            if app.run_dir.is_supervised(id)? {
+                return Ok(None);
+            }
+            app.store.set_aside(&wrong)?;
+            pass.set_aside.push(wrong.to_string());
+            Ok(None)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Looks again at the tasks that waited for the end of the task `over`.
+pub(crate) fn wake_dependents(app: &App, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
+    wake_those(app, over, waiting, &mut Pass::default())
+}
+
+pub(crate) fn wake_those(app: &App, over: TaskId, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
+    let now = app.host.now();
+    for id in waiting {
+        match find_or_set_aside(app, *id, pass)? {
+            Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
+                let why = format!("its parent {over} is over");
+                if request_end(app, *id, &CancelRequest::by(BY, &why))? {
+                    app.store.clear_after(*id, over)?;
+                }
+            }
+            Some((Place::Parked, task)) => drop(unpark_if_free(app, &task, now, pass)?),
+            Some(_) => app.store.forget_after(*id, over)?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Ends a task with a dependency that can never be met, and moves a due task without an open dependency into its queue.
+/// False if the task stays where it is.
+pub(crate) fn unpark_if_free(app: &App, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<bool, AppError> {
+    if task.due_at.is_some_and(|at| at > now) {
+        return Ok(false);
+    }
+    let mut is_open = false;
+    for dependency in &task.after {
+        let before = find_or_set_aside(app, *dependency, pass)?.map(|(_, other)| other.status());
+        match met(task.wanted(*dependency), before) {
+            Met::Yes => {}
+            Met::NotYet => is_open = true,
+            Met::Never => return end_unstarted(app, task.id, &Happened::DependencyFailed(*dependency)),
+        }
+    }
+    if is_open { Ok(false) } else { Ok(app.store.unpark(task.id)?) }
+}
+
+/// Ends a task that has not started. Does nothing if it is not pending any more; false if another process acts for it.
+pub(crate) fn end_unstarted(app: &App, id: TaskId, happened: &Happened) -> Result<bool, AppError> {
+    match app.store.take_pending(id)? {
+        Removed::Taken(task, lock) => drop(end_taken(app, &task, lock, happened)?),
+        Removed::NotPending => {}
+        Removed::Busy => return Ok(false),
+    }
+    Ok(true)
+}
+
+pub(crate) fn end_taken(app: &App, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
+    let ending = Ending::of(conclude(task, happened, app.host.now(), None));
+    if let Err(error) = app.store.record_ending(&ending, None) {
+        let withdrawn = app.store.withdraw_ending(task.id, lock);
+        return Err(not_recorded(task.id, error.into(), &withdrawn));
+    }
+    let stands = format!("{} is {}", task.id, ending.task().status());
+    let finished = finish(&app.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
+    wake_dependents(app, task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
+    Ok(ending.into_task())
+}
+
+/// Whether a task is to be cancelled at the end of another one (`--on-parent-death cancel`).
+fn ends_with(task: &Task, over: TaskId) -> bool {
+    task.ends_with_parent && task.parent == Some(over)
 }

@@ -4,7 +4,7 @@
 
 use crate::app::config_reload::{config, lock_timeouts};
 use crate::app::locks::release::released_line;
-use crate::app::locks::waiting::freed::pass_for_waiting;
+use crate::app::locks::waiting::pass_for_waiting;
 use crate::app::{App, AppError};
 use crate::model::{Identity, LaneName};
 use crate::store::{Event, SessionLock};

@@ -2,7 +2,7 @@
 
 use super::reentrancy::{is_of_own_session, keeps};
 use super::session::end_session_lease;
-use super::waiting::freed::pass_for_waiting;
+use super::waiting::pass_for_waiting;
 use super::waiting::pass_if_owed;
 use crate::app::ask::cancel;
 use crate::app::config_reload::config;

@@ -6,8 +6,7 @@
 
 use super::claim::Starts;
 use super::{Tally, ready, start_round};
-use crate::app::admission::reach::is_near;
-use crate::app::admission::{Firsts, lenders_of, situation_queued};
+use crate::app::admission::{Firsts, is_near, lenders_of, situation_queued};
 use crate::app::capacity::{limited_until, occupied};
 use crate::app::config_reload::{config, control};
 use crate::app::estimate::{QUICK, longest};

@@ -1,6 +1,6 @@
 //! `dispatch` and `daemon`: passes, once, until nothing is left, or for ever.
 
-use crate::app::admission::reach::own_context;
+use crate::app::admission::own_context;
 use crate::app::config_reload::config;
 use crate::app::fleet::{FleetAgent, since};
 use crate::app::hooks::hand_hooks_over_telling;

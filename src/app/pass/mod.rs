@@ -1,12 +1,13 @@
 //! One scheduling pass, the same for `dispatch`, `daemon`, `run` and a supervisor that has just finished. It recovers dead tasks
 //! and wakes those that are due. Then it starts tasks in the order of `policy::schedule` until no slot or no runnable lane is
 //! left. Any number of passes may run at once; the claim decides.
+//!
+//! Retention: a pass now and then removes finished tasks that are kept no longer, so that nothing grows for ever.
 
 pub(crate) mod candidates;
 mod claim;
 pub mod daemon;
 pub mod preempt;
-pub(crate) mod prune;
 pub(crate) mod recovery;
 pub(crate) mod resumed;
 pub mod supervise;
@@ -20,21 +21,25 @@ use crate::app::capacity::AGAIN_MS;
 pub use crate::app::lifecycle::{Left, Pass};
 use crate::app::pass::trying::{Tried, try_lane};
 use crate::app::processes::wake_supervisor;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, config_reload};
 use crate::model::queue::Lanes;
 use crate::model::{LaneName, TaskId, Tier, Timestamp};
+use crate::policy::analytics::record::Record;
+use crate::policy::analytics::tally;
 use crate::policy::fair::{Ledger, Payer};
+use crate::policy::retention::{Day, first_kept, surplus};
 use crate::policy::schedule::window::Offered;
 use crate::policy::schedule::{LaneHead, Resumed, Round};
-use crate::store::{Claimed, Hold, LockIndex};
+use crate::store::{Claimed, Event, Hold, LockIndex, ReadEvent};
 use candidates::{number_of, with_place};
 use claim::Starts;
 use preempt::start_preempting;
-use prune::prune_some;
 use recovery::recover_dead;
 pub(crate) use recovery::recover_one;
 use resumed::{start_borrowers, start_resumed, try_resumed};
+use serde_json::json;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use wake::wake_parked;
 
 /// Number of lanes that look locked and are tried in one pass, in case their holder is dead.
@@ -262,4 +267,61 @@ fn start_supervisor(app: &App, verb: &[&str], id: TaskId, lock: Hold, pass: &mut
     let args: Vec<String> = app.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();
     pass.supervisors.push(app.run_dir.launch_supervisor(&args, lock)?);
     Ok(())
+}
+
+/// Most tasks that one pass removes; some 20 operations each.
+const MOST: u64 = 256;
+/// Most lanes whose grants one pass forgets.
+const MOST_RATES: usize = 256;
+/// Largest size of the events, in bytes.
+const MOST_EVENT_BYTES: u64 = 256 * 1024 * 1024;
+/// Time until a pass looks again after nothing was left to remove, in milliseconds. A look lists finished tasks.
+const PAUSE_MS: i64 = 60_000;
+/// Time until the next look when something was left, so that a long drain removes as fast as it adds.
+const SHORT_PAUSE_MS: i64 = 250;
+
+/// Removes finished tasks and events whose retention is over, up to a limit, if a look is due. An error becomes an event and does
+/// not stop the pass, because no waiting task depends on the removal.
+pub(crate) fn prune_some(app: &App) {
+    if let Err(error) = prune_if_due(app) {
+        app.store.note(&Event::new("prune_failed").saying(error.to_string()));
+    }
+}
+
+fn prune_if_due(app: &App) -> Result<(), AppError> {
+    let now = app.host.now();
+    match app.store.prune_due()? {
+        // A moment further off than any that is ever set comes from a clock that has jumped.
+        Some(due) if due > now && due.ms_since(now) <= PAUSE_MS => return Ok(()),
+        Some(_) => {}
+        None => return Ok(app.store.set_prune_due(now.plus_ms(PAUSE_MS))?),
+    }
+    // Recorded first, so that other processes that pass meanwhile do not look as well.
+    app.store.set_prune_due(now.plus_ms(PAUSE_MS))?;
+    let days = app.store.done_days()?.into_iter().map(|(name, tasks)| Day { name, tasks }).collect();
+    let cuts = surplus(days, &config_reload::config(app), now, MOST);
+    let (mut gone, mut whole) = (0, Vec::new());
+    for cut in cuts {
+        let removed = app.store.prune_day(&cut.day, cut.tasks)?;
+        gone += removed.len();
+        if cut.is_whole && cut.day != now.day() {
+            whole.push(cut.day);
+        }
+    }
+    let config = config_reload::config(app);
+    let window_ms = |lane: &crate::model::LaneName| config.rate(lane).map(|rate| rate.window_ms);
+    app.store.prune_rates(MOST_RATES, &window_ms)?;
+    app.store.prune_events(&first_kept(&config_reload::config(app), now), &whole, MOST_EVENT_BYTES, &counted)?;
+    if gone > 0 {
+        app.store.note(&Event::new("pruned").with(json!({ "tasks": gone })));
+        app.store.set_prune_due(now.plus_ms(SHORT_PAUSE_MS))?;
+    }
+    Ok(())
+}
+
+/// Counts an event for the tally.
+pub(crate) fn counted(counts: &mut BTreeMap<String, u64>, event: ReadEvent) {
+    if let Some(record) = Record::of(event.at, &event.line) {
+        tally::add(counts, &record);
+    }
 }

@@ -3,9 +3,8 @@
 //! on the way leaves the rest to the next pass.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use crate::app::admission::reach::may_start;
-use crate::app::admission::situation_queued;
 use crate::app::admission::turns::{Queues, queues_of};
+use crate::app::admission::{may_start, situation_queued};
 use crate::app::capacity::limited_until;
 use crate::app::config_reload::config;
 use crate::app::processes::wake_supervisor;

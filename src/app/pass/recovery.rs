@@ -2,8 +2,7 @@
 //! processes cannot be seen from here is left to a process that can recover it.
 
 use super::start_supervisor;
-use crate::app::lifecycle::end::wake_dependents;
-use crate::app::lifecycle::{Pass, Unseen};
+use crate::app::lifecycle::{Pass, Unseen, wake_dependents};
 use crate::app::{App, AppError, Code, lane_word, pass};
 use crate::model::{Task, TaskId};
 use crate::policy::recovery::{Action, action, needs_supervisor, needs_witness};

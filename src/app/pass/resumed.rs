@@ -7,9 +7,10 @@
 //! task like any other.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};
-use crate::app::admission::reach::may_start;
 use crate::app::admission::turns::{current_weights, turns_in_session};
-use crate::app::admission::{Firsts, borrowers_of, is_lent_by, lenders_of, reach, situation_alone, unfinished_before};
+use crate::app::admission::{
+    Firsts, borrowers_of, is_lent_by, lenders_of, may_start, situation_alone, unfinished_before,
+};
 use crate::app::capacity::shut;
 use crate::app::config_reload::follow_config;
 use crate::app::lifecycle::{Pass, Ready};
@@ -61,7 +62,7 @@ pub(super) fn try_resumed(app: &App, id: TaskId, starts: &mut Starts) -> Result<
     let ready = starts.pass.ready.iter().find(|ready| ready.task.id == id);
     let due = ready.map(|ready| ready.due.clone()).unwrap_or_default();
     let Some((Place::Waiting, task)) = app.store.find(id)? else { return Ok(Tried::Blocked) };
-    if !reach::may_start(app, &task) {
+    if !may_start(app, &task) {
         return Ok(Tried::Blocked);
     }
     let lenders = lenders_of(app, &task)?;

@@ -5,7 +5,7 @@ use super::claim::request;
 use crate::app::admission::turns::payer_of;
 use crate::app::config_reload::{follow_config, follow_control, lock_timeouts};
 use crate::app::hooks::{due_hooks, hand_hooks_over, run_due};
-use crate::app::lifecycle::end::wake_dependents;
+use crate::app::lifecycle::wake_dependents;
 use crate::app::loans::{end_of_await, see_to_loans};
 use crate::app::pass::{Hand, pass_with};
 use crate::app::waits::resting::look_at_taken;

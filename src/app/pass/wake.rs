@@ -4,8 +4,7 @@
 
 use super::resumed::see_to_wait;
 use crate::app::cron::slots::make_due_slots;
-use crate::app::lifecycle::end::{end_unstarted, find_or_set_aside, unpark_if_free, wake_those};
-use crate::app::lifecycle::{Pass, change_waiting};
+use crate::app::lifecycle::{Pass, change_waiting, end_unstarted, find_or_set_aside, unpark_if_free, wake_those};
 use crate::app::processes::wake_supervisor;
 use crate::app::wait_warnings::warn_of_task;
 use crate::app::{App, AppError, config_reload};

@@ -1,9 +1,10 @@
 //! `explain`: the reasons why a task or a lane waits. Admission returns every reason, by the same function that dispatch
 //! asks.
 
-use crate::app::admission::reach::{has_dispatcher, has_waiting_dispatcher, is_near};
 use crate::app::admission::turns::{Known, first_of_user};
-use crate::app::admission::{Firsts, is_lent_by, lenders_of, situation_alone, unfinished_before};
+use crate::app::admission::{
+    Firsts, has_dispatcher, has_waiting_dispatcher, is_lent_by, is_near, lenders_of, situation_alone, unfinished_before,
+};
 use crate::app::capacity::{Bars, bars, limited_until, occupied, shut};
 use crate::app::config_reload::config;
 use crate::app::pass::recovery::blindness_of;

@@ -3,7 +3,7 @@
 use super::list::locks;
 use crate::app::admission::unfinished_before;
 use crate::app::config_reload::{config, control};
-use crate::app::pass::prune::counted;
+use crate::app::pass::counted;
 use crate::app::query::status;
 use crate::app::{App, AppError, lock_state};
 use crate::model::{LaneName, Status, Task, Tier, Timestamp};

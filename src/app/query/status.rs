@@ -1,6 +1,6 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
-use crate::app::admission::reach::has_dispatcher;
+use crate::app::admission::has_dispatcher;
 use crate::app::breaks::by_rule;
 use crate::app::config_reload::config;
 use crate::app::fleet::{Fleet, FleetCounts, FleetHost};

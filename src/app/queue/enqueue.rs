@@ -7,7 +7,7 @@
 
 use super::doors::{check_door, check_project_name, check_user_lane, parent_of};
 use crate::app::accounts::{Accounts, check_account, inside_project, user_of};
-use crate::app::admission::reach::own_context;
+use crate::app::admission::own_context;
 use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
 use crate::app::estimate::{Estimate, THOROUGH, expected};

@@ -3,7 +3,7 @@
 use super::terms::prepare_terms;
 use crate::app::ask::cancel;
 use crate::app::granted::new_number;
-use crate::app::lifecycle::end::cancel_pending;
+use crate::app::lifecycle::cancel_pending;
 use crate::app::locks::consent::foreign_question;
 use crate::app::queue::enqueue::{Accepted, accept};
 use crate::app::queue::terms::moments::duration;

@@ -3,7 +3,7 @@
 
 use crate::app::admission::{is_lent_by, lenders_if_waited, lenders_of, may_borrow};
 use crate::app::config_reload::follow_config;
-use crate::app::lifecycle::end::cancel_pending;
+use crate::app::lifecycle::cancel_pending;
 use crate::app::locks::lock::{Care, End, run_here};
 use crate::app::locks::reentrancy::{Own, Stuck, own, own_session, reentrant, stuck_on};
 use crate::app::query::cycles::{Member, cycle_with, deadlock, refuse_ring_of_tasks, ring_text};

@@ -171,7 +171,7 @@ fn pause_task(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Chan
         Status::Running | Status::Waiting => return pause_running(app, id, wish, now),
         Status::Pending => {}
         Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {
-            return Err(crate::app::lifecycle::end::over(&app.existing(id)?));
+            return Err(crate::app::lifecycle::over(&app.existing(id)?));
         }
     }
     match pause_waiting(app, id, wish, now) {

@@ -1,6 +1,6 @@
 //! Requests that make room for themselves (`--preempt`): the question before, and the wish that passes carry out.
 
-use crate::app::admission::reach::may_start;
+use crate::app::admission::may_start;
 use crate::app::config_reload::follow_control;
 use crate::app::locks::consent::{Question, foreign_question, question_of};
 use crate::app::pass::preempt::{admits_passing, ask_for_room, full_lanes, is_next};

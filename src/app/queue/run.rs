@@ -4,12 +4,12 @@ pub(crate) mod batch;
 mod standby;
 
 use super::enqueue::after_accepting;
-use crate::app::admission::reach::own_context;
+use crate::app::admission::own_context;
 use crate::app::admission::turns::position;
 use crate::app::config_reload::config;
 use crate::app::estimate::{Estimate, QUICK, expected};
 use crate::app::hooks::hand_hooks_over_telling;
-use crate::app::lifecycle::end::{cancel_pending, request_end};
+use crate::app::lifecycle::{cancel_pending, request_end};
 use crate::app::loans::{end_loans, lend_to};
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::pass::pass;

@@ -6,7 +6,7 @@ use super::came::{
 };
 use super::output::{Looked as Output, OutputReader};
 use crate::app::config_reload::config;
-use crate::app::lifecycle::end::{ask_borrowers, end_taken};
+use crate::app::lifecycle::{ask_borrowers, end_taken};
 use crate::app::{App, AppError};
 use crate::model::config::Keeps;
 use crate::model::{LaneName, Task, TaskId, Timer, Timestamp};

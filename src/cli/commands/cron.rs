@@ -1,6 +1,6 @@
 //! `luzia cron`: schedules; each moment of a schedule makes a task.
 
-use crate::app::admission::reach::has_dispatcher;
+use crate::app::admission::has_dispatcher;
 use crate::app::config_reload::config;
 use crate::app::cron::{HEALTH, MOST_TOLD, ScheduleRow, cron_add, cron_list, cron_next, cron_rm, cron_run};
 use crate::app::queue::enqueue::{Caller, after_accepting};

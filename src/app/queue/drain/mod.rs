@@ -3,7 +3,7 @@
 //!
 //! The tasks that have ended while a dispatcher drains, including those that others started.
 
-use crate::app::admission::reach::{is_near, may_start, own_context};
+use crate::app::admission::{is_near, may_start, own_context};
 use crate::app::hooks::hand_hooks_over_telling;
 use crate::app::lifecycle::Pass;
 use crate::app::pass::daemon::{Log, Rhythm, is_passing, pass_patiently, until};

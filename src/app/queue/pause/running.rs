@@ -2,7 +2,7 @@
 //! is stopped, or goes on.
 
 use crate::app::ask::{after_asking, await_supervisor};
-use crate::app::lifecycle::end::over;
+use crate::app::lifecycle::over;
 use crate::app::queue::pause::{Changed, Wish, as_hold, pause_waiting};
 use crate::app::{App, AppError, Code};
 use crate::model::control::TaskHold;

@@ -1,7 +1,7 @@
 //! `run --from`: sees several accepted tasks to their ends. They run side by side as their lanes let them; the output of
 //! each is passed on in one piece when it is over, in the order of the lines, so that a reader can tell it apart.
 
-use crate::app::admission::reach::own_context;
+use crate::app::admission::own_context;
 use crate::app::config_reload::config;
 use crate::app::loans::{end_loans, lend_to};
 use crate::app::pass::daemon::{is_passing, pass_patiently};

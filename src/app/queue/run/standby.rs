@@ -1,6 +1,6 @@
 //! Waits of a `run` while another one has the duty of making the passes.
 
-use crate::app::admission::reach::own_context;
+use crate::app::admission::own_context;
 use crate::app::{App, AppError};
 use crate::model::{SandboxId, Task};
 use crate::store::{Duty, Standby};

@@ -1,8 +1,8 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
 use super::preempt;
-use crate::app::admission::reach::{has_dispatcher, may_start};
 use crate::app::admission::turns::position;
+use crate::app::admission::{has_dispatcher, may_start};
 use crate::app::cron::local_zone;
 use crate::app::fleet::refuse_local;
 use crate::app::queue::doors::{no_exclusion, notes_on};

@@ -5,7 +5,7 @@ mod shared;
 use super::enqueue::{refuse_options_beside_from, tell_notes};
 use super::preempt;
 use super::room::{Patience, Room, Terminal};
-use crate::app::admission::reach::may_start;
+use crate::app::admission::may_start;
 use crate::app::admission::turns::position;
 use crate::app::queue::doors::no_exclusion;
 use crate::app::queue::enqueue::{Accepted, Caller, after_accepting, enqueue_batch, line_error};

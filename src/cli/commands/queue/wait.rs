@@ -3,7 +3,7 @@
 use super::attach;
 use super::each::{chosen, newest};
 use super::room::Terminal;
-use crate::app::admission::reach::{has_dispatcher, may_start};
+use crate::app::admission::{has_dispatcher, may_start};
 use crate::app::fleet::local_only;
 use crate::app::query::explain::first_obstacle;
 use crate::app::queue::inside::refuse_waiting_for;

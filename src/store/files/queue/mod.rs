@@ -5,7 +5,6 @@ pub(crate) mod accept;
 pub(crate) mod batch;
 pub(crate) mod claim;
 pub(crate) mod control;
-pub(crate) mod delayed;
 pub(crate) mod heads;
 pub(crate) mod lifecycle;
 pub(crate) mod markers;

@@ -286,9 +286,18 @@ impl App {
         let mut needs = self.needs(&task.all_lanes());
         for need in &mut needs {
             need.count = task.slots_of(&need.lane);
-            need.granted = task.granted_in(&need.lane).map(|grant| (grant.slot, grant.fence)).collect();
+            need.granted = task.granted_in(&need.lane).cloned().collect();
+            need.limit = self.limit_for(task, &need.lane);
         }
         needs
+    }
+
+    /// Greatest number of slots of a lane that are held while a task has its own. The scheduler of several hosts has counted those
+    /// that it grants, and only a limit that was set on this host counts beside it.
+    pub(crate) fn limit_for(&self, task: &Task, lane: &LaneName) -> u32 {
+        let config = config_reload::config(self);
+        let is_granted = task.granted_in(lane).next().is_some();
+        if is_granted && !config.has_limit(lane) { u32::MAX } else { config.limit(lane) }
     }
 
     /// A request of this process for lanes, in the name of a holder.

@@ -377,7 +377,7 @@ fn granted(app: &App, session: Session, row: &Row) -> Result<Task, AppError> {
     let (lanes, slots, fences): (Vec<&str>, Vec<i32>, Vec<i64>) = (row.get(4), row.get(5), row.get(6));
     let slots = lanes.into_iter().zip(slots).zip(fences).filter_map(|((lane, slot), fence)| {
         let (lane, slot) = (LaneName::parse(lane).ok()?, u32::try_from(slot).ok()?);
-        Some(GrantedSlot { lane, slot, fence: Fence(fence.unsigned_abs()) })
+        Some(GrantedSlot { lane, slot, fence: Fence(fence.unsigned_abs()), value: None })
     });
     let (slots, token) = (slots.collect(), word_of(row.get(1)));
     Ok(task.with_grants(Granted { session: session.word, token, slots, is_cut_off: false }))

@@ -148,6 +148,11 @@ impl Config {
         }
     }
 
+    /// Whether a rule says how many holders `lane` may have at once.
+    pub fn has_limit(&self, lane: &LaneName) -> bool {
+        self.rule(lane, |rule| rule.max).is_some() || self.values(lane).is_some()
+    }
+
     /// Greatest number of holders of `lane` at once; `u32::MAX` for a user's lane if serialisation is off.
     pub fn limit(&self, lane: &LaneName) -> u32 {
         if lane.is_global() {

@@ -110,7 +110,7 @@ fn fence_now() -> u64 {
 }
 
 fn slot(lane: &LaneName, slot: u32, fence: u64) -> GrantedSlot {
-    GrantedSlot { lane: lane.clone(), slot, fence: Fence(fence) }
+    GrantedSlot { lane: lane.clone(), slot, fence: Fence(fence), value: None }
 }
 
 /// Waits until the boot clock is past a moment.

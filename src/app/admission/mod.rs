@@ -118,7 +118,7 @@ pub(crate) fn situation_alone(app: &App, task: &Task) -> Situation {
         paused: pause_of(task, &control(app).holds, now),
         context: context_differences(app, task),
         no_grant: missing_grant(app, task),
-        narrow: narrow(task, |lane| config(app).limit(lane)),
+        narrow: narrow(task, |lane| app.limit_for(task, lane)),
         ..Situation::default()
     }
 }

@@ -57,6 +57,9 @@ pub struct GrantedSlot {
     pub slot: u32,
     /// The token of the grant, which is good for one claim.
     pub fence: Fence,
+    /// The value of the slot, if the scheduler gives the slots names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 /// The grants of a task.

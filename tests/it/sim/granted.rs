@@ -46,7 +46,8 @@ fn task(id: TaskId) -> Task {
 fn granted(app: &App) -> Granted {
     let lane = LaneName::parse("user:alice").expect("a lane");
     let fence = Fence(u64::try_from(app.host.now().0).expect("after 1970") * 1000 + 999);
-    Granted { session: SESSION, token: Word(1), slots: vec![GrantedSlot { lane, slot: 0, fence }], is_cut_off: false }
+    let slot = GrantedSlot { lane, slot: 0, fence, value: None };
+    Granted { session: SESSION, token: Word(1), slots: vec![slot], is_cut_off: false }
 }
 
 fn lease(app: &App, length_ms: u64) -> bool {

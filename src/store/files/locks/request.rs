@@ -3,7 +3,8 @@
 use crate::model::capacity::{Occupied, SlotValues};
 use crate::model::config::Rate;
 use crate::model::lock::Stands;
-use crate::model::{Fence, Grant, Identity, LaneName, LockKind, Reason, TaskId, Timestamp, Who};
+use crate::model::task::GrantedSlot;
+use crate::model::{Grant, Identity, LaneName, LockKind, Reason, TaskId, Timestamp, Who};
 use crate::store::{Hold, LockView};
 
 /// One lane that is wanted, with its rules.
@@ -28,8 +29,8 @@ pub struct LaneNeed {
     pub is_shut: bool,
     /// Whether tasks and commands in it have shares of processors.
     pub shares_cpus: bool,
-    /// The slots and fences that another scheduler has granted: these are taken, and no others.
-    pub granted: Vec<(u32, Fence)>,
+    /// The slots that another scheduler has granted: these are taken, and no others.
+    pub granted: Vec<GrantedSlot>,
 }
 
 impl LaneNeed {

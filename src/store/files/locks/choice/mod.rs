@@ -3,6 +3,7 @@
 
 use crate::model::lock::loan::Lent;
 use crate::model::lock::{Claimant, Met, Standing};
+use crate::model::task::GrantedSlot;
 use crate::model::{Fence, Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
 use crate::os::Entry;
 use crate::store::files::locks::acquire::broken;
@@ -91,7 +92,7 @@ impl Spool {
         }
         if !need.granted.is_empty() {
             let last = guards.last_fence(&need.lane)?.max(seen.fence);
-            if need.granted.iter().any(|(_, fence)| fence.0 <= last) {
+            if need.granted.iter().any(|grant| grant.fence.0 <= last) {
                 return Ok(Chosen::Denied(Denial::NoGrant(need.lane.clone())));
             }
         }
@@ -100,7 +101,7 @@ impl Spool {
 
     /// The granted slots of a lane, or the reason why they are not free. Other holders on this host count against its limit.
     fn choose_granted(&self, need: &LaneNeed, seen: &mut Seen) -> std::result::Result<Vec<Choice>, Denial> {
-        let is_granted = |slot: u32| need.granted.iter().any(|(granted, _)| *granted == loan::root(slot));
+        let is_granted = |slot: u32| need.granted.iter().any(|grant| grant.slot == loan::root(slot));
         if let Some((_, task)) = seen.dead.iter().find(|(slot, _)| is_granted(*slot)) {
             return Err(Denial::NeedsRecovery(*task));
         }
@@ -111,10 +112,10 @@ impl Spool {
         let has_room = self.choose_free(need, seen, need.count)?;
         let value = |slot: u32| need.values.as_ref().and_then(|values| values.get(slot));
         let granted = has_room.into_iter().zip(&need.granted);
-        let of = |(free, (slot, fence)): (Choice, &(u32, Fence))| Choice {
-            slot: *slot,
-            value: value(*slot),
-            granted: Some(*fence),
+        let of = |(free, grant): (Choice, &GrantedSlot)| Choice {
+            slot: grant.slot,
+            value: grant.value.clone().or_else(|| value(grant.slot)),
+            granted: Some(grant.fence),
             ..free
         };
         Ok(granted.map(of).collect())

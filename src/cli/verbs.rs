@@ -205,11 +205,11 @@ shown {
         in_state |args, at, console| queue::cancel::run(args, at.app, account, at.agree.ask, console);
 
     /// Start no further tasks: of a user, of a lane, one task, or any (--all)
-    Pause(queue::pause::PauseArgs) "pause" Queue [MakesState RunsHooks Harms]
+    Pause(queue::pause::PauseArgs) "pause" Queue [MakesState RunsHooks Harms Fleet]
         in_state |args, at, console| queue::pause::pause(args, at.app, account, at.agree.ask, console);
 
     /// Let paused tasks start again
-    Resume(queue::pause::ResumeArgs) "resume" Queue [RunsHooks]
+    Resume(queue::pause::ResumeArgs) "resume" Queue [RunsHooks Fleet]
         in_state |args, at, console| queue::pause::resume(args, at.app, at.agree.ask, console);
 
     /// Change a task that has not started
@@ -338,7 +338,7 @@ shown {
         in_state |args, at, console| locks::list_locks::run(args, at.app, console);
 
     /// Show the lanes, and change their limits
-    Lanes(locks::lanes::LanesArgs) "lanes" Locks [MakesState Harms]
+    Lanes(locks::lanes::LanesArgs) "lanes" Locks [MakesState Harms Fleet]
         in_state |args, at, console| locks::lanes::run(args, at.app, console);
 
     /// Release the locks of a project's finished tasks

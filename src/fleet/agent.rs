@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest time between two renewals of the lease, in milliseconds.
-const RENEW_MS: u64 = 10_000;
+pub(super) const RENEW_MS: u64 = 10_000;
 /// Time beyond a lease after which its host counts as lost, in milliseconds.
 pub(super) const BEYOND_MS: u64 = 5_000;
 /// Bytes of the output of a task that are kept in the database.
@@ -375,9 +375,10 @@ fn granted(app: &App, session: Session, row: &Row) -> Result<Task, AppError> {
         task.conductor_dir = app.run_dir.default_conductor(task.project.as_ref().map(|project| project.as_str()));
     }
     let (lanes, slots, fences): (Vec<&str>, Vec<i32>, Vec<i64>) = (row.get(4), row.get(5), row.get(6));
-    let slots = lanes.into_iter().zip(slots).zip(fences).filter_map(|((lane, slot), fence)| {
+    let values: Vec<Option<String>> = row.get(7);
+    let slots = lanes.into_iter().zip(slots).zip(fences).zip(values).filter_map(|(((lane, slot), fence), value)| {
         let (lane, slot) = (LaneName::parse(lane).ok()?, u32::try_from(slot).ok()?);
-        Some(GrantedSlot { lane, slot, fence: Fence(fence.unsigned_abs()), value: None })
+        Some(GrantedSlot { lane, slot, fence: Fence(fence.unsigned_abs()), value })
     });
     let (slots, token) = (slots.collect(), word_of(row.get(1)));
     Ok(task.with_grants(Granted { session: session.word, token, slots, is_cut_off: false }))

@@ -1,27 +1,30 @@
 //! The scheduling duty: one agent at a time decides whose turn it is, by the rules of `policy`, for the tasks and hosts of the
 //! database. The database decides who may: a proposal that is out of date is refused.
 
-use super::agent::{BEYOND_MS, Session, left};
+use super::agent::{BEYOND_MS, RENEW_MS, Session, left};
+use super::memory::{Memory, Proposal, Room, Rooms, Terms, Waiting};
 use super::tasks::{id_of, number_of, tier_of, word_of};
-use super::{Database, Given, errors, sql};
+use super::{Database, Given, sql};
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
-use crate::model::{Name, Priority, TaskId};
+use crate::model::{Name, Priority};
 use crate::policy::fair::Ledger;
 use crate::policy::outcome::{Happened, conclude};
-use crate::policy::schedule::{LaneHead, Round};
 use crate::store::decode_task;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
+use postgres::Row;
+use std::collections::BTreeMap;
 
 /// Time after which a silent holder of the duty is replaced, in milliseconds.
 const TAKE_OVER_MS: u64 = 10_000;
 /// Time between two signs of the holder, in milliseconds.
 const BEAT_MS: u64 = 2_000;
-/// Number of tasks of a queue that are looked at in one pass.
-const DEPTH: i32 = 4;
-/// The answer of the database to a proposal that is out of date.
-const NOT_NOW: &str = "LZ003";
+/// Numbers of tasks of a queue that are remembered from a look at all queues, and from a later look at one that ran out.
+const DEPTH: i32 = 2;
+const MORE: i32 = 16;
+/// Time between two records of the use of users, in milliseconds.
+const LEDGER_MS: u64 = 1_000;
+/// Number of passes with refused proposals in a row after which the memory is made anew.
+const MOST_REFUSED: u32 = 50;
 
 /// The duty as this agent sees it.
 pub(super) struct Duty {
@@ -30,28 +33,28 @@ pub(super) struct Duty {
     seen: Option<(i64, u64)>,
     is_mine: bool,
     kept_ms: u64,
-    snapshot: Option<String>,
+    /// What the holder remembers; nothing before the first look, and after a fault.
+    memory: Option<Known>,
     next_ms: Option<u64>,
-    /// Whether a proposal was refused: the next step looks again.
+    /// Whether a change or a refused proposal asks for a pass.
     is_unsettled: bool,
-    /// The room of the hosts as of the last look: a change is a reason for a pass.
-    rooms: BTreeMap<i32, (i32, bool)>,
+    /// Number of passes in a row with refused proposals.
+    refused: u32,
+    /// The hosts that take tasks, as of the last look: a change is a reason for a pass.
+    rooms: Rooms,
     /// By host: its beat, and the moment since which this process has seen it.
     beats: BTreeMap<i32, (i64, u64)>,
 }
 
-/// A host that takes tasks.
-struct Room {
-    name: String,
-    session: String,
-    free: i32,
-}
-
-/// A queue: the tasks of a user for one place, of one tier and one set of lanes.
-struct Queue {
-    place: Option<String>,
-    lanes: Vec<i64>,
-    tasks: VecDeque<(TaskId, Priority)>,
+/// The memory with the state of the database that it stands for.
+struct Known {
+    memory: Memory,
+    snapshot: String,
+    at_us: i64,
+    /// The process of the server. A snapshot is good for one connection.
+    server: i32,
+    kept_ledger_ms: u64,
+    is_ledger_new: bool,
 }
 
 impl Duty {
@@ -61,17 +64,18 @@ impl Duty {
             seen: None,
             is_mine: false,
             kept_ms: 0,
-            snapshot: None,
+            memory: None,
             next_ms: None,
             is_unsettled: false,
-            rooms: BTreeMap::new(),
+            refused: 0,
+            rooms: Rooms::new(),
             beats: BTreeMap::new(),
         }
     }
 
     /// Forgets all observations, because the database did not answer.
     pub(super) fn forget(&mut self) {
-        (self.seen, self.snapshot) = (None, None);
+        (self.seen, self.memory) = (None, None);
         self.beats.clear();
     }
 
@@ -79,17 +83,16 @@ impl Duty {
     pub(super) fn step(&mut self, app: &App, database: &Database, session: Session) -> Result<(), AppError> {
         let now = app.host.boot_ms();
         if !self.have(now, database, session)? {
+            self.memory = None;
             return Ok(());
         }
         self.look_after(app, database, session)?;
-        let row = database.with(|client| client.query_one(sql::CHANGES, &[&self.snapshot]))?;
+        self.follow(now, database)?;
         let is_due = self.next_ms.is_some_and(|at| now >= at);
-        self.snapshot = Some(row.get(0));
-        self.next_ms = row.get::<_, Option<i64>>(2).map(|wait| now.saturating_add(wait.max(0).unsigned_abs()));
-        if row.get(1) || is_due || self.is_unsettled {
+        if is_due || self.is_unsettled {
             self.pass(app, database, session)?;
         }
-        Ok(())
+        self.keep_ledger(now, database, session)
     }
 
     /// Whether this agent has the duty now. A holder that it has itself seen silent is replaced.
@@ -122,9 +125,7 @@ impl Duty {
         let now = app.host.boot_ms();
         let word = session.word.to_string();
         let rows = database.with(|client| client.query(sql::ROOMS, &[]))?;
-        let rooms = rows.iter().map(|row| (row.get(0), (row.get(5), row.get(6)))).collect();
-        self.is_unsettled |= rooms != self.rooms;
-        self.rooms = rooms;
+        let mut rooms = Rooms::new();
         for row in rows {
             let (host, beat): (i32, i64) = (row.get(0), row.get(3));
             let since = match self.beats.get(&host) {
@@ -135,7 +136,12 @@ impl Duty {
                 }
             };
             let lease_ms = row.get::<_, i64>(4).unsigned_abs();
-            let is_silent = now.saturating_sub(since) > lease_ms.saturating_add(BEYOND_MS);
+            let silent_ms = now.saturating_sub(since);
+            // A host that has missed renewals is given nothing: it may be gone.
+            if silent_ms <= (3 * RENEW_MS).min(lease_ms / 2) && !row.get::<_, bool>(6) {
+                rooms.insert(host, Room { name: row.get(1), session: row.get(2), free: row.get(5) });
+            }
+            let is_silent = silent_ms > lease_ms.saturating_add(BEYOND_MS);
             if host == session.host || !is_silent || !row.get::<_, bool>(7) {
                 continue;
             }
@@ -143,6 +149,8 @@ impl Duty {
                 self.reap(app, database, &word, host)?;
             }
         }
+        self.is_unsettled |= rooms != self.rooms;
+        self.rooms = rooms;
         Ok(())
     }
 
@@ -164,129 +172,152 @@ impl Duty {
         Ok(())
     }
 
-    /// One pass over the queues, in the order of `policy`.
+    /// Brings the memory up to date: by the changes since the last look, or by a look at everything.
+    fn follow(&mut self, now: u64, database: &Database) -> Result<(), AppError> {
+        let seen = self.memory.as_ref().map(|known| (known.snapshot.clone(), known.at_us));
+        let (snapshot, at_us) = seen.unzip();
+        let rows = database.with(|client| client.query(sql::CHANGES, &[&snapshot, &at_us]))?;
+        let Some(first) = rows.first() else { return Ok(()) };
+        let (present, at_us, server): (String, i64, i32) = (first.get(11), first.get(12), first.get(13));
+        let due_ms = first.get::<_, Option<i64>>(14).map(|wait| now.saturating_add(wait.max(0).unsigned_abs()));
+        let known = match self.memory.take().filter(|known| known.server == server) {
+            Some(mut known) => {
+                let changes = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some());
+                for row in changes {
+                    self.is_unsettled = true;
+                    apply(&mut known.memory, row);
+                }
+                self.is_unsettled |= rules(&mut known.memory, now, database, Some(&known.snapshot))?;
+                known
+            }
+            None => {
+                self.is_unsettled = true;
+                let (memory, snapshot) = (load(now, database)?, String::new());
+                Known { memory, snapshot, at_us, server, kept_ledger_ms: now, is_ledger_new: false }
+            }
+        };
+        let known = self.memory.insert(Known { snapshot: present, at_us, ..known });
+        let is_over = self.next_ms.is_some_and(|at| now >= at);
+        self.is_unsettled |= is_over;
+        let pause_ms = known.memory.end_pauses(now);
+        self.next_ms = due_ms.into_iter().chain(pause_ms).min();
+        Ok(())
+    }
+
+    /// One pass over the queues that could start a task, in the order of `policy`.
     fn pass(&mut self, app: &App, database: &Database, session: Session) -> Result<(), AppError> {
+        let Some(known) = &mut self.memory else { return Ok(()) };
         let word = session.word.to_string();
-        let (heads, mut queues) = queues(database)?;
-        let (mut rooms, mut lanes) = (rooms(database)?, lanes(database)?);
-        self.is_unsettled = false;
-        let text: String = database.with(|client| client.query_one(sql::LEDGER, &[]))?.get(0);
-        let mut ledger = Ledger::from_text(&text).unwrap_or_default();
-        let (shares, mut granted) = (config(app).tier_shares, 0);
-        let mut round = Round::new(&mut ledger, shares, heads, app.host.now());
-        while let Some(candidate) = round.next() {
-            let Some(queue) = queues.get_mut(&*candidate.queue) else { continue };
-            let Some((task, _)) = queue.tasks.front().copied() else { continue };
-            let is_full = |lane: &i64| lanes.get(lane).is_some_and(|left| *left == 0);
-            if queue.lanes.iter().any(is_full) {
-                continue;
-            }
-            let is_meant = |room: &Room| room.free > 0 && queue.place.as_ref().is_none_or(|place| *place == room.name);
-            let best = rooms.iter_mut().filter(|(_, room)| is_meant(room)).max_by_key(|(_, room)| room.free);
-            // A pass follows when a host has other room.
-            let Some((host, room)) = best else { continue };
-            match assign(database, &word, task, *host, &room.session)? {
-                Answer::Granted => {
-                    room.free -= 1;
-                    granted += 1;
-                    for lane in &queue.lanes {
-                        let left = lanes.entry(*lane).or_insert(1);
-                        *left = left.saturating_sub(1);
-                    }
-                    queue.tasks.pop_front();
-                    let again = queue
-                        .tasks
-                        .front()
-                        .map(|(_, priority)| LaneHead { priority: *priority, ..LaneHead::again(&candidate) });
-                    let weight = config(app).weight(&candidate.user);
-                    round.started(candidate, weight);
-                    again.into_iter().for_each(|head| round.offer(head));
-                }
-                Answer::NotNow => self.is_unsettled = true,
-                Answer::NoDuty => {
-                    self.is_mine = false;
-                    return Ok(());
-                }
-            }
+        let config = config(app);
+        let weight = |user: &Name| config.weight(user);
+        let terms = Terms { shares: config.tier_shares, now: app.host.now(), weight: &weight };
+        let mut propose = |batch: &[Proposal]| assign(database, &word, batch);
+        let mut refill = |memory: &mut Memory| refill(memory, database);
+        let Some([granted, refused]) = known.memory.pass(&mut self.rooms, &terms, &mut propose, &mut refill)? else {
+            (self.is_mine, self.memory) = (false, None);
+            return Ok(());
+        };
+        known.is_ledger_new |= granted > 0;
+        // A grant may let another queue of its user start, which this pass has passed over.
+        self.is_unsettled = granted > 0 || refused > 0;
+        self.refused = if refused > 0 { self.refused.saturating_add(1) } else { 0 };
+        if self.refused > MOST_REFUSED {
+            (self.refused, self.memory) = (0, None);
         }
-        drop(round);
-        if granted > 0 {
-            let text = ledger.to_text();
-            database.with(|client| client.query_one(sql::KEEP_LEDGER, &[&word, &text]))?;
-        }
+        Ok(())
+    }
+
+    /// Keeps the use of users in the database, so that the next holder of the duty knows it.
+    fn keep_ledger(&mut self, now: u64, database: &Database, session: Session) -> Result<(), AppError> {
+        let is_old = |known: &&mut Known| known.is_ledger_new && now.saturating_sub(known.kept_ledger_ms) >= LEDGER_MS;
+        let Some(known) = self.memory.as_mut().filter(is_old) else { return Ok(()) };
+        let (word, text) = (session.word.to_string(), known.memory.ledger.to_text());
+        database.with(|client| client.query_one(sql::KEEP_LEDGER, &[&word, &text]))?;
+        (known.kept_ledger_ms, known.is_ledger_new) = (now, false);
         Ok(())
     }
 }
 
-/// The answer of the database to a proposal.
-enum Answer {
-    Granted,
-    NotNow,
-    NoDuty,
+/// Proposes a batch. For each whether it was granted; nothing for one that is no more the holder of the duty.
+fn assign(database: &Database, duty: &str, batch: &[Proposal]) -> Result<Option<Vec<bool>>, AppError> {
+    let (tasks, hosts): (Vec<i64>, Vec<i32>) = batch.iter().map(|one| (one.task, one.host)).unzip();
+    let sessions: Vec<&str> = batch.iter().map(|one| one.session.as_str()).collect();
+    let given = [&duty as &Given, &tasks, &hosts, &sessions];
+    let rows = database.with(|client| client.query(sql::ASSIGN_ALL, &given))?;
+    let answers: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+    Ok((!answers.contains(&"duty")).then(|| answers.iter().map(|answer| answer.is_empty()).collect()))
 }
 
-fn assign(database: &Database, duty: &str, task: TaskId, host: i32, session: &str) -> Result<Answer, AppError> {
-    let id = number_of(task);
-    let asked = database.ask(|client| client.query_one(sql::ASSIGN, &[&duty, &id, &host, &session]))?;
-    match asked {
-        Ok(row) => Ok(match row.get(0) {
-            "" => Answer::Granted,
-            "duty" => Answer::NoDuty,
-            _ => Answer::NotNow,
-        }),
-        Err(error) if errors::has_code(&error, NOT_NOW) => Ok(Answer::NotNow),
-        Err(error) => Err(database.refused(&error)),
+/// Reads everything that the duty remembers.
+fn load(now: u64, database: &Database) -> Result<Memory, AppError> {
+    let text: String = database.with(|client| client.query_one(sql::LEDGER, &[]))?.get(0);
+    let mut memory = Memory::new(Ledger::from_text(&text).unwrap_or_default());
+    rules(&mut memory, now, database, None)?;
+    for row in database.with(|client| client.query(sql::HELD_SLOTS, &[]))? {
+        let (lanes, counts): (Vec<i64>, Vec<i64>) = (row.get(1), row.get(2));
+        memory.hold(row.get(0), lanes.into_iter().zip(counts).collect());
     }
+    remember(&mut memory, &database.with(|client| client.query(sql::HEADS, &[&DEPTH]))?, DEPTH);
+    Ok(memory)
 }
 
-type Heads = (Vec<LaneHead>, HashMap<String, Queue>);
-
-/// The queues with work, by their names, and what `policy` is offered of each.
-fn queues(database: &Database) -> Result<Heads, AppError> {
-    let (mut heads, mut queues) = (Vec::new(), HashMap::new());
-    for row in database.with(|client| client.query(sql::HEADS, &[&DEPTH]))? {
-        let (id, user, place): (i64, &str, Option<&str>) = (row.get(0), row.get(1), row.get(2));
-        let (tier, priority, lanes): (i16, i16, Vec<i64>) = (row.get(3), row.get(4), row.get(5));
-        let Ok(user) = Name::new(user) else { continue };
-        let priority = u8::try_from(priority).ok().and_then(Priority::new).unwrap_or_default();
-        let name = format!("{user}\0{}\0{tier}\0{lanes:?}", place.unwrap_or_default());
-        let queue = queues.entry(name.clone()).or_insert_with(|| Queue {
-            place: place.map(str::to_owned),
-            lanes,
-            tasks: VecDeque::new(),
-        });
-        if queue.tasks.is_empty() {
-            let sequence = id_of(id).0;
-            heads.push(LaneHead {
-                user,
-                queue: Arc::from(name),
-                takes_user_lane: row.get(6),
-                tier: tier_of(tier),
-                priority,
-                sequence: Some(sequence),
-                turn: sequence,
-            });
+/// Remembers the first tasks of queues. As many as were asked for of one queue mean that it may have more.
+fn remember(memory: &mut Memory, rows: &[Row], most: i32) {
+    for row in rows {
+        apply(memory, row);
+        if row.get::<_, i64>(11) == i64::from(most) {
+            memory.has_more(row.get(0));
         }
-        queue.tasks.push_back((id_of(id), priority));
     }
-    Ok((heads, queues))
 }
 
-/// The hosts that take tasks.
-fn rooms(database: &Database) -> Result<BTreeMap<i32, Room>, AppError> {
-    let rows = database.with(|client| client.query(sql::ROOMS, &[]))?;
-    let rows = rows.iter().filter(|row| !row.get::<_, bool>(6));
-    Ok(rows.map(|row| (row.get(0), Room { name: row.get(1), session: row.get(2), free: row.get(5) })).collect())
+/// Remembers the next tasks of the queues that have run out.
+fn refill(memory: &mut Memory, database: &Database) -> Result<(), AppError> {
+    let keys = memory.take_hungry();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let users: Vec<&str> = keys.iter().map(|key| key.user.as_str()).collect();
+    let places: Vec<&str> = keys.iter().map(|key| key.place.as_str()).collect();
+    let tiers: Vec<i16> = keys.iter().map(|key| key.tier).collect();
+    let lanes: Vec<&str> = keys.iter().map(|key| key.lanes.as_str()).collect();
+    let given = [&users as &Given, &places, &tiers, &lanes, &MORE];
+    remember(memory, &database.with(|client| client.query(sql::MORE, &given))?, MORE);
+    Ok(())
 }
 
-/// The room that is left in the lanes that are held or have rules. Any other lane has room for one.
-fn lanes(database: &Database) -> Result<HashMap<i64, u64>, AppError> {
-    let rows = database.with(|client| client.query(sql::LANES_IN_USE, &[]))?;
-    Ok(rows
-        .iter()
-        .map(|row| {
-            let capacity = if row.get(3) { 0 } else { i64::from(row.get::<_, i32>(2)) };
-            (row.get(0), capacity.saturating_sub(row.get(1)).max(0).unsigned_abs())
-        })
-        .collect())
+/// Follows the state of a task.
+fn apply(memory: &mut Memory, row: &Row) {
+    let (id, state): (i64, &str) = (row.get(0), row.get(1));
+    let (lanes, counts): (Vec<i64>, Option<Vec<i32>>) = (row.get(6), row.get(7));
+    match state {
+        "q" if row.get(10) => {
+            let Ok(user) = Name::new(row.get::<_, &str>(2)) else { return };
+            let priority = u8::try_from(row.get::<_, i16>(5)).ok().and_then(Priority::new).unwrap_or_default();
+            let (place, tier) = (row.get(3), tier_of(row.get(4)));
+            let (takes_user_lane, refused) = (row.get(8), row.get(9));
+            memory.wait(Waiting { id, user, place, tier, priority, lanes, counts, takes_user_lane, refused });
+        }
+        "a" | "r" | "w" => {
+            let counts = counts.unwrap_or_else(|| vec![1; lanes.len()]);
+            memory.hold(id, lanes.into_iter().zip(counts.into_iter().map(i64::from)).collect());
+        }
+        _ => memory.forget(id),
+    }
+}
+
+/// Follows the rules and pauses of lanes. Whether any has changed.
+fn rules(memory: &mut Memory, now: u64, database: &Database, seen: Option<&str>) -> Result<bool, AppError> {
+    let rows = database.with(|client| client.query(sql::LANE_RULES, &[&seen]))?;
+    for row in &rows {
+        let end_ms = match row.get::<_, i64>(2) {
+            0 => 0,
+            wait => now.saturating_add(wait.unsigned_abs()),
+        };
+        let user = row.get::<_, Option<&str>>(3).and_then(|user| Name::new(user).ok());
+        // The end of a pause without an end is beyond every moment.
+        let end_ms = if row.get::<_, i64>(2) == i64::MAX { u64::MAX } else { end_ms };
+        memory.set_lane(row.get(0), i64::from(row.get::<_, i32>(1)), end_ms, user);
+    }
+    Ok(!rows.is_empty())
 }

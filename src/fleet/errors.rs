@@ -15,11 +15,6 @@ pub(super) fn is_passing(error: &Error) -> bool {
     ["57P01", "57P02", "57P03", "40001", "40P01", "55P03", "08006", "08003", "08000"].contains(&code.code())
 }
 
-/// Whether an error has a code of luzia's own.
-pub(super) fn has_code(error: &Error, code: &str) -> bool {
-    error.code().is_some_and(|found| found.code() == code)
-}
-
 /// The reason of an error without the words of the client around it.
 fn reason(error: &Error) -> String {
     match error.as_db_error() {

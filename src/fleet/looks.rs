@@ -12,10 +12,9 @@ use postgres::Row;
 /// The rules of a lane; `None` for one that no task has named yet.
 pub(super) fn rules(database: &Database, lane: &LaneName) -> Result<Option<LaneRules>, AppError> {
     let row = database.with(|client| client.query_opt(sql::RULES, &[&lane.to_string()]))?;
-    Ok(row.map(|row| LaneRules {
-        limit: u32::try_from(row.get::<_, i32>(0)).unwrap_or(0),
-        pause: row.get::<_, bool>(1).then(|| pause_of(lane)),
-    }))
+    let Some(row) = row else { return Ok(None) };
+    let pause = row.get::<_, Option<&str>>(1).map(|text| pause_of(lane, text)).transpose()?;
+    Ok(Some(LaneRules { limit: u32::try_from(row.get::<_, i32>(0)).unwrap_or(0), pause }))
 }
 
 /// The holders of a lane, or of all lanes.
@@ -71,8 +70,9 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
         obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
         let holds = holds(database, Some(&lane))?;
         let used = u32::try_from(holds.len()).unwrap_or(u32::MAX);
-        if let Some(first) = holds.first().filter(|_| used >= limit) {
-            obstacles.push(full(lane, used, limit, holder(first)));
+        let needed = task.slots_of(&lane);
+        if let Some(first) = holds.first().filter(|_| used.saturating_add(needed) > limit) {
+            obstacles.push(full(lane, used, limit, needed, holder(first)));
         }
     }
     let ahead = ahead(database, task.id)?;

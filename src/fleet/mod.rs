@@ -4,7 +4,9 @@
 mod agent;
 mod duty;
 mod errors;
+mod lanes;
 mod looks;
+mod memory;
 mod migrate;
 mod server;
 mod sql;

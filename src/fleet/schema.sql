@@ -33,14 +33,22 @@ CREATE TABLE duty (
 ) WITH (fillfactor = 10);
 INSERT INTO duty DEFAULT VALUES;
 
--- A lane, its capacity and the last fence that was given. Never deleted, so no fence repeats.
+-- A lane, its capacity and the last fence that was given. Never deleted, so no fence repeats. most is the greatest capacity that it
+-- has had: a lower one ends no holder. names are the values of its slots. pause describes the pause that ends at paused_until, which
+-- is infinity for one without an end. xid names the transaction that changed its rules or its pause last.
 CREATE TABLE lane (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text NOT NULL UNIQUE,
   capacity int NOT NULL DEFAULT 1,
+  most int NOT NULL DEFAULT 1,
   fence bigint NOT NULL DEFAULT 0,
-  is_paused bool NOT NULL DEFAULT false
+  rules text NOT NULL DEFAULT '{}',
+  names text[],
+  paused_until timestamptz,
+  pause text,
+  xid xid8
 ) WITH (fillfactor = 70);
+CREATE INDEX lane_xid ON lane (xid) WHERE xid IS NOT NULL;
 
 -- Exclusion: two grants of one slot cannot both commit, whatever a scheduler believes.
 CREATE TABLE hold (
@@ -50,12 +58,14 @@ CREATE TABLE hold (
   task_id bigint NOT NULL,
   token uuid NOT NULL,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  value text,
   PRIMARY KEY (lane_id, slot)
 );
 CREATE INDEX hold_task ON hold (task_id);
 
 -- A task: q queued, d held, a assigned, r running, w waiting, e over. Narrow, because each change writes it. xid names the
--- transaction that changed it last. The place is the name of a host, or empty for any.
+-- transaction that changed it last. The place is the name of a host, or empty for any. counts are the numbers of slots of its lanes,
+-- where one is above 1. refused are the hosts that have declined it, and declined names the last one.
 CREATE SEQUENCE task_id START 1099511627776;
 CREATE TABLE task (
   id bigint PRIMARY KEY,
@@ -63,6 +73,7 @@ CREATE TABLE task (
   place text NOT NULL DEFAULT '',
   usr text NOT NULL,
   lanes bigint[] NOT NULL,
+  counts int[],
   takes_user_lane bool NOT NULL DEFAULT true,
   tier smallint NOT NULL,
   priority smallint NOT NULL,
@@ -71,6 +82,8 @@ CREATE TABLE task (
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   host_id int,
   token uuid,
+  refused int[] NOT NULL DEFAULT '{}',
+  declined text,
   starts int NOT NULL DEFAULT 0,
   ended_at timestamptz,
   ending text
@@ -113,6 +126,13 @@ CREATE FUNCTION luzia_1.version() RETURNS int LANGUAGE sql STABLE SET search_pat
 CREATE FUNCTION luzia_1.numbers(p_count int) RETURNS SETOF bigint LANGUAGE sql SET search_path = luzia AS $$
   SELECT nextval('task_id') FROM generate_series(1, p_count) $$;
 
+-- Makes the rows of lanes that are new. subagent is the lane that has more than one slot without a rule.
+CREATE FUNCTION luzia_1.know_lanes(p_names text[]) RETURNS void LANGUAGE sql SET search_path = luzia AS $$
+  INSERT INTO lane (name, capacity, most, xid)
+    SELECT n, CASE n WHEN 'subagent' THEN 8 ELSE 1 END, CASE n WHEN 'subagent' THEN 8 ELSE 1 END,
+      CASE n WHEN 'subagent' THEN pg_current_xact_id() END FROM (SELECT DISTINCT unnest(p_names)) names(n)
+    WHERE NOT EXISTS (SELECT FROM lane l WHERE l.name = n) ORDER BY 1 ON CONFLICT DO NOTHING $$;
+
 -- Queues tasks. Promises: all or none; a repetition of the request gives the same answer, also after the tasks have ended; of two
 -- requests with one key one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject.
 CREATE FUNCTION luzia_1.enqueue(p_request uuid, p_tasks jsonb) RETURNS TABLE (task_id bigint, is_new bool)
@@ -127,8 +147,7 @@ BEGIN
   END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended(k, 0)) FROM
     (SELECT DISTINCT x->>'key' AS k FROM jsonb_array_elements(p_tasks) x WHERE x->>'key' IS NOT NULL ORDER BY 1) keys;
-  INSERT INTO lane (name) SELECT DISTINCT n FROM jsonb_array_elements(p_tasks) x, jsonb_array_elements_text(x->'lanes') n
-    WHERE NOT EXISTS (SELECT FROM lane l WHERE l.name = n) ORDER BY 1 ON CONFLICT DO NOTHING;
+  PERFORM luzia_1.know_lanes(ARRAY(SELECT n FROM jsonb_array_elements(p_tasks) x, jsonb_array_elements_text(x->'lanes') n));
   FOR one IN SELECT x FROM jsonb_array_elements(p_tasks) WITH ORDINALITY AS t(x, ord) ORDER BY ord LOOP
     other := NULL;
     IF one.x->>'key' IS NOT NULL AND one.x->>'conflict' <> 'queue' THEN
@@ -139,9 +158,11 @@ BEGIN
     ELSIF other IS NOT NULL THEN
       ids := ids || other; news := news || false;
     ELSE
-      INSERT INTO task (id, state, place, usr, lanes, takes_user_lane, tier, priority, due_at, key) VALUES
+      INSERT INTO task (id, state, place, usr, lanes, counts, takes_user_lane, tier, priority, due_at, key) VALUES
         ((one.x->>'id')::bigint, (one.x->>'state')::"char", one.x->>'place', one.x->>'user',
          ARRAY(SELECT l.id FROM lane l WHERE l.name IN (SELECT jsonb_array_elements_text(one.x->'lanes')) ORDER BY l.id),
+         CASE WHEN one.x ? 'counts' THEN ARRAY(SELECT coalesce((one.x->'counts'->>l.name)::int, 1) FROM lane l
+           WHERE l.name IN (SELECT jsonb_array_elements_text(one.x->'lanes')) ORDER BY l.id) END,
          (one.x->>'own')::bool, (one.x->>'tier')::smallint, (one.x->>'priority')::smallint,
          to_timestamp((one.x->>'due_ms')::double precision / 1000), one.x->>'key');
       INSERT INTO record VALUES ((one.x->>'id')::bigint, one.x->>'record');
@@ -190,19 +211,25 @@ CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE 
   SELECT count(*) FROM task own JOIN task t ON t.usr = own.usr AND t.state = 'q'
     AND (t.tier, t.priority, t.id) < (own.tier, own.priority, own.id) WHERE own.id = p_task $$;
 
--- What keeps a queued task: the hosts that may take it and are no drained ones, and the first lane that is full or paused.
+-- What keeps a queued task: the hosts that may take it and are no drained ones, and the first of its lanes that is paused or too full.
+-- A pause of its user counts, whatever lanes it has.
 CREATE FUNCTION luzia_1.why(p_task bigint)
-RETURNS TABLE (place text, hosts bigint, lane text, is_paused bool, used bigint, capacity int, holder bigint, held_ms bigint)
+RETURNS TABLE (place text, hosts bigint, lane text, pause text, used bigint, capacity int, needed int, holder bigint,
+  held_ms bigint, declined text)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT nullif(t.place, ''),
     (SELECT count(*) FROM host h WHERE (t.place = '' OR h.name = t.place) AND NOT h.is_draining
       AND h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms'),
-    full_lane.name, full_lane.is_paused, full_lane.used, full_lane.capacity, full_lane.holder, full_lane.held_ms
+    bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, bar.held_ms, t.declined
   FROM task t LEFT JOIN LATERAL (
-    SELECT l.name, l.is_paused, l.capacity, held.used, held.holder, held.held_ms FROM lane l,
-      LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder,
+    SELECT l.name, CASE WHEN l.paused_until > clock_timestamp() THEN l.pause END AS pause, l.capacity, n.needed, held.used, held.holder,
+      held.held_ms
+    FROM lane l CROSS JOIN LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder,
         (extract(epoch FROM clock_timestamp() - min(h.at)) * 1000)::bigint AS held_ms FROM hold h WHERE h.lane_id = l.id) held
-    WHERE l.id = ANY (t.lanes) AND (l.is_paused OR held.used >= l.capacity) ORDER BY l.id LIMIT 1) full_lane ON true
+      CROSS JOIN LATERAL (SELECT coalesce(t.counts[array_position(t.lanes, l.id)], 1) AS needed) n
+    WHERE (l.id = ANY (t.lanes) AND (l.paused_until > clock_timestamp() OR held.used + n.needed > l.capacity))
+      OR (l.name = 'user:' || t.usr AND l.paused_until > clock_timestamp())
+    ORDER BY l.paused_until > clock_timestamp() DESC NULLS LAST, l.id LIMIT 1) bar ON true
   WHERE t.id = p_task $$;
 
 -- The hosts, by name.
@@ -233,6 +260,58 @@ RETURNS TABLE (hosts bigint, living bigint, queued bigint, active bigint, duty t
     (SELECT count(*) FROM host WHERE renewed_at > clock_timestamp() - lease_ms * interval '1 ms'),
     (SELECT count(*) FROM task WHERE state IN ('q', 'd')), (SELECT count(*) FROM task WHERE state IN ('a', 'r', 'w')),
     (SELECT h.name FROM duty d JOIN host h ON h.id = d.host_id AND h.session = d.session) $$;
+
+-- Lanes: their rules, pauses and holders, as people see and change them.
+
+-- The time until a moment, in milliseconds: 0 for one that has passed or for none, the greatest number for one that never comes.
+CREATE FUNCTION luzia_1.ms_until(p_at timestamptz) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN p_at = 'infinity' THEN 9223372036854775807
+    ELSE coalesce(greatest(ceil(extract(epoch FROM p_at - clock_timestamp()) * 1000), 0), 0) END::bigint $$;
+
+-- The lanes that are held, waited for, paused or have rules, by name; one lane if it is named, or those whose names begin with a text.
+-- waiting counts the first p_most waiting tasks, and is_counted says whether these were all.
+CREATE FUNCTION luzia_1.lanes(p_name text, p_prefix text, p_most int)
+RETURNS TABLE (name text, rules text, used bigint, waiting bigint, pause text, is_counted bool)
+LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
+  WITH first AS (SELECT t.lanes FROM task t WHERE t.state IN ('q', 'd') ORDER BY t.id LIMIT p_most),
+    wanted AS (SELECT x AS id, count(*) AS tasks FROM first, unnest(first.lanes) x GROUP BY 1),
+    held AS (SELECT h.lane_id AS id, count(*) AS holds FROM hold h GROUP BY 1)
+  SELECT l.name, l.rules, coalesce(held.holds, 0), coalesce(wanted.tasks, 0),
+    CASE WHEN l.paused_until > clock_timestamp() THEN l.pause END, (SELECT count(*) FROM first) < p_most
+  FROM lane l LEFT JOIN held USING (id) LEFT JOIN wanted USING (id)
+  WHERE (l.name = p_name OR (p_name IS NULL AND starts_with(l.name, p_prefix)
+      AND (held.id IS NOT NULL OR wanted.id IS NOT NULL OR l.rules <> '{}' OR l.paused_until > clock_timestamp())))
+  ORDER BY l.name $$;
+
+-- The holders of a lane: slot, task and value.
+CREATE FUNCTION luzia_1.slots(p_name text) RETURNS TABLE (slot int, task_id bigint, value text)
+LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT h.slot, h.task_id, h.value FROM lane l JOIN hold h ON h.lane_id = l.id WHERE l.name = p_name ORDER BY h.slot $$;
+
+-- Replaces the rules of a lane. Promises: only if they are as they were seen; a repetition is true, too; who holds a slot keeps it.
+CREATE FUNCTION luzia_1.set_lane(p_name text, p_seen text, p_rules text, p_capacity int, p_names text[]) RETURNS bool
+LANGUAGE plpgsql SET search_path = luzia AS $$
+BEGIN
+  PERFORM luzia_1.know_lanes(ARRAY[p_name]);
+  UPDATE lane SET rules = p_rules, capacity = p_capacity, most = greatest(most, p_capacity), names = p_names, xid = pg_current_xact_id()
+    WHERE name = p_name AND rules IN (p_seen, p_rules);
+  RETURN FOUND;
+END $$;
+
+-- Pauses a lane: nothing is granted in it until then, or until it is resumed. A pause that is in force keeps its beginning.
+CREATE FUNCTION luzia_1.pause_lane(p_name text, p_until_ms bigint, p_pause text) RETURNS text LANGUAGE plpgsql SET search_path = luzia AS $$
+DECLARE answer text;
+BEGIN
+  PERFORM luzia_1.know_lanes(ARRAY[p_name]);
+  UPDATE lane SET paused_until = coalesce(to_timestamp(p_until_ms::double precision / 1000), 'infinity'), xid = pg_current_xact_id(),
+    pause = CASE WHEN paused_until > clock_timestamp() THEN jsonb_set(p_pause::jsonb, '{since}', pause::jsonb->'since')::text ELSE p_pause END
+    WHERE name = p_name RETURNING pause INTO answer;
+  RETURN answer;
+END $$;
+
+-- Ends the pause of a lane. The pause that was in force, or no row.
+CREATE FUNCTION luzia_1.resume_lane(p_name text) RETURNS SETOF text LANGUAGE sql SET search_path = luzia AS $$
+  UPDATE lane SET paused_until = NULL, xid = pg_current_xact_id() WHERE name = p_name AND paused_until > clock_timestamp() RETURNING pause $$;
 
 -- The use of users, as `policy` writes it. The holder of the duty keeps it here, so that a take-over forgets no share.
 CREATE TABLE ledger (one bool PRIMARY KEY DEFAULT true CHECK (one), body text NOT NULL);
@@ -268,12 +347,13 @@ LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
 
 -- The tasks that are assigned to a host and not accepted, each with its record, what a start needs, and its grants.
 CREATE FUNCTION luzia_1.assigned(p_host int, p_session uuid)
-RETURNS TABLE (id bigint, token text, record text, spec text, lanes text[], slots int[], fences bigint[])
+RETURNS TABLE (id bigint, token text, record text, spec text, lanes text[], slots int[], fences bigint[], names text[])
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
   SELECT t.id, t.token::text, r.body, s.body,
     ARRAY(SELECT l.name FROM hold h JOIN lane l ON l.id = h.lane_id WHERE h.task_id = t.id AND h.token = t.token ORDER BY l.id, h.slot),
     ARRAY(SELECT h.slot FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot),
-    ARRAY(SELECT h.fence FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot)
+    ARRAY(SELECT h.fence FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot),
+    ARRAY(SELECT h.value FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot)
   FROM task t JOIN record r ON r.task_id = t.id JOIN spec s ON s.task_id = t.id
   WHERE t.host_id = p_host AND t.state = 'a' AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session)
   ORDER BY t.id $$;
@@ -295,6 +375,29 @@ BEGIN
   RETURN true;
 END $$;
 
+-- A host gives back a task that it cannot start, because it lacks the directory. Promises: no attempt is spent; the duty tries other
+-- hosts first; once all have declined, they are asked again after p_again_ms.
+CREATE FUNCTION luzia_1.decline(p_host int, p_session uuid, p_task bigint, p_token uuid, p_again_ms bigint) RETURNS bool
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+DECLARE h host;
+BEGIN
+  SELECT * INTO h FROM host WHERE id = p_host AND session = p_session FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE task SET state = 'q', host_id = NULL, starts = starts - 1, refused = refused || p_host, declined = h.name, xid = pg_current_xact_id()
+    WHERE id = p_task AND token = p_token AND host_id = p_host AND state = 'a'; IF NOT FOUND THEN RETURN false; END IF;
+  DELETE FROM hold WHERE task_id = p_task AND token = p_token;
+  DELETE FROM wish WHERE task_id = p_task;
+  UPDATE host SET free = free + 1 WHERE id = p_host;
+  UPDATE task SET refused = '{}', due_at = clock_timestamp() + p_again_ms * interval '1 ms' WHERE id = p_task
+    AND NOT EXISTS (SELECT FROM host o WHERE (task.place = '' OR o.name = task.place) AND NOT o.is_draining AND o.id <> ALL (task.refused)
+      AND o.renewed_at > clock_timestamp() - o.lease_ms * interval '1 ms');
+  RETURN true;
+END $$;
+
+-- Lets a host take no further tasks, or take tasks again: true for a change, no row for a name that no host has. Its tasks run on.
+CREATE FUNCTION luzia_1.drain(p_name text, p_is bool) RETURNS SETOF bool LANGUAGE sql SET search_path = luzia AS $$
+  UPDATE host SET is_draining = p_is FROM (SELECT id, is_draining AS was FROM host WHERE name = p_name FOR NO KEY UPDATE) old
+  WHERE host.id = old.id RETURNING was <> p_is $$;
+
 -- A task leaves its host: it is over (e), or queued again (q). Its holds go by its token, and no lane is locked: to delete a hold
 -- can only make room. Promises: one end for each assignment; a repetition is true, too; an older token or session is false.
 CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint, p_tail bytea)
@@ -306,7 +409,7 @@ BEGIN
   IF t.state IN ('q', 'e') THEN RETURN true; END IF;
   IF t.host_id <> p_host THEN RETURN false; END IF;
   UPDATE task SET state = p_state::"char", ending = p_ending, due_at = to_timestamp(p_due_ms::double precision / 1000),
-    host_id = CASE WHEN p_state = 'e' THEN host_id END, xid = pg_current_xact_id(),
+    host_id = CASE WHEN p_state = 'e' THEN host_id END, refused = '{}', xid = pg_current_xact_id(),
     ended_at = CASE WHEN p_state = 'e' THEN clock_timestamp() END WHERE id = p_task;
   DELETE FROM hold WHERE task_id = p_task AND token = p_token;
   DELETE FROM wish WHERE task_id = p_task;
@@ -353,37 +456,61 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Whether anything that a pass depends on has changed since a snapshot, late commits included, and the present snapshot.
-CREATE FUNCTION luzia_1.changes(p_seen text) RETURNS TABLE (snapshot text, is_changed bool, next_ms bigint)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-  SELECT pg_current_snapshot()::text, p_seen IS NULL
-    OR EXISTS (SELECT FROM task t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot))
-    OR EXISTS (SELECT FROM task t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))),
-    (SELECT (extract(epoch FROM min(t.due_at) - clock_timestamp()) * 1000)::bigint FROM task t
-      WHERE t.state = 'q' AND t.due_at IS NOT NULL AND t.due_at > clock_timestamp()) $$;
+-- What the duty knows of a task.
+CREATE VIEW luzia_1.turn AS SELECT t.id, t.state::text, t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused,
+  t.due_at IS NULL OR t.due_at <= clock_timestamp() AS is_due, t.due_at, t.xid FROM task t;
 
--- The first tasks of each queue, which is a user, a place, a tier and a set of lanes: by one step of the index for each queue, however
--- many tasks it has. A queue for an absent host is one of its own, so it stops nobody.
-CREATE FUNCTION luzia_1.heads(p_most int)
-RETURNS TABLE (id bigint, usr text, place text, tier smallint, priority smallint, lanes bigint[], takes_user_lane bool)
+-- The tasks that have changed since a snapshot, or that are due since a moment: exact, late commits included. Every row has the present
+-- snapshot and moment, the process of the server, and the time until the next task is due; the last members are null without a change.
+CREATE FUNCTION luzia_1.changes(p_seen text, p_at_us bigint)
+RETURNS TABLE (snapshot text, at_us bigint, server int, next_ms bigint, id bigint, state text, usr text, place text, tier smallint,
+  priority smallint, lanes bigint[], counts int[], takes_user_lane bool, refused int[], is_due bool)
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-  WITH RECURSIVE q AS (
-    (SELECT t.usr, t.place, t.lanes, t.tier FROM task t WHERE t.state = 'q' ORDER BY t.usr, t.place, t.lanes, t.tier LIMIT 1)
-    UNION ALL
-    SELECT n.* FROM q CROSS JOIN LATERAL (
-      SELECT t.usr, t.place, t.lanes, t.tier FROM task t
-      WHERE t.state = 'q' AND (t.usr, t.place, t.lanes, t.tier) > (q.usr, q.place, q.lanes, q.tier)
-      ORDER BY t.usr, t.place, t.lanes, t.tier LIMIT 1) n)
-  SELECT h.id, q.usr, nullif(q.place, ''), q.tier, h.priority, q.lanes, h.takes_user_lane FROM q CROSS JOIN LATERAL (
-    SELECT t.id, t.priority, t.takes_user_lane FROM task t
-    WHERE t.state = 'q' AND t.usr = q.usr AND t.place = q.place AND t.lanes = q.lanes AND t.tier = q.tier
+  WITH present AS MATERIALIZED (SELECT clock_timestamp() AS at)
+  SELECT pg_current_snapshot()::text, (extract(epoch FROM p.at) * 1000000)::bigint, pg_backend_pid(),
+    (SELECT CASE WHEN min(t.due_at) IS NOT NULL THEN luzia_1.ms_until(min(t.due_at)) END FROM task t WHERE t.state = 'q' AND t.due_at IS NOT NULL AND t.due_at > p.at),
+    c.id, c.state, c.usr, c.place, c.tier, c.priority, c.lanes, c.counts, c.takes_user_lane, c.refused, c.is_due
+  FROM present p LEFT JOIN LATERAL (
+    SELECT * FROM luzia_1.turn t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
+    UNION ALL SELECT * FROM luzia_1.turn t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))
+    UNION ALL SELECT * FROM luzia_1.turn t WHERE t.id IN (SELECT d.id FROM task d
+      WHERE d.state = 'q' AND d.due_at >= to_timestamp(p_at_us::double precision / 1000000) AND d.due_at <= p.at)) c ON true $$;
+
+-- The first tasks of each queue, which is a user, a place, a tier and a set of lanes; by number from 1 in its queue. A queue for an
+-- absent host is one of its own, so it stops nobody.
+CREATE FUNCTION luzia_1.heads(p_most int)
+RETURNS TABLE (id bigint, state text, usr text, place text, tier smallint, priority smallint, lanes bigint[], counts int[],
+  takes_user_lane bool, refused int[], is_due bool, nth bigint)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+  SELECT * FROM (
+    SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true,
+      row_number() OVER (PARTITION BY t.usr, t.place, t.lanes, t.tier ORDER BY t.priority, t.id) AS nth
+    FROM task t WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())) first WHERE nth <= p_most $$;
+
+-- The first tasks of some queues, by one step of the index for each.
+CREATE FUNCTION luzia_1.more(p_users text[], p_places text[], p_tiers smallint[], p_lanes text[], p_most int)
+RETURNS TABLE (id bigint, state text, usr text, place text, tier smallint, priority smallint, lanes bigint[], counts int[],
+  takes_user_lane bool, refused int[], is_due bool, nth bigint)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+  SELECT h.* FROM unnest(p_users, p_places, p_tiers, p_lanes) q(usr, place, tier, lanes) CROSS JOIN LATERAL (
+    SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true,
+      row_number() OVER (ORDER BY t.priority, t.id) AS nth
+    FROM task t WHERE t.state = 'q' AND t.usr = q.usr AND t.place = q.place AND t.lanes = q.lanes::bigint[] AND t.tier = q.tier
       AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) ORDER BY t.priority, t.id LIMIT p_most) h $$;
 
--- The lanes that are held or have rules of their own, with the number of their holds.
-CREATE FUNCTION luzia_1.lanes_in_use() RETURNS TABLE (id bigint, used bigint, capacity int, is_paused bool)
+-- The lanes whose rules or pauses have changed since a snapshot, or without one those that have any: the capacity and the rest of the
+-- pause. Of the lane of a user, the user.
+CREATE FUNCTION luzia_1.lane_rules(p_seen text) RETURNS TABLE (id bigint, capacity int, paused_ms bigint, usr text)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+  SELECT l.id, l.capacity, luzia_1.ms_until(l.paused_until), CASE WHEN l.name LIKE 'user:%' THEN substr(l.name, 6) END FROM lane l
+  WHERE l.xid IS NOT NULL AND (p_seen IS NULL OR l.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
+    OR l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))) $$;
+
+-- The slots of tasks that hosts have.
+CREATE FUNCTION luzia_1.held_slots() RETURNS TABLE (task_id bigint, lanes bigint[], counts bigint[])
 LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
-  SELECT l.id, count(h.*), l.capacity, l.is_paused FROM lane l LEFT JOIN hold h ON h.lane_id = l.id
-  WHERE l.capacity <> 1 OR l.is_paused OR h.lane_id IS NOT NULL GROUP BY l.id $$;
+  SELECT h.task_id, array_agg(h.lane_id), array_agg(h.slots)
+  FROM (SELECT task_id, lane_id, count(*) AS slots FROM hold GROUP BY 1, 2) h GROUP BY 1 $$;
 
 -- The hosts as the duty needs them.
 CREATE FUNCTION luzia_1.rooms()
@@ -392,33 +519,68 @@ LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT h.id, h.name, h.session::text, h.beat, h.lease_ms, h.free, h.is_draining,
     EXISTS (SELECT FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')) FROM host h $$;
 
--- Grants a task its lanes on a host, all or none. Promises: the lanes have room while their rows are locked; the lowest free slot of
--- each; a fence above all earlier ones and not before the clock, so that an import keeps the order; an older holder of the duty or
--- session of the host is refused. Nothing waits for a lock: a row that is busy is an answer.
+-- The free slots of a lane that a grant takes, each with its value: the lowest ones, or those of the first values that no holder has.
+-- A value whose slot a holder of another value has gets a slot behind all others.
+CREATE FUNCTION luzia_1.free_slots(p_lane bigint, p_count int) RETURNS TABLE (slot int, value text)
+LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT CASE WHEN EXISTS (SELECT FROM hold h WHERE h.lane_id = p_lane AND h.slot = n.i - 1)
+      THEN greatest(cardinality(l.names), (SELECT max(h.slot) + 1 FROM hold h WHERE h.lane_id = p_lane)) + n.i ELSE n.i - 1 END::int, n.name
+    FROM lane l, unnest(l.names) WITH ORDINALITY n(name, i)
+    WHERE l.id = p_lane AND NOT EXISTS (SELECT FROM hold h WHERE h.lane_id = p_lane AND h.value = n.name) ORDER BY n.i LIMIT p_count $$;
+
+-- Grants a task its lanes on a host, all or none; the empty text is a grant, and a word is the reason for none. Promises: the lanes
+-- have room while their rows are locked; the lowest free slots of each; fences above all earlier ones of the lane and not before the
+-- clock, so that an import keeps the order; an older holder of the duty or session of the host is refused, and so is a host that is
+-- drained or full. Nothing is written before all of it is known, and only the row of the host is waited for.
 CREATE FUNCTION luzia_1.assign(p_duty uuid, p_task bigint, p_host int, p_session uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 DECLARE now_us bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-  ls bigint[]; l lane; taken int[]; i int; lid bigint; sl int[] := '{}'; fs bigint[] := '{}'; tok uuid := gen_random_uuid();
+  t task; l lane; taken int[]; i int; k int; n int; f bigint; given record; tok uuid := gen_random_uuid();
+  ls bigint[] := '{}'; sl int[] := '{}'; fs bigint[] := '{}'; vs text[] := '{}';
 BEGIN
   PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN 'duty'; END IF;
-  UPDATE host SET free = free - 1 WHERE id = p_host AND session = p_session AND NOT is_draining AND free > 0; IF NOT FOUND THEN RETURN 'host'; END IF;
-  SELECT lanes INTO ls FROM task WHERE id = p_task;
-  FOREACH lid IN ARRAY ls LOOP
-    SELECT * INTO l FROM lane WHERE id = lid FOR NO KEY UPDATE SKIP LOCKED; IF NOT FOUND THEN RAISE EXCEPTION 'busy' USING ERRCODE = 'LZ003'; END IF;
-    IF l.is_paused THEN RAISE EXCEPTION 'paused' USING ERRCODE = 'LZ003'; END IF;
-    taken := ARRAY(SELECT slot FROM hold WHERE lane_id = lid);
-    IF cardinality(taken) >= l.capacity THEN RAISE EXCEPTION 'full' USING ERRCODE = 'LZ003'; END IF;
-    i := 0; WHILE i = ANY (taken) LOOP i := i + 1; END LOOP;
-    sl := sl || i; fs := fs || greatest(l.fence + 1, now_us);
+  PERFORM 1 FROM host WHERE id = p_host AND session = p_session AND NOT is_draining AND free > 0 FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN 'host'; END IF;
+  SELECT * INTO t FROM task WHERE id = p_task;
+  IF EXISTS (SELECT FROM lane u WHERE u.name = 'user:' || t.usr AND u.paused_until > clock_timestamp()) THEN RETURN 'paused'; END IF;
+  FOR k IN 1 .. coalesce(cardinality(t.lanes), 0) LOOP
+    SELECT * INTO l FROM lane WHERE id = t.lanes[k] FOR NO KEY UPDATE SKIP LOCKED; IF NOT FOUND THEN RETURN 'busy'; END IF;
+    IF l.paused_until > clock_timestamp() THEN RETURN 'paused'; END IF;
+    taken := ARRAY(SELECT slot FROM hold WHERE lane_id = l.id);
+    n := coalesce(t.counts[k], 1);
+    IF cardinality(taken) + n > l.capacity THEN RETURN 'full'; END IF;
+    f := greatest(l.fence + 1, now_us);
+    IF l.names IS NULL THEN
+      i := 0;
+      FOR j IN 1 .. n LOOP
+        WHILE i = ANY (taken) LOOP i := i + 1; END LOOP;
+        ls := ls || l.id; sl := sl || i; fs := fs || f + j - 1; vs := vs || NULL::text; i := i + 1;
+      END LOOP;
+    ELSE
+      FOR given IN SELECT * FROM luzia_1.free_slots(l.id, n) LOOP
+        ls := ls || l.id; sl := sl || given.slot; fs := fs || f; vs := vs || given.value; f := f + 1; n := n - 1;
+      END LOOP;
+      IF n > 0 THEN RETURN 'full'; END IF;
+    END IF;
   END LOOP;
-  UPDATE task SET state = 'a', host_id = p_host, token = tok, xid = pg_current_xact_id(), starts = starts + 1
+  UPDATE task SET state = 'a', host_id = p_host, token = tok, declined = NULL, xid = pg_current_xact_id(), starts = starts + 1
     WHERE id = (SELECT id FROM task WHERE id = p_task AND state = 'q' FOR NO KEY UPDATE SKIP LOCKED);
-  IF NOT FOUND THEN RAISE EXCEPTION 'gone' USING ERRCODE = 'LZ003'; END IF;
-  FOR i IN 1 .. cardinality(ls) LOOP
-    INSERT INTO hold VALUES (ls[i], sl[i], fs[i], p_task, tok);
-    UPDATE lane SET fence = fs[i] WHERE id = ls[i];
+  IF NOT FOUND THEN RETURN 'gone'; END IF;
+  UPDATE host SET free = free - 1 WHERE id = p_host;
+  FOR k IN 1 .. cardinality(ls) LOOP
+    INSERT INTO hold (lane_id, slot, fence, task_id, token, value) VALUES (ls[k], sl[k], fs[k], p_task, tok, vs[k]);
+    UPDATE lane SET fence = fs[k] WHERE id = ls[k];
   END LOOP;
   RETURN '';
+END $$;
+
+-- Grants a batch of tasks, each as `assign` does, in one transaction: at most 64. A refusal of one keeps no other from its grant.
+CREATE FUNCTION luzia_1.assign_all(p_duty uuid, p_tasks bigint[], p_hosts int[], p_sessions uuid[]) RETURNS SETOF text
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+BEGIN
+  PERFORM 1 FROM host WHERE id = ANY (p_hosts) ORDER BY id FOR NO KEY UPDATE;
+  FOR k IN 1 .. cardinality(p_tasks) LOOP
+    RETURN NEXT luzia_1.assign(p_duty, p_tasks[k], p_hosts[k], p_sessions[k]);
+  END LOOP;
 END $$;
 
 -- Keeps the use of users; refused for an older holder of the duty.
@@ -455,22 +617,22 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
   SELECT t.id, t.token::text, t.state::text, r.body FROM task t JOIN record r ON r.task_id = t.id
   WHERE t.host_id = p_host AND t.state IN ('a', 'r', 'w') ORDER BY t.id $$;
 
--- What must never be: a lane with more holds than its capacity, a hold of nobody, a task that a host has without all its holds, a
+-- What must never be: a lane with more holds than any capacity of it, a hold of nobody, a task that a host has without all its holds, a
 -- hold whose fence is above that of its lane.
 CREATE VIEW luzia_1.broken AS
-  SELECT 'over capacity' AS what, l.id FROM lane l WHERE l.capacity < (SELECT count(*) FROM hold h WHERE h.lane_id = l.id)
+  SELECT 'over capacity' AS what, l.id FROM lane l WHERE l.most < (SELECT count(*) FROM hold h WHERE h.lane_id = l.id)
   UNION ALL SELECT 'hold of nobody', h.lane_id FROM hold h
     WHERE NOT EXISTS (SELECT FROM task t WHERE t.id = h.task_id AND t.token = h.token AND t.state IN ('a', 'r', 'w'))
   UNION ALL SELECT 'without all holds', t.id FROM task t
-    WHERE t.state IN ('a', 'r', 'w') AND cardinality(t.lanes) <> (SELECT count(*) FROM hold h WHERE h.task_id = t.id AND h.token = t.token)
+    WHERE t.state IN ('a', 'r', 'w') AND coalesce((SELECT sum(c) FROM unnest(t.counts) c), cardinality(t.lanes)) <> (SELECT count(*) FROM hold h WHERE h.task_id = t.id AND h.token = t.token)
   UNION ALL SELECT 'fence below a hold', h.lane_id FROM hold h JOIN lane l ON l.id = h.lane_id WHERE h.fence > l.fence;
 
 -- Looks at lanes, each of one snapshot.
 
 -- The rules of a lane. Nothing for a lane that no task has named yet.
-CREATE FUNCTION luzia_1.rules(p_lane text) RETURNS TABLE (capacity int, is_paused bool)
+CREATE FUNCTION luzia_1.rules(p_lane text) RETURNS TABLE (capacity int, pause text)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT l.capacity, l.is_paused FROM lane l WHERE l.name = p_lane $$;
+  SELECT l.capacity, CASE WHEN l.paused_until > clock_timestamp() THEN l.pause END FROM lane l WHERE l.name = p_lane $$;
 
 -- The holders of a lane, or of all lanes, in the order of their grants, each with its task and its host. A host is silent once
 -- its lease has run out by the clock of the server, which ends no lease.

@@ -20,7 +20,8 @@ pub const NEWEST: &str = "SELECT luzia_1.newest($1)";
 /// The number of tasks of the same user before a task.
 pub const AHEAD: &str = "SELECT luzia_1.ahead($1)";
 /// The first thing that keeps a queued task.
-pub const WHY: &str = "SELECT place, hosts, lane, is_paused, used, capacity, holder, held_ms FROM luzia_1.why($1)";
+pub const WHY: &str =
+    "SELECT place, hosts, lane, pause, used, capacity, needed, holder, held_ms, declined FROM luzia_1.why($1)";
 /// The hosts.
 pub const HOSTS: &str =
     "SELECT name, is_alive, age_ms, lease_ms, free, tasks, is_draining, has_duty FROM luzia_1.hosts()";
@@ -28,6 +29,16 @@ pub const HOSTS: &str =
 pub const COUNTS: &str = "SELECT usr, state, tier, is_due, tasks, first FROM luzia_1.counts()";
 /// The ends of the last hour.
 pub const RECENT: &str = "SELECT ending, tasks FROM luzia_1.recent()";
+/// Lanes with their rules and pauses, and the numbers of their holders and of the tasks that wait for them.
+pub const LANES: &str = "SELECT name, rules, used, waiting, pause, is_counted FROM luzia_1.lanes($1, $2, $3)";
+/// The holders of a lane.
+pub const SLOTS: &str = "SELECT slot, task_id, value FROM luzia_1.slots($1)";
+/// Replaces the rules of a lane if they are as they were seen; a repetition changes nothing.
+pub const SET_LANE: &str = "SELECT luzia_1.set_lane($1, $2, $3, $4, $5)";
+/// Pauses a lane; a repetition keeps the beginning.
+pub const PAUSE_LANE: &str = "SELECT luzia_1.pause_lane($1, $2, $3)";
+/// Ends the pause of a lane.
+pub const RESUME_LANE: &str = "SELECT luzia_1.resume_lane($1)";
 /// The state of the store, of one snapshot.
 pub const STATE: &str = "SELECT hosts, living, queued, active, duty FROM luzia_1.state()";
 
@@ -47,11 +58,15 @@ pub const JOIN: &str = "SELECT id, beat, lease_ms, is_joined FROM luzia_1.join($
 pub const RENEW: &str = "SELECT * FROM luzia_1.renew($1, $2::text::uuid, $3)";
 /// The tasks that a host has to accept, with their grants.
 pub const ASSIGNED: &str =
-    "SELECT id, token, record, spec, lanes, slots, fences FROM luzia_1.assigned($1, $2::text::uuid)";
+    "SELECT id, token, record, spec, lanes, slots, fences, names FROM luzia_1.assigned($1, $2::text::uuid)";
 /// The tasks of a host, to be compared with its state directory.
 pub const HELD: &str = "SELECT id, token, state, record FROM luzia_1.held($1, $2::text::uuid)";
 /// A host has a task, with this record; true for the present session and token.
 pub const RUNNING: &str = "SELECT luzia_1.running($1, $2::text::uuid, $3, $4::text::uuid, $5)";
+/// A host gives back a task that it cannot start; true for the present session and token.
+pub const DECLINE: &str = "SELECT luzia_1.decline($1, $2::text::uuid, $3, $4::text::uuid, $5)";
+/// Lets a host take no further tasks, or take tasks again.
+pub const DRAIN: &str = "SELECT luzia_1.drain($1, $2)";
 /// A task leaves its host, once for each assignment; true for the present session and token.
 pub const LEAVE: &str = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, $6, $7, $8, $9)";
 /// Asks the host of a task for something, once for each request.
@@ -64,16 +79,23 @@ pub const TAIL: &str = "SELECT host, body FROM luzia_1.tail($1)";
 pub const DUTY: &str = "SELECT session, beat FROM luzia_1.duty()";
 /// Takes or keeps the duty: one of several that saw the same beat gets it.
 pub const TAKE_DUTY: &str = "SELECT luzia_1.take_duty($1, $2::text::uuid, $3)";
-/// Whether a pass has anything to look at: exact, each change once.
-pub const CHANGES: &str = "SELECT snapshot, is_changed, next_ms FROM luzia_1.changes($1)";
+/// The tasks that have changed since a snapshot: exact, each change once.
+pub const CHANGES: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, \
+                           snapshot, at_us, server, next_ms FROM luzia_1.changes($1, $2)";
 /// The first tasks of each queue.
-pub const HEADS: &str = "SELECT id, usr, place, tier, priority, lanes, takes_user_lane FROM luzia_1.heads($1)";
-/// The lanes that are held or have rules.
-pub const LANES_IN_USE: &str = "SELECT id, used, capacity, is_paused FROM luzia_1.lanes_in_use()";
+pub const HEADS: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth \
+                         FROM luzia_1.heads($1)";
+/// The first tasks of some queues.
+pub const MORE: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth \
+                        FROM luzia_1.more($1, $2, $3, $4, $5)";
+/// The lanes whose rules have changed since a snapshot, or all with rules.
+pub const LANE_RULES: &str = "SELECT id, capacity, paused_ms, usr FROM luzia_1.lane_rules($1)";
+/// The slots of tasks that hosts have.
+pub const HELD_SLOTS: &str = "SELECT task_id, lanes, counts FROM luzia_1.held_slots()";
 /// The hosts with their room and their beats.
 pub const ROOMS: &str = "SELECT id, name, session, beat, lease_ms, free, is_draining, has_tasks FROM luzia_1.rooms()";
-/// Grants a task its lanes on a host, all or none.
-pub const ASSIGN: &str = "SELECT luzia_1.assign($1::text::uuid, $2, $3, $4::text::uuid)";
+/// Grants a batch of tasks their lanes on hosts, each all or none.
+pub const ASSIGN_ALL: &str = "SELECT luzia_1.assign_all($1::text::uuid, $2, $3, $4::text[]::uuid[])";
 /// The use of users.
 pub const LEDGER: &str = "SELECT body FROM luzia.ledger";
 /// Keeps the use of users.
@@ -86,7 +108,7 @@ pub const LOST: &str = "SELECT id, token, state, record FROM luzia_1.lost($1)";
 pub const REAP: &str = "SELECT luzia_1.reap($1::text::uuid, $2, $3::text::uuid, $4, $5, $6, $7)";
 
 /// The rules of a lane.
-pub const RULES: &str = "SELECT capacity, is_paused FROM luzia_1.rules($1)";
+pub const RULES: &str = "SELECT capacity, pause FROM luzia_1.rules($1)";
 /// The holders of a lane, or of all lanes.
 pub const HOLDS: &str =
     "SELECT lane, slot, fence, task_id, record, host, is_silent, age_ms, held_ms FROM luzia_1.holds($1)";

@@ -1,12 +1,13 @@
 //! Tasks in the database: records in two parts, and the verbs that change and look at them.
 
 use super::{Database, errors, sql};
+use crate::app::fleet::lanes::hold_of;
 use crate::app::fleet::{FleetCounts, FleetHost, Sink, Tail};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::Word;
-use crate::model::{LaneName, Name, Status, Task, TaskId, Tier, Timestamp};
+use crate::model::{LaneName, Name, Status, Task, TaskId, Tier};
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, decode_task};
 use postgres::Row;
@@ -67,11 +68,21 @@ fn queued(task: &Task, on_conflict: OnConflict, place: &str) -> Result<Value, Ap
         OnConflict::Reject => "reject",
         OnConflict::Skip | OnConflict::Join | OnConflict::Replace => "skip",
     };
-    Ok(json!({
+    let counts: Map<String, Value> = task
+        .all_lanes()
+        .iter()
+        .filter(|lane| task.slots_of(lane) > 1)
+        .map(|lane| (lane.to_string(), task.slots_of(lane).into()))
+        .collect();
+    let mut queued = json!({
         "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": lanes, "own": task.takes_user_lane,
         "tier": task.priority.tier().index(), "priority": task.priority.number(),
         "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict, "record": record, "spec": spec,
-    }))
+    });
+    if !counts.is_empty() {
+        queued["counts"] = counts.into();
+    }
+    Ok(queued)
 }
 
 /// Queues tasks. The numbers and the name of the request are drawn first, so a lost answer is asked for again and is the same.
@@ -176,32 +187,32 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
         let ahead = ahead(database, task.id)?;
         return Ok((ahead > 0).then_some(Obstacle::Priority { ahead }));
     };
-    if row.get(3) {
-        return Ok(Some(Obstacle::Paused { pause: pause_of(&lane) }));
+    if let Some(text) = row.get::<_, Option<&str>>(3) {
+        return Ok(Some(Obstacle::Paused { pause: pause_of(&lane, text)? }));
     }
-    if row.get::<_, Option<i64>>(6).map(id_of) == Some(task.id) {
+    if row.get::<_, Option<i64>>(7).map(id_of) == Some(task.id) {
         // It has its lanes, and its host has not told its start yet.
         return Ok(None);
     }
     let used = u32::try_from(row.get::<_, i64>(4)).unwrap_or(u32::MAX);
-    let holder = row.get::<_, Option<i64>>(6).map(|holder| id_of(holder).to_string());
+    let holder = row.get::<_, Option<i64>>(7).map(|holder| id_of(holder).to_string());
     let verdict = Verdict::Live { why: Reason::HostLives, overdue: false };
-    let age_ms = row.get::<_, Option<i64>>(7).unwrap_or(0).unsigned_abs();
+    let age_ms = row.get::<_, Option<i64>>(8).unwrap_or(0).unsigned_abs();
     let holder = Holder { shown: holder.clone(), age_ms, ..Holder::unknown(holder.as_deref(), verdict) };
-    let max = u32::try_from(row.get::<_, i32>(5)).unwrap_or(0);
-    Ok(Some(full(lane, used, max, holder)))
+    let [max, needed] = [5, 6].map(|at| u32::try_from(row.get::<_, i32>(at)).unwrap_or(0));
+    Ok(Some(full(lane, used, max, needed, holder)))
 }
 
-/// The pause of a lane.
-pub(super) fn pause_of(lane: &LaneName) -> Pause {
-    Pause::of(lane.to_string(), Timestamp(0))
+/// The pause of a lane by its text.
+pub(super) fn pause_of(lane: &LaneName, text: &str) -> Result<Pause, AppError> {
+    Ok(Pause::by(&hold_of(&lane.to_string(), text)?))
 }
 
 /// The reason of a lane without room.
-pub(super) fn full(lane: LaneName, used: u32, max: u32, holder: Holder) -> Obstacle {
+pub(super) fn full(lane: LaneName, used: u32, max: u32, needed: u32, holder: Holder) -> Obstacle {
     match lane.is_user() {
         true => Obstacle::UserLockHeld { holder },
-        false => Obstacle::LaneFull { lane, used, max, needed: 1, holder },
+        false => Obstacle::LaneFull { lane, used, max, needed, holder },
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod faults;
 mod hosts;
+mod lanes;
 mod locks;
 mod looks;
 mod proxy;

@@ -9,7 +9,7 @@ type Scene = fn(&mut Client) -> bool;
 const SESSION: [&str; 2] = ["00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"];
 
 /// A rule, its text in the statements, a fault in its place, and the scene.
-const RULES: [(&str, &str, &str, Scene); 11] = [
+const RULES: [(&str, &str, &str, Scene); 21] = [
     (
         "an older token is refused",
         "SELECT * INTO t FROM task WHERE id = p_task AND token = p_token FOR NO KEY UPDATE",
@@ -29,7 +29,67 @@ const RULES: [(&str, &str, &str, Scene); 11] = [
         an_older_session_renews_nothing,
     ),
     ("fences rise", "greatest(l.fence + 1, now_us)", "l.fence", fences_rise),
-    ("a lane has no more holds than its capacity", "IF cardinality(taken) >= l.capacity", "IF false", a_lane_is_full),
+    (
+        "a lane has no more holds than its capacity",
+        "IF cardinality(taken) + n > l.capacity",
+        "IF false",
+        a_lane_is_full,
+    ),
+    (
+        "several slots are granted or none",
+        "cardinality(taken) + n > l.capacity",
+        "cardinality(taken) >= l.capacity",
+        several_slots_or_none,
+    ),
+    (
+        "nothing is granted in a paused lane",
+        "IF l.paused_until > clock_timestamp() THEN RETURN 'paused'; END IF;",
+        "",
+        nothing_is_granted_in_a_paused_lane,
+    ),
+    (
+        "nothing is granted to a paused user",
+        "IF EXISTS (SELECT FROM lane u WHERE u.name = 'user:' || t.usr AND u.paused_until > clock_timestamp()) THEN RETURN 'paused'; END IF;",
+        "",
+        nothing_is_granted_to_a_paused_user,
+    ),
+    (
+        "rules are changed as they were seen",
+        "WHERE name = p_name AND rules IN (p_seen, p_rules);",
+        "WHERE name = p_name;",
+        rules_are_changed_as_they_were_seen,
+    ),
+    (
+        "a drained host is given nothing",
+        "AND NOT is_draining AND free > 0 FOR NO KEY",
+        "AND free > 0 FOR NO KEY",
+        a_drained_host_is_given_nothing,
+    ),
+    (
+        "a task that was given back costs no attempt",
+        "starts = starts - 1",
+        "starts = starts",
+        a_declined_task_costs_nothing,
+    ),
+    (
+        "an older token gives nothing back",
+        "WHERE id = p_task AND token = p_token AND host_id = p_host AND state = 'a'; IF",
+        "WHERE id = p_task AND host_id = p_host AND state = 'a'; IF",
+        an_older_token_gives_nothing_back,
+    ),
+    (
+        "hosts that have declined are asked again once all have",
+        "AND o.id <> ALL (task.refused)",
+        "",
+        all_hosts_decline_before_any_is_asked_again,
+    ),
+    (
+        "a change that commits late is seen",
+        "t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))",
+        "false",
+        a_late_commit_is_seen,
+    ),
+    ("no two holders have one value", "AND h.value = n.name)", "AND false)", no_two_holders_have_one_value),
     (
         "a repeated request queues nothing",
         "IF NOT FOUND THEN\n    RETURN QUERY SELECT x.id",
@@ -77,9 +137,14 @@ fn joined(client: &mut Client, name: &str, session: &str) -> i32 {
 }
 
 fn queue(client: &mut Client, request: &str, number: i64) -> Vec<i64> {
+    queue_in(client, request, number, r#"["user:a"]"#, "")
+}
+
+/// Queues a task with some lanes, and with further members.
+fn queue_in(client: &mut Client, request: &str, number: i64, lanes: &str, more: &str) -> Vec<i64> {
     let id = (1_i64 << 40) + number;
     let tasks = format!(
-        r#"[{{"id":{id},"state":"q","place":"one","user":"a","lanes":["user:a"],"own":true,"tier":1,"priority":5,"conflict":"queue","record":"{{}}","spec":"{{}}"}}]"#
+        r#"[{{"id":{id},"state":"q","place":"one","user":"a","lanes":{lanes},"own":true,"tier":1,"priority":5,"conflict":"queue","record":"{{}}","spec":"{{}}"{more}}}]"#
     );
     let rows =
         client.query("SELECT task_id FROM luzia_1.enqueue($1::text::uuid, $2::text::jsonb)", &[&request, &tasks]);
@@ -155,7 +220,132 @@ fn a_lane_is_full(client: &mut Client) -> bool {
     let (host, task) = ready(client);
     let next = queue(client, "00000000-0000-0000-0000-00000000000b", 2)[0];
     assign(client, task, host);
-    assign(client, next, host).is_none() && client.query("SELECT * FROM luzia_1.broken", &[]).unwrap().is_empty()
+    assign(client, next, host).as_deref() == Some("full")
+        && client.query("SELECT * FROM luzia_1.broken", &[]).unwrap().is_empty()
+}
+
+const REQUESTS: [&str; 2] = ["00000000-0000-0000-0000-00000000000b", "00000000-0000-0000-0000-00000000000c"];
+
+fn set(client: &mut Client, seen: &str, rules: &str, capacity: i32, names: Option<Vec<&str>>) -> bool {
+    let sql = "SELECT luzia_1.set_lane('gpu', $1, $2, $3, $4)";
+    client.query_one(sql, &[&seen, &rules, &capacity, &names]).unwrap().get(0)
+}
+
+fn several_slots_or_none(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    assert!(set(client, "{}", "3", 3, None));
+    let [wide, next] = [(2, REQUESTS[0]), (3, REQUESTS[1])]
+        .map(|(number, request)| queue_in(client, request, number, r#"["gpu"]"#, r#","counts":{"gpu":2}"#)[0]);
+    assert_eq!(assign(client, wide, host).as_deref(), Some(""));
+    assign(client, next, host).as_deref() == Some("full")
+        && client.query("SELECT * FROM luzia_1.broken", &[]).unwrap().is_empty()
+}
+
+fn nothing_is_granted_in_a_paused_lane(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    let task = queue_in(client, REQUESTS[0], 2, r#"["gpu"]"#, "")[0];
+    client.execute("SELECT luzia_1.pause_lane('gpu', NULL, '{}')", &[]).unwrap();
+    let is_held = assign(client, task, host).as_deref() == Some("paused");
+    client.execute("SELECT luzia_1.resume_lane('gpu')", &[]).unwrap();
+    is_held && assign(client, task, host).as_deref() == Some("")
+}
+
+fn nothing_is_granted_to_a_paused_user(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    let task = queue_in(client, REQUESTS[0], 2, r#"["gpu"]"#, "")[0];
+    client.execute("SELECT luzia_1.pause_lane('user:a', NULL, '{}')", &[]).unwrap();
+    assign(client, task, host).as_deref() == Some("paused")
+}
+
+fn rules_are_changed_as_they_were_seen(client: &mut Client) -> bool {
+    let (_, _) = ready(client);
+    assert!(set(client, "{}", "2", 2, None) && set(client, "{}", "2", 2, None), "a repetition is true, too");
+    !set(client, "{}", "3", 3, None)
+}
+
+fn no_two_holders_have_one_value(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    assert!(set(client, "{}", "ab", 2, Some(vec!["a", "b"])));
+    let first = queue_in(client, REQUESTS[0], 2, r#"["gpu"]"#, "")[0];
+    assign(client, first, host);
+    let next = queue_in(client, REQUESTS[1], 3, r#"["gpu"]"#, "")[0];
+    assign(client, next, host);
+    let values: i64 = client.query_one("SELECT count(DISTINCT value) FROM luzia.hold", &[]).unwrap().get(0);
+    values == 2 && client.query("SELECT * FROM luzia_1.broken", &[]).unwrap().is_empty()
+}
+
+fn a_drained_host_is_given_nothing(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    client.execute("SELECT luzia_1.drain('one', true)", &[]).unwrap();
+    let answer = assign(client, task, host);
+    client.execute("SELECT luzia_1.drain('one', false)", &[]).unwrap();
+    answer.as_deref() == Some("host") && assign(client, task, host).as_deref() == Some("")
+}
+
+fn decline(client: &mut Client, host: i32, task: i64, token: &str) -> bool {
+    let sql = "SELECT luzia_1.decline($1, $2::text::uuid, $3, $4::text::uuid, 30000)";
+    client.query_one(sql, &[&host, &SESSION[0], &task, &token]).unwrap().get(0)
+}
+
+fn a_declined_task_costs_nothing(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    let token = token(client, task);
+    assert!(decline(client, host, task, &token) && state(client, task) == "q");
+    let row = client.query_one(
+        "SELECT starts, (SELECT count(*) FROM luzia.hold), (SELECT free FROM luzia.host) FROM luzia.task",
+        &[],
+    );
+    let row = row.unwrap();
+    (row.get::<_, i32>(0), row.get::<_, i64>(1), row.get::<_, i32>(2)) == (0, 0, 9)
+}
+
+fn an_older_token_gives_nothing_back(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    let old = token(client, task);
+    leave(client, host, SESSION[0], task, &old, "q");
+    assign(client, task, host);
+    !decline(client, host, task, &old) && state(client, task) == "a"
+}
+
+fn all_hosts_decline_before_any_is_asked_again(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    joined(client, "two", SESSION[1]);
+    client.execute("UPDATE luzia.task SET place = ''", &[]).unwrap();
+    assign(client, task, host);
+    let first = token(client, task);
+    decline(client, host, task, &first);
+    let due = |client: &mut Client| client.query_one("SELECT due_at IS NOT NULL FROM luzia.task", &[]).unwrap().get(0);
+    let is_early: bool = due(client);
+    client.execute("SELECT luzia_1.drain('two', true)", &[]).unwrap();
+    assign(client, task, host);
+    let second = token(client, task);
+    decline(client, host, task, &second);
+    let is_late: bool = due(client);
+    !is_early && is_late
+}
+
+/// A second connection to the database of a scene.
+fn beside(client: &mut Client) -> Client {
+    let row =
+        client.query_one("SELECT current_setting('unix_socket_directories'), current_database()::text", &[]).unwrap();
+    let (folder, database): (String, String) = (row.get(0), row.get(1));
+    Client::connect(&format!("postgres:///{database}?host={folder}&user=luzia"), postgres::NoTls).unwrap()
+}
+
+fn a_late_commit_is_seen(client: &mut Client) -> bool {
+    let (_, task) = ready(client);
+    let mut other = beside(client);
+    let mut open = other.transaction().unwrap();
+    open.execute("UPDATE luzia.task SET xid = pg_current_xact_id()", &[]).unwrap();
+    // Another transaction begins and ends meanwhile.
+    queue(client, REQUESTS[0], 2);
+    let seen = client.query_one("SELECT snapshot, at_us FROM luzia_1.changes(NULL, NULL)", &[]).unwrap();
+    open.commit().unwrap();
+    let sql = "SELECT id FROM luzia_1.changes($1, $2) WHERE id IS NOT NULL";
+    let rows = client.query(sql, &[&seen.get::<_, String>(0), &seen.get::<_, i64>(1)]).unwrap();
+    rows.iter().map(|row| row.get::<_, i64>(0)).eq([task])
 }
 
 fn a_repeated_request_queues_nothing(client: &mut Client) -> bool {

@@ -136,7 +136,6 @@ fn what_the_store_cannot_promise_is_refused() {
         &["--dry-run"],
         &["--preempt", "requeue"],
         &["--group", "g"],
-        &["--slots", "2", "-l", "gpu"],
         &["--hold"],
         &["--key", "k", "--on-conflict", "replace"],
     ] {

@@ -1,6 +1,8 @@
 //! The tasks of several hosts, as use cases see them. The room `fleet` keeps them in a database; without one, the state directory
 //! has all tasks.
 
+pub mod lanes;
+
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{App, AppError, Code, Obstacle, Pause};
 use crate::model::{LaneName, Name, Status, Task, TaskId};
@@ -126,7 +128,6 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<(Ta
         (!task.after.is_empty(), "--after"),
         (new.group.is_some(), "--group"),
         (new.reuse.is_some(), "--reuse"),
-        (new.slots.is_some_and(|count| count > 1), "--slots"),
         (new.fresh.is_some(), "--fresh"),
         (new.hold, "--hold"),
         (task.stdin_of.is_some(), "--stdin"),
@@ -156,7 +157,7 @@ pub trait FleetAgent {
 }
 
 /// A database with the tasks of several hosts.
-pub trait Fleet {
+pub trait Fleet: lanes::FleetLanes {
     /// The database as it was named. It holds no password.
     fn name(&self) -> String;
 

@@ -3,6 +3,7 @@
 use crate::app::capacity::{busy, limited_until};
 use crate::app::config_reload::follow_control;
 use crate::app::cron::refuse_schedule;
+use crate::app::fleet::lanes as shared;
 use crate::app::names::lane_option;
 use crate::app::query::list;
 use crate::app::{App, AppError, config_reload};
@@ -137,6 +138,9 @@ pub fn lane_named(name: &str) -> Result<LaneName, AppError> {
 
 /// The lanes in use, those with a rule, and the built-in ones; for a pattern, those that match it.
 pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return shared::rows(&**fleet, wanted);
+    }
     let (mut active, mut queue, mut is_complete) = (BTreeMap::new(), BTreeMap::new(), true);
     if app.store.has_locks()? {
         active = holders(app)?;
@@ -226,6 +230,10 @@ pub fn set_lane(app: &App, named: &Named, options: &[(&str, &str)]) -> Result<La
         return Err(AppError::usage(format!("\"{}\" is not a user's lane, and has no weight", named.0))
             .hint("weights are shares of users: luzia lanes set user:alice --weight 2; nothing was set"));
     }
+    if let Some(fleet) = &app.fleet {
+        shared::check_options(options)?;
+        return Ok(shared::set(&**fleet, named, &|known| rule.clone().or(&rule_without(known, &taken_back)))?.1);
+    }
     app.store.prepare()?;
     app.store.change_control::<_, AppError>(|control| {
         let before = control.over(&app.settings.written());
@@ -243,6 +251,9 @@ pub fn set_lane(app: &App, named: &Named, options: &[(&str, &str)]) -> Result<La
 
 /// Takes back what `lanes set` has set, so that the configuration counts again. False if nothing was set.
 pub fn unset_lane(app: &App, named: &Named) -> Result<(bool, LaneRow), AppError> {
+    if let Some(fleet) = &app.fleet {
+        return shared::set(&**fleet, named, &|_| LaneRule::default());
+    }
     let was_set = config_reload::control(app).lanes.contains_key(&named.0);
     if was_set {
         app.store.change_control::<_, AppError>(|control| {

@@ -5,6 +5,7 @@
 mod running;
 
 use crate::app::cron::pausable_schedule;
+use crate::app::fleet::lanes as shared;
 use crate::app::lifecycle::change_waiting;
 use crate::app::{App, AppError, Code, config_reload};
 use crate::model::control::{Held, Hold, TaskHold};
@@ -110,6 +111,9 @@ pub fn is_paused_itself(app: &App, task: &Task) -> bool {
 /// Keeps tasks from starting. Running tasks go on, except a task that is named: its processes are stopped.
 pub fn pause(app: &App, what: &What, wish: &Wish) -> Result<Changed, AppError> {
     let now = app.host.now();
+    if let Some(fleet) = &app.fleet {
+        return shared::pause(app, &**fleet, what, wish);
+    }
     match what {
         What::Task(id) => pause_task(app, *id, wish, now),
         What::Lanes(held) => {
@@ -132,6 +136,9 @@ pub fn pause(app: &App, what: &What, wish: &Wish) -> Result<Changed, AppError> {
 /// Lets tasks start again. A pattern means every hold of a lane whose name begins so; a pattern without such a hold is refused.
 pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
     let now = app.host.now();
+    if let Some(fleet) = &app.fleet {
+        return shared::resume(&**fleet, what);
+    }
     let held = match what {
         What::Task(id) => return resume_task(app, *id, now).map(|changed| vec![changed]),
         What::Lanes(held) => held,

@@ -18,6 +18,7 @@ pub(super) mod reuse;
 use super::idempotency::enqueue_keyed;
 use crate::app::admission::lenders_if_waited;
 use crate::app::config_reload::{config, follow_control};
+use crate::app::fleet::lanes::limits;
 use crate::app::granted::new_number;
 use crate::app::lifecycle::change_waiting;
 use crate::app::names::Surroundings;
@@ -353,7 +354,11 @@ pub(crate) fn check_slots(app: &App, task: &Task) -> Result<(), AppError> {
             .hint("name the lane as well, as in -l build --slots 2; a user, a thread or a session has one place"));
     }
     follow_control(app)?;
-    if let Some(narrow) = narrow(task, |lane| config(app).limit(lane)).into_iter().next() {
+    let limits = match &app.fleet {
+        Some(fleet) => limits(&**fleet, task)?,
+        None => task.lanes.iter().map(|lane| (lane.clone(), config(app).limit(lane))).collect(),
+    };
+    if let Some(narrow) = narrow(task, |lane| limits.get(lane).copied().unwrap_or(1)).into_iter().next() {
         let lane = &narrow.lane;
         let message = format!("--slots {count}: lane \"{lane}\" has {}", narrow.max);
         return Err(AppError::new(Code::TooFewSlots, message)

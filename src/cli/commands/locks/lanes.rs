@@ -1,6 +1,7 @@
 //! `luzia lanes`: the lanes, their use, and their rules.
 
 use crate::app::capacity::{NamedSlot, named_slots, old_make};
+use crate::app::fleet::lanes as shared;
 use crate::app::query::lanes::{
     LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, rule_options, rule_text,
     set_lane, unset_lane,
@@ -199,7 +200,11 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
             let rows = lane_rows(app, Some(&named))?.rows;
             let row = rows.into_iter().find(|row| row.name == named.text() && is_known_lane(row));
             let row = row.ok_or_else(|| unknown(&lane))?;
-            let slots = if row.is_pattern { Vec::new() } else { named_slots(app, &lane_named(&row.name)?)? };
+            let slots = match &app.fleet {
+                _ if row.is_pattern => Vec::new(),
+                Some(fleet) => shared::named_slots(&**fleet, &row)?,
+                None => named_slots(app, &lane_named(&row.name)?)?,
+            };
             show(&row, &slots, console)?;
         }
         LanesVerb::Set { lane, rule } => {

@@ -1,0 +1,113 @@
+//! Lanes of a store: limits, values of slots, tasks of several slots, and pauses, across hosts.
+
+use crate::hosts::{Host, assert_whole, status, until_status};
+use crate::server::Fleet;
+use crate::support::until;
+use serde_json::Value;
+
+fn lane(fleet: &Fleet, name: &str) -> Value {
+    fleet.json(&["lanes", "show", name])
+}
+
+#[test]
+fn a_lane_has_as_many_holders_as_its_limit_wherever_they_run() {
+    let Some(fleet) = Fleet::new("a_lane_has_as_many_holders") else { return };
+    let hosts = [Host::new(&fleet, "one", None), Host::new(&fleet, "two", None)];
+    let set = fleet.json(&["lanes", "set", "gpu", "--max", "2"]);
+    assert_eq!((&set["lane"], &set["max_concurrent"], &set["rule"]), (&"gpu".into(), &2.into(), &"set".into()));
+    // Two on one host: its own limit of the lane, which nobody has set, does not count beside the grant.
+    let ids = [0, 0, 1].map(|at| hosts[at].luzia(&["enqueue", "-l", "gpu", "--", "sleep", "60"]).coded(0).line());
+    until_status(&fleet, &ids[0], "running");
+    until_status(&fleet, &ids[1], "running");
+    let waits = fleet.json(&["show", &ids[2]]);
+    assert_eq!((&waits["status"], &waits["reason"]), (&"pending".into(), &"LaneFull".into()), "{waits:#}");
+    let row = lane(&fleet, "gpu");
+    assert_eq!((&row["active"], &row["queue"], &row["draining"]), (&2.into(), &1.into(), &false.into()), "{row:#}");
+    assert!(fleet.luzia(&["lanes"]).coded(0).out.contains("full"));
+    fleet.luzia(&["lanes", "set", "gpu", "--max", "3"]).coded(0);
+    until_status(&fleet, &ids[2], "running");
+    let lowered = fleet.json(&["lanes", "rm", "gpu"]);
+    assert_eq!((&lowered["changed"], &lowered["max_concurrent"]), (&true.into(), &1.into()));
+    assert_eq!((&lane(&fleet, "gpu")["active"], &lane(&fleet, "gpu")["draining"]), (&3.into(), &true.into()));
+    assert!(ids.iter().all(|id| status(&fleet, id) == "running"), "a lower limit ends nobody");
+    fleet.luzia(&["cancel", "-l", "gpu", "--yes"]).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_holder_finds_the_value_of_its_slot_and_a_wide_task_has_several() {
+    let Some(fleet) = Fleet::new("a_holder_finds_the_value") else { return };
+    let host = Host::new(&fleet, "one", None);
+    fleet.luzia(&["lanes", "set", "resource:emu", "--values", "left,right"]).coded(0);
+    let run = |options: &[&str]| {
+        let args = [&["run", "-l", "resource:emu"], options, &["--shell", "echo $LUZIA_SLOT_EMU"]].concat();
+        host.luzia(&args).coded(0).out
+    };
+    assert_eq!((run(&[]), run(&["--slots", "2"])), ("left\n".into(), "left,right\n".into()));
+    let held = host.luzia(&["enqueue", "-l", "resource:emu", "--", "sleep", "60"]).coded(0).line();
+    until_status(&fleet, &held, "running");
+    assert_eq!(run(&[]), "right\n");
+    let slots = lane(&fleet, "resource:emu")["slots"].clone();
+    assert_eq!((&slots[0]["value"], &slots[0]["holder"]), (&"left".into(), &held.as_str().into()), "{slots:#}");
+    assert_eq!(slots[1]["holder"], Value::Null);
+    let wide = host.luzia(&["enqueue", "-l", "resource:emu", "--slots", "2", "--", "true"]).coded(0).line();
+    until("it waits for both", || (fleet.json(&["show", &wide])["reason"] == "LaneFull").then_some(()));
+    fleet.refused(&fleet.url(), &["enqueue", "-l", "resource:emu", "--slots", "3", "--", "true"], 1, "TOO_FEW_SLOTS");
+    fleet.luzia(&["cancel", &held, "--yes"]).coded(0);
+    fleet.luzia(&["wait", &wide]).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_paused_lane_and_a_paused_user_start_nothing_until_they_are_resumed() {
+    let Some(fleet) = Fleet::new("a_paused_lane") else { return };
+    let host = Host::new(&fleet, "one", None);
+    let paused = fleet.json(&["pause", "-l", "gpu", "--reason", "a new driver"]);
+    assert_eq!((&paused["items"][0]["what"], &paused["items"][0]["reason"]), (&"gpu".into(), &"a new driver".into()));
+    let again = fleet.json(&["pause", "-l", "gpu", "--reason", "still"]);
+    assert_eq!(paused["items"][0]["since"], again["items"][0]["since"]);
+    let id = host.luzia(&["enqueue", "-l", "gpu", "--", "true"]).coded(0).line();
+    let other = host.enqueue("bob", "true", &[]);
+    fleet.luzia(&["wait", &other]).coded(0);
+    let task = fleet.json(&["show", &id]);
+    assert_eq!((&task["status"], &task["reason"]), (&"pending".into(), &"Paused".into()), "{task:#}");
+    assert!(fleet.luzia(&["show", &id]).coded(0).out.contains("still"));
+    assert_eq!((&lane(&fleet, "gpu")["paused"], &lane(&fleet, "gpu")["queue"]), (&true.into(), &1.into()));
+    assert_eq!(fleet.json(&["resume", "-l", "gpu"])["items"][0]["changed"], true);
+    assert!(fleet.luzia(&["resume", "-l", "gpu"]).coded(0).err.contains("was not paused"));
+    fleet.luzia(&["wait", &id]).coded(0);
+    // A pause of a user is about all tasks of the user, and ends by itself.
+    fleet.luzia(&["pause", "carol", "--for", "2s"]).coded(0);
+    let ids = [&["-u", "carol"][..], &["-u", "carol", "-l", "gpu"]]
+        .map(|options| host.luzia(&[&["enqueue"], options, &["--", "true"]].concat()).coded(0).line());
+    assert!(ids.iter().all(|id| fleet.json(&["show", id])["reason"] == "Paused"));
+    fleet.luzia(&[&["wait", "--timeout", "25s"], &ids.each_ref().map(String::as_str)[..]].concat()).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn rules_and_pauses_that_are_about_one_host_are_refused() {
+    let Some(fleet) = Fleet::new("rules_and_pauses") else { return };
+    let id = fleet.luzia(&["enqueue", "-u", "a", "--", "true"]).coded(0).line();
+    for args in [
+        &["lanes", "set", "gpu", "--rate", "3/1m"][..],
+        &["lanes", "set", "gpu", "--max", "2", "--reserve", "1"],
+        &["lanes", "set", "session:*", "--max", "2"],
+        &["lanes", "set", "global", "--max", "2"],
+        &["lanes", "set", "goal:x", "--max", "2"],
+        &["pause", "--all"],
+        &["pause", "session:*"],
+        &["pause", &id],
+        &["pause", "-u", "a", "--state", "pending", "--yes"],
+        &["resume", &id],
+    ] {
+        let said = fleet.refused(&fleet.url(), args, 2, "LOCAL_ONLY");
+        assert!(said.contains("--store local"), "{said}");
+    }
+    fleet.refused(&fleet.url(), &["lanes", "set", "gpu", "--max", "0"], 2, "USAGE");
+    fleet.refused(&fleet.url(), &["lanes", "show", "nobody"], 66, "LANE_NOT_FOUND");
+    let rows: i64 =
+        fleet.client().query_one("SELECT count(*) FROM luzia.lane WHERE xid IS NOT NULL", &[]).unwrap().get(0);
+    assert_eq!(rows, 0, "nothing was set");
+    assert_eq!(fleet.json(&["lanes"])["items"][0]["lane"], "user:a");
+}

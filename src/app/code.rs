@@ -65,6 +65,7 @@ codes! {
     HookFailed "HOOK_FAILED" Unavailable "A hook has failed.";
     HookNotFound "HOOK_NOT_FOUND" NotFound "There is no such hook.";
     HostBusy "HOST_BUSY" Busy "The condition of the host under which a lane grants nothing is met.";
+    HostNotFound "HOST_NOT_FOUND" NotFound "No host of a store has this name.";
     HostTaken "HOST_TAKEN" Config "Another host of the same name shares the tasks of a store.";
     Io "IO" Io "The operating system refused.";
     KeyRuns "KEY_RUNS" No "A task with the key runs, and cannot be replaced.";

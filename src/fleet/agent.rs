@@ -2,9 +2,11 @@
 //! task does in between is local and needs no database.
 
 use super::duty::Duty;
+use super::places::decline;
 use super::tasks::{id_of, number_of, split, word_of};
 use super::{Database, Given, sql};
 use crate::app::fleet::FleetAgent;
+use crate::app::fleet::places::lacks_directory;
 use crate::app::granted::{
     accept_granted, cancel_granted, end_lease, posted, prepare_host, renew_lease, start_watcher, unposted_ends,
 };
@@ -257,6 +259,10 @@ impl Agent<'_> {
         for row in self.database.with(|client| client.query(sql::ASSIGNED, &[&session.host, &word]))? {
             let task = granted(app, session, &row)?;
             let token = word_of(row.get(1));
+            if lacks_directory(app, &task) {
+                decline(self.database, session, task.id, token)?;
+                continue;
+            }
             let taken = match accept_granted(app, &task)? {
                 // The record of an earlier assignment, whose end the database knows.
                 Taken::Other if app.store.forget_posted(task.id)? => accept_granted(app, &task)?,

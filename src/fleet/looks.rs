@@ -64,7 +64,9 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
         return Ok(Vec::new());
     };
     let place = (row.get::<_, i64>(1) == 0).then(|| Obstacle::NoHost { place: row.get(0) });
-    let mut obstacles: Vec<Obstacle> = place.into_iter().collect();
+    let declined =
+        row.get::<_, Option<String>>(9).map(|host| Obstacle::NoDirectory { host, directory: task.cwd.clone() });
+    let mut obstacles: Vec<Obstacle> = place.into_iter().chain(declined).collect();
     for lane in task.all_lanes().into_iter().filter(|lane| !lane.is_global()) {
         let Some(LaneRules { limit, pause }) = rules(database, &lane)? else { continue };
         obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));

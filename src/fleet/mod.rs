@@ -8,6 +8,7 @@ mod lanes;
 mod looks;
 mod memory;
 mod migrate;
+mod places;
 mod server;
 mod sql;
 mod target;
@@ -17,11 +18,12 @@ mod tls;
 pub use server::Database;
 pub use target::Target;
 
-use crate::app::fleet::{Fleet, FleetAgent, FleetCounts, FleetHost, LaneRules, Migration, Sink, StoreState, Tail};
+use crate::app::fleet::{
+    Fleet, FleetAgent, FleetCounts, FleetHost, LaneRules, Migration, SharedTask, Sink, StoreState, Tail,
+};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{AppError, Obstacle};
 use crate::model::{LaneName, Name, Status, Task, TaskId};
-use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, LockView};
 
 /// A value of a statement.
@@ -47,7 +49,7 @@ impl Fleet for Database {
         migrate::state(self)
     }
 
-    fn enqueue(&self, tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError> {
+    fn enqueue(&self, tasks: Vec<SharedTask>) -> Result<Vec<Accepted>, AppError> {
         tasks::enqueue(self, tasks)
     }
 

@@ -2,7 +2,8 @@
 
 use super::{Database, errors, sql};
 use crate::app::fleet::lanes::hold_of;
-use crate::app::fleet::{FleetCounts, FleetHost, Sink, Tail};
+use crate::app::fleet::places::TaskPlace;
+use crate::app::fleet::{FleetCounts, FleetHost, SharedTask, Sink, Tail};
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::evidence::{Reason, Verdict};
@@ -59,8 +60,14 @@ fn task_of(row: &Row) -> Result<Task, AppError> {
 }
 
 /// One task as `enqueue` takes it.
-fn queued(task: &Task, on_conflict: OnConflict, place: &str) -> Result<Value, AppError> {
+fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
+    let SharedTask { task, on_conflict, place } = shared;
     let (record, spec) = split(task)?;
+    let place = match place {
+        TaskPlace::Own => own,
+        TaskPlace::Host(name) => name,
+        TaskPlace::Any => "",
+    };
     let lanes: Vec<String> =
         task.all_lanes().iter().filter(|lane| !lane.is_global()).map(ToString::to_string).collect();
     let conflict = match on_conflict {
@@ -86,14 +93,14 @@ fn queued(task: &Task, on_conflict: OnConflict, place: &str) -> Result<Value, Ap
 }
 
 /// Queues tasks. The numbers and the name of the request are drawn first, so a lost answer is asked for again and is the same.
-pub(super) fn enqueue(database: &Database, mut tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError> {
+pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result<Vec<Accepted>, AppError> {
     let count = i32::try_from(tasks.len()).map_err(|_| AppError::usage("a batch has too many lines"))?;
     let numbers = database.with(|client| client.query(sql::NUMBERS, &[&count]))?;
     let request = database.word()?.to_string();
     let mut list = Vec::with_capacity(tasks.len());
-    for ((task, on_conflict), row) in tasks.iter_mut().zip(&numbers) {
-        task.id = id_of(row.get(0));
-        list.push(queued(task, *on_conflict, &database.name)?);
+    for (shared, row) in tasks.iter_mut().zip(&numbers) {
+        shared.task.id = id_of(row.get(0));
+        list.push(queued(shared, &database.name)?);
     }
     let list = Value::from(list).to_string();
     let rows = database.ask(|client| client.query(sql::ENQUEUE, &[&request, &list]))?.map_err(|error| {
@@ -102,7 +109,7 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<(Task, OnConflict)>) -
             None => database.refused(&error),
         }
     })?;
-    let answers = rows.iter().zip(tasks).map(|(row, (task, _))| {
+    let answers = rows.iter().zip(tasks).map(|(row, SharedTask { task, .. })| {
         let (id, created) = (id_of(row.get(0)), row.get(1));
         let task = if created { Task { id, ..task } } else { existing(database, id)? };
         Ok(Accepted { task, created })
@@ -182,6 +189,9 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
     };
     if row.get::<_, i64>(1) == 0 {
         return Ok(Some(Obstacle::NoHost { place: row.get(0) }));
+    }
+    if let Some(host) = row.get(9) {
+        return Ok(Some(Obstacle::NoDirectory { host, directory: task.cwd.clone() }));
     }
     let Some(lane) = row.get::<_, Option<&str>>(2).and_then(|lane| LaneName::parse(lane).ok()) else {
         let ahead = ahead(database, task.id)?;

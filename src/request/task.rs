@@ -54,6 +54,20 @@ pub struct TaskRequest {
     #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
     pub priority: Option<u8>,
 
+    /// Run on this host of the store, e.g. `web1`; by default on the host of the caller
+    ///
+    /// Only with a store of several hosts. The directory must exist on that host (else the task waits with the reason
+    /// NoDirectory), and the command and its directory are not looked for here. `luzia hosts` lists the hosts.
+    #[arg(long = "on", value_name = "HOST", conflicts_with = "anywhere")]
+    pub on: Option<String>,
+
+    /// Run on any host of the store: the one with the most free slots
+    ///
+    /// Only with a store of several hosts, and not from a sandbox. The directory must exist on the host that takes the task;
+    /// hosts that lack it are passed over.
+    #[arg(long)]
+    pub anywhere: bool,
+
     /// Do not start before this time has passed, e.g. `10m` or `2 hours`
     #[arg(id = "in", long, value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
     #[serde(rename = "in", deserialize_with = "amount")]

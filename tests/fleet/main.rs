@@ -7,6 +7,7 @@ mod hosts;
 mod lanes;
 mod locks;
 mod looks;
+mod places;
 mod proxy;
 mod rules;
 mod server;

@@ -2,6 +2,7 @@
 //! has all tasks.
 
 pub mod lanes;
+pub mod places;
 
 use crate::app::queue::enqueue::Accepted;
 use crate::app::{App, AppError, Code, Obstacle, Pause};
@@ -9,6 +10,7 @@ use crate::model::{LaneName, Name, Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, Counts, LockView};
+use places::{TaskPlace, place_of};
 
 /// A migration of the tables of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,8 +121,19 @@ pub fn refuse_local<const N: usize>(things: [(bool, &str); N]) -> Result<(), App
     asked.map_or(Ok(()), |(_, what)| Err(local_only(what)))
 }
 
+/// A task that is made ready for the database.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SharedTask {
+    /// The task.
+    pub task: Task,
+    /// The effect of an unfinished task with the same key.
+    pub on_conflict: OnConflict,
+    /// The host that it is for.
+    pub place: TaskPlace,
+}
+
 /// Makes a task ready for the database. What the database cannot promise is refused.
-pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<(Task, OnConflict), AppError> {
+pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<SharedTask, AppError> {
     let on_conflict = new.on_conflict.unwrap_or_default();
     refuse_local([
         (app.inside.is_some(), "a task that another task queues"),
@@ -139,7 +152,12 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<(Ta
         let rest: Vec<_> = task.env.iter().filter(|(key, _)| !is_of_client(key)).cloned().collect();
         task.env = rest.into();
     }
-    Ok((task, on_conflict))
+    let place = place_of(app, new)?;
+    if place != TaskPlace::Own {
+        // On another host the sandbox of its agent and the limits there count.
+        (task.sandbox, task.limits) = (None, None);
+    }
+    Ok(SharedTask { task, on_conflict, place })
 }
 
 /// The error of a database that does not answer, with the moment since which verbs of this host found it so.
@@ -157,7 +175,7 @@ pub trait FleetAgent {
 }
 
 /// A database with the tasks of several hosts.
-pub trait Fleet: lanes::FleetLanes {
+pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// The database as it was named. It holds no password.
     fn name(&self) -> String;
 
@@ -172,7 +190,7 @@ pub trait Fleet: lanes::FleetLanes {
 
     /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and
     /// whether it is a new one.
-    fn enqueue(&self, tasks: Vec<(Task, OnConflict)>) -> Result<Vec<Accepted>, AppError>;
+    fn enqueue(&self, tasks: Vec<SharedTask>) -> Result<Vec<Accepted>, AppError>;
 
     /// Gives the tasks in some states to `sink`: those that a host has, then those that wait for one, then those that are over, each
     /// by number.

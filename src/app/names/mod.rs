@@ -235,7 +235,7 @@ impl Surroundings {
         Ok(matches!(self.look(&format!("{path}/HEAD"))?, Some(Place { is_dir: false, .. })))
     }
 
-    fn is_dir(&self, path: &str) -> Result<bool, AppError> {
+    pub(crate) fn is_dir(&self, path: &str) -> Result<bool, AppError> {
         Ok(matches!(self.look(path)?, Some(Place { is_dir: true, .. })))
     }
 

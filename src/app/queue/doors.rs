@@ -107,7 +107,8 @@ pub(crate) fn check_door(app: &App, new: &TaskRequest, task: &Task, known: &Acco
 
 /// Whether the directory and the program of a task need not exist now.
 fn is_unchecked(new: &TaskRequest, task: &Task) -> bool {
-    new.no_check || task.run_as.is_some() || !task.after.is_empty()
+    let is_elsewhere = new.on.is_some() || new.anywhere;
+    new.no_check || is_elsewhere || task.run_as.is_some() || !task.after.is_empty()
 }
 
 /// Refuses a working directory or a program that does not exist now. After another task it may exist by then.

@@ -11,6 +11,7 @@ use crate::app::admission::own_context;
 use crate::app::config_reload::{conductor_path, config};
 use crate::app::cron::refuse_schedule;
 use crate::app::estimate::{Estimate, THOROUGH, expected};
+use crate::app::fleet::places::check_place;
 use crate::app::fleet::shared;
 use crate::app::granted::of_parent;
 use crate::app::lifecycle::enqueued;
@@ -155,6 +156,7 @@ fn conductor_dir_of(app: &App, template: Option<&str>, project: Option<&Name>, u
 
 pub(crate) fn task_of(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Task, AppError> {
     let new = &*with_first_command(new)?;
+    check_place(app, new)?;
     let project = project_of(app, new)?;
     let settings = project.as_ref().and_then(|project| config(app).project(project.as_str()));
     let settings = settings.as_ref();

@@ -100,6 +100,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         | Obstacle::HostBusy { .. }
         | Obstacle::NoGrant { .. }
         | Obstacle::NoHost { .. }
+        | Obstacle::NoDirectory { .. }
         | Obstacle::SlotOccupied { .. }
         | Obstacle::TooFewSlots { .. } => rule_text(obstacle, task, now),
         Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } => rule_text(obstacle, task, now),
@@ -372,6 +373,7 @@ mod tests {
         }
         all.extend([None, Some(lane())].map(|lane| Obstacle::NoGrant { lane }));
         all.extend([None, Some("web1".to_owned())].map(|place| Obstacle::NoHost { place }));
+        all.push(Obstacle::NoDirectory { host: "web1".to_owned(), directory: "/srv".to_owned() });
         all.push(Obstacle::NewerRecord { first: two, record: "v 2".to_owned() });
         all.push(Obstacle::Priority { ahead: 3 });
         all.push(Obstacle::LaneOrder { lane: lane(), first: two });
@@ -391,7 +393,7 @@ mod tests {
                 Obstacle::Paused { .. } => {}
                 Obstacle::Cycle { .. } | Obstacle::Delayed { .. } | Obstacle::After { .. } => {}
                 Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Priority { .. } => {}
-                Obstacle::NoGrant { .. } | Obstacle::NoHost { .. } => {}
+                Obstacle::NoGrant { .. } | Obstacle::NoHost { .. } | Obstacle::NoDirectory { .. } => {}
                 Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
                 Obstacle::Loan { .. } | Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } => {}
                 Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}

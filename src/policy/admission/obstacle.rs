@@ -50,6 +50,13 @@ pub enum Obstacle {
         /// The host that it is for; `None` for any.
         place: Option<String>,
     },
+    /// The host that it was given to lacks its directory.
+    NoDirectory {
+        /// The host that has given it back last.
+        host: String,
+        /// The directory.
+        directory: String,
+    },
     /// The first record in the lane of its user cannot be read by this version.
     NewerRecord {
         /// The task of that record.
@@ -189,6 +196,7 @@ impl Obstacle {
             Self::OtherContext { .. } => "OtherContext",
             Self::NoGrant { .. } => "NoGrant",
             Self::NoHost { .. } => "NoHost",
+            Self::NoDirectory { .. } => "NoDirectory",
             Self::NewerRecord { .. } => "NewerRecord",
             Self::Priority { .. } => "Priority",
             Self::LaneOrder { .. } => "LaneOrder",

@@ -344,7 +344,7 @@ active int How many tasks a host has.
 duty text~ The host that decides whose turn it is.
 
 = hosts The hosts of a store.
-items [object] The hosts: name, alive, renewed_ms_ago, lease_ms, free, tasks, draining and duty.
+items [object] The hosts: name, alive, renewed_ms_ago, lease_ms, free, tasks, draining and duty; of drain and undrain the host, with changed.
 
 = agent-setup The files that were changed.
 items [object] The files: path, action and backup.

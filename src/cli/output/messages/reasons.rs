@@ -40,6 +40,10 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
             };
             (text, Some("luzia hosts".to_owned()))
         }
+        Obstacle::NoDirectory { host, directory } => {
+            let text = format!("host {host} has no directory {directory}; a host that has it takes the task");
+            (text, Some("luzia hosts".to_owned()))
+        }
         Obstacle::Booked { booked } => booked_text(booked, now),
         Obstacle::HostBusy { shut } => capacity::busy_text(shut),
         Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_text(lane, occupied),
@@ -108,6 +112,7 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Obstacle::OtherContext { differences, life, is_own } => other_context_json(differences, *life, *is_own, task),
         Obstacle::NoHost { place } => json!({ "host": place }),
+        Obstacle::NoDirectory { host, directory } => json!({ "host": host, "directory": directory }),
         Obstacle::NoGrant { lane } => json!({ "lane": lane.as_ref().map(ToString::to_string) }),
         Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
         Obstacle::Priority { ahead } => json!({ "ahead": ahead }),

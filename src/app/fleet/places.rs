@@ -1,0 +1,77 @@
+//! The host that a task is for, and hosts that take no further tasks.
+
+use super::no_store;
+use crate::app::admission::own_context;
+use crate::app::config_reload::config;
+use crate::app::{App, AppError, Code};
+use crate::model::Task;
+use crate::model::config::Contexts;
+use crate::policy::context::is_private;
+use crate::request::TaskRequest;
+
+/// The longest name of a host, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// The host that a task is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TaskPlace {
+    /// That of the caller.
+    Own,
+    /// The one of this name.
+    Host(String),
+    /// Any.
+    Any,
+}
+
+/// The hosts of a database, as places of tasks.
+pub trait FleetPlaces {
+    /// Lets a host take no further tasks, or take tasks again. Whether that changed anything; `None` if no host has this name.
+    fn drain(&self, host: &str, is_draining: bool) -> Result<Option<bool>, AppError>;
+}
+
+/// Refuses a place without a store.
+pub(crate) fn check_place(app: &App, new: &TaskRequest) -> Result<(), AppError> {
+    let option = new.on.as_ref().map(|_| "--on").or(new.anywhere.then_some("--anywhere"));
+    match option.filter(|_| app.fleet.is_none()) {
+        Some(option) => Err(no_store().reworded(|why| format!("{option} is about the hosts of a store, and {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// The host that is asked for.
+pub(super) fn place_of(app: &App, new: &TaskRequest) -> Result<TaskPlace, AppError> {
+    let place = match (&new.on, new.anywhere) {
+        (None, false) => return Ok(TaskPlace::Own),
+        (Some(_), true) => return Err(AppError::usage("give on or anywhere, not both").hint("nothing was queued")),
+        (None, true) => TaskPlace::Any,
+        (Some(name), false) => TaskPlace::Host(name.clone()),
+    };
+    if let TaskPlace::Host(name) = &place
+        && (name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control))
+    {
+        return Err(AppError::usage(format!("\"{}\" cannot be the name of a host", name.escape_debug()))
+            .hint("`luzia hosts` lists the hosts; nothing was queued"));
+    }
+    let (own, _) = own_context(app);
+    let is_sandbox = config(app).contexts == Contexts::Same && is_private(own.sandbox());
+    if is_sandbox && !app.store.has_dispatcher(Some(own.id()))? {
+        return Err(AppError::usage(
+            "a task from a sandbox runs on the host of the sandbox only, because others lack it",
+        )
+        .hint("leave --on and --anywhere out, or queue it outside of the sandbox; nothing was queued"));
+    }
+    Ok(place)
+}
+
+/// Whether this host lacks the directory of a task that was placed here by its request.
+pub fn lacks_directory(app: &App, task: &Task) -> bool {
+    let is_placed = task.sandbox.is_none();
+    is_placed && !app.surroundings.is_dir(&task.cwd).unwrap_or(false)
+}
+
+/// The error of a name that no host has.
+pub fn unknown_host(name: &str) -> AppError {
+    AppError::new(Code::HostNotFound, format!("no host \"{}\" has joined the store", name.escape_debug()))
+        .hint("`luzia hosts` lists the hosts; nothing was changed")
+        .next("luzia hosts")
+}

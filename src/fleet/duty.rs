@@ -33,7 +33,7 @@ pub(super) struct Duty {
     seen: Option<(i64, u64)>,
     is_mine: bool,
     kept_ms: u64,
-    /// What the holder remembers; nothing before the first look, and after a fault.
+    /// The memory of the holder; nothing before the first look, and after a fault.
     memory: Option<Known>,
     next_ms: Option<u64>,
     /// Whether a change or a refused proposal asks for a pass.

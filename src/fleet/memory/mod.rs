@@ -1,4 +1,4 @@
-//! What the holder of the duty remembers between its passes: the first tasks of each queue with work, the lanes in use, and which
+//! The memory of the holder of the duty between its passes: the first tasks of each queue with work, the lanes in use, and which
 //! queues could start a task. A pass costs what could start now, and not all queues.
 //!
 //! The order is that of one round over all queues that could start a task. Users that the ledger does not know have used nothing, so

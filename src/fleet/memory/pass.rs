@@ -12,7 +12,7 @@ const BATCH: usize = 64;
 /// Number of heads beyond the free slots that the first round of a pass is offered of one place and tier.
 const BEYOND: usize = if cfg!(test) { 2 } else { 16 };
 
-/// What a round is offered.
+/// The heads that a round is offered.
 #[derive(Default)]
 struct Offer {
     heads: Vec<LaneHead>,
@@ -68,12 +68,15 @@ impl Memory {
     }
 }
 
-/// How a pass proposes, and by which settings.
+/// The settings of a pass.
 pub(in crate::fleet) struct Terms<'a> {
     pub(in crate::fleet) shares: [u32; 3],
     pub(in crate::fleet) now: Timestamp,
     pub(in crate::fleet) weight: &'a dyn Fn(&Name) -> u32,
 }
+
+/// Proposes a batch: for each proposal whether it was granted, or nothing for one that is no more the holder of the duty.
+pub(in crate::fleet) type Propose<'a, E> = dyn FnMut(&[Proposal]) -> Result<Option<Vec<bool>>, E> + 'a;
 
 /// A proposal with what is undone if it is refused.
 struct Taken {
@@ -91,7 +94,7 @@ impl Memory {
         &mut self,
         rooms: &mut Rooms,
         terms: &Terms,
-        propose: &mut dyn FnMut(&[Proposal]) -> Result<Option<Vec<bool>>, E>,
+        propose: &mut Propose<'_, E>,
         refill: &mut dyn FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<Option<[usize; 2]>, E> {
         let (mut granted, mut refused) = (0, 0);
@@ -132,7 +135,7 @@ impl Memory {
         mut offer: Offer,
         rooms: &mut Rooms,
         terms: &Terms,
-        propose: &mut dyn FnMut(&[Proposal]) -> Result<Option<Vec<bool>>, E>,
+        propose: &mut Propose<'_, E>,
     ) -> Result<Ended, E> {
         let heads = std::mem::take(&mut offer.heads);
         let mut round = Round::new(ledger, terms.shares, heads, terms.now);
@@ -197,7 +200,7 @@ impl Memory {
         batch: &mut Vec<Taken>,
         rooms: &mut Rooms,
         sums: &mut [usize; 2],
-        propose: &mut dyn FnMut(&[Proposal]) -> Result<Option<Vec<bool>>, E>,
+        propose: &mut Propose<'_, E>,
     ) -> Result<bool, E> {
         let proposals: Vec<Proposal> = batch.iter().map(|taken| taken.proposal.clone()).collect();
         let Some(answers) = propose(&proposals)? else { return Ok(false) };
@@ -221,7 +224,7 @@ impl Memory {
     }
 }
 
-/// How a round ended.
+/// The end of a round.
 #[derive(Default)]
 struct Ended {
     /// The numbers of granted and refused proposals; nothing without the duty.

@@ -46,6 +46,9 @@ impl fmt::Display for TaskId {
     }
 }
 
+/// The verb in the command of a task that keeps lanes for a command in the foreground of its host.
+pub const KEEP_LANES: &str = "keep-lanes";
+
 /// The environment variables that describe its task to a command. Supervisors and hooks are started without them.
 pub const TASK_VARIABLES: [&str; 9] = [
     "LUZIA_TASK_ID",
@@ -220,6 +223,11 @@ fn default_umask() -> u32 {
 }
 
 impl Task {
+    /// Whether it keeps lanes for a command in the foreground of its host.
+    pub fn keeps_lanes(&self) -> bool {
+        self.command.iter().any(|word| word == KEEP_LANES)
+    }
+
     /// The number of the step at which it failed, from 0; 0 for a task without steps.
     pub fn failed_action(&self) -> u32 {
         let own = self.outcome().and_then(|outcome| outcome.step);

@@ -231,6 +231,8 @@ pub struct TreeMark {
     pub since: Option<u64>,
     /// Whether this very process began the tree, so that its processes descend from this one.
     pub is_own: bool,
+    /// Whether processes may belong to it that descend from others.
+    pub has_outsiders: bool,
 }
 
 /// A command to start.

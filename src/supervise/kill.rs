@@ -18,12 +18,14 @@ pub struct Root<'a> {
     pub state_dir: &'a str,
     /// The control group in which it began, if there is one. This process is not in it.
     pub group: Option<&'a Group>,
+    /// Whether the command of a `luzia lock` belongs to it, which its caller has started.
+    pub has_outsiders: bool,
 }
 
 impl<'a> Root<'a> {
     /// The tree that this process began, without a control group.
     pub(super) fn here(site: &'a Site, me: &'a Identity) -> Self {
-        Self { began_by: Some(me), state_dir: site.host.state_dir(), group: None }
+        Self { began_by: Some(me), state_dir: site.host.state_dir(), group: None, has_outsiders: false }
     }
 }
 
@@ -37,6 +39,7 @@ pub(super) fn mark_of(site: &Site, id: TaskId, root: &Root) -> Result<TreeMark, 
         task_id: id.to_string(),
         tree_lock: if site.run_dir.is_tree_locked(id)? { site.run_dir.tree_ident(id)? } else { None },
         is_own: this_boot == Some(&me),
+        has_outsiders: root.has_outsiders,
         since: this_boot.map(|supervisor| supervisor.start),
     })
 }

@@ -62,6 +62,7 @@ fn root_of<'a>(site: &'a Site, started: Option<&'a Started>) -> Root<'a> {
         began_by: started.map(|started| &started.supervisor),
         state_dir: path.unwrap_or(site.host.state_dir()),
         group: started.and_then(|started| started.group.as_ref()),
+        has_outsiders: false,
     }
 }
 

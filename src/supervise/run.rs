@@ -299,7 +299,7 @@ fn stop_tree(
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
     let me = site.host.identity();
-    let root = Root { group, ..Root::here(site, &me) };
+    let root = Root { group, has_outsiders: task.keeps_lanes(), ..Root::here(site, &me) };
     let happened = match stop {
         Stop::Exited(exit) => {
             pausing.wake(site);

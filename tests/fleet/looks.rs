@@ -68,8 +68,10 @@ fn locks_are_listed_and_checked_from_another_host() {
         let found = ["state", "holder", "host", "label", "kind", "slot"].map(|name| lock[name].clone());
         assert_eq!(json!(found), expected, "{lock:#}");
         let fence = lock["fence"].as_i64().unwrap();
-        let kept = "SELECT count(*) FROM luzia.hold WHERE fence = $1";
-        assert_eq!(fleet.client().query_one(kept, &[&fence]).unwrap().get::<_, i64>(0), 1);
+        let kept =
+            "SELECT count(*) FROM luzia.hold h JOIN luzia.lane l ON l.id = h.lane_id WHERE fence = $1 AND name = $2";
+        let lane = lock["lane"].as_str().unwrap();
+        assert_eq!(fleet.client().query_one(kept, &[&fence, &lane]).unwrap().get::<_, i64>(0), 1);
     }
     let text = fleet.luzia(&["list-locks"]).coded(0).out;
     assert!(text.contains("host \"one\" has it; the lease of its host is in force"), "{text}");

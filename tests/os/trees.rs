@@ -11,6 +11,7 @@ fn mark(dir: &Path) -> TreeMark {
         tree_lock: None,
         since: None,
         is_own: false,
+        has_outsiders: false,
     }
 }
 

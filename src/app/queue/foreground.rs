@@ -10,7 +10,7 @@ use crate::app::queue::enqueue::{Caller, enqueue};
 use crate::app::{App, AppError, Code, Obstacle, lane_word, shell_word};
 use crate::model::lock::Grant;
 use crate::model::name::shortened;
-use crate::model::task::{Environment, OnInterrupt};
+use crate::model::task::{Environment, KEEP_LANES, OnInterrupt};
 use crate::model::{Identity, LaneName, Task, TaskId};
 use crate::os::{InPlace, Signal, TreeMark};
 use crate::request::TaskRequest;
@@ -98,7 +98,7 @@ fn request(app: &App, asked: &Foreground<'_>) -> TaskRequest {
     TaskRequest {
         user,
         lanes: named.collect(),
-        command: own_line(app, asked.program, "keep-lanes", &of_me).collect(),
+        command: own_line(app, asked.program, KEEP_LANES, &of_me).collect(),
         label: Some(asked.label.map_or_else(|| shortened(&words.join(" ")), str::to_owned)),
         retries: Some(0),
         on_interrupt: Some(OnInterrupt::Fail),

@@ -1,6 +1,7 @@
 //! The command lines that luzia writes for itself. clap does not know them.
 
 use super::{Cli, Command, Globals};
+use crate::model::task::KEEP_LANES;
 use crate::model::{Identity, TaskId};
 
 /// `luzia supervise`.
@@ -63,7 +64,7 @@ pub(super) fn of_supervisor(args: &[String]) -> Option<Cli> {
             "supervise" => break,
             "run-hooks" if words.next().is_none() => return Some(Cli { globals, command: Command::RunHooks(()) }),
             "watch-lease" if words.next().is_none() => return Some(Cli { globals, command: Command::WatchLease(()) }),
-            "keep-lanes" => return of_lanes(globals, &words.collect::<Vec<&str>>()),
+            KEEP_LANES => return of_lanes(globals, &words.collect::<Vec<&str>>()),
             "under-lanes" => return under_lanes(globals, &words.collect::<Vec<&str>>()),
             "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
             _ => return None,

@@ -30,7 +30,7 @@ const FEW_PIDS: u32 = 64;
 pub(crate) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
     let is_subreaper = matches!(child_subreaper(), Ok(Some(_)));
-    if mark.is_own && mark.tree_lock.is_none() && is_subreaper && has_no_child() {
+    if mark.is_own && !mark.has_outsiders && mark.tree_lock.is_none() && is_subreaper && has_no_child() {
         // An orphan of the tree becomes a child of this process: without a child, the tree is empty.
         return Ok(Vec::new());
     }

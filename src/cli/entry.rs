@@ -1,6 +1,8 @@
 //! The entry: reads the command line, runs one command, and turns its end into an exit code.
 
-use super::args::{self, Cli, Globals, KeepLanesArgs, KeeperArgs, ParseStop, SuperviseArgs, UnderLanesArgs};
+use super::args::{
+    self, Cli, Globals, KeepLanesArgs, KeeperArgs, ListenArgs, ParseStop, SuperviseArgs, UnderLanesArgs,
+};
 use super::commands::operate;
 use super::commands::operate::demo::DemoArgs;
 use super::commands::queue::room::{Around, Terminal};
@@ -29,13 +31,14 @@ use crate::app::queue::foreground::keep_lanes;
 use crate::app::{App, AppError, Code, Refusal, Settings, doctor, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
-use crate::os::{Clock, StartError};
+use crate::os::{Clock, Signal, StartError};
 use crate::store::Spool;
 use crate::store::state_dir;
 use crate::store::state_dir::Found;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Runs luzia with the process's arguments.
 pub fn entry(args: Vec<OsString>) -> ExitCode {
@@ -236,6 +239,10 @@ pub(super) fn in_state(
     (app.agent, app.label) = caller_of(command, app.agent.take())?;
     app.fleet = store.map(|(url, from)| fleet::open(app.host.clone(), &url, from)).transpose()?;
     let of_daemon = if matches!(command, Command::Daemon(_)) { app.fleet.take() } else { None };
+    if of_daemon.is_some() {
+        // The listener of the agent wakes it. Without that it looks each second.
+        let _ = real::catch(&[real::Caught::Pass]);
+    }
     console.lanes = Lanes::of_err(&app, console);
     if app.is_absent && app.fleet.is_none() {
         // Without this note, a mistyped path looks like an empty queue.
@@ -311,6 +318,22 @@ pub(super) fn under_lanes(args: &UnderLanesArgs, app: &App, console: &mut Consol
         return Err(AppError::new(Code::LockLost, message).hint("nothing was run").into());
     }
     Ok(not_started(real::become_command(&args.command), console))
+}
+
+/// The hidden verb `listen-store`: wakes the agent with each hint of the store, as long as the agent lives.
+pub(super) fn listened(args: &ListenArgs) -> Answer {
+    let host = fleet::host();
+    let store = fleet::open(host.clone(), &args.url, "--store")?;
+    let mut heard = |is_hint: bool| match is_hint {
+        true => host.signal(&args.agent, Signal::Wake),
+        false => !host.await_death(&args.agent, Duration::ZERO),
+    };
+    // A store that is away is tried again.
+    while heard(false) {
+        let _ = store.listen(&mut heard);
+        host.sleep(Duration::from_secs(1));
+    }
+    Ok(Exit::Done.code())
 }
 
 /// The hidden verb `run-hooks`: runs hooks for the events on standard input.

@@ -75,6 +75,11 @@ fn not_built(from: &str) -> AppError {
     )
 }
 
+/// This host, without a state directory.
+pub(super) fn host() -> Host {
+    Host::new(Arc::new(RealFiles::absent("/")), Arc::new(RealClock), Arc::new(RealProcesses))
+}
+
 /// The store of a verb that is about nothing else.
 pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
     let named = match &globals.store {
@@ -82,7 +87,6 @@ pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
         Some(_) => named(globals, None)?,
         None => named(globals, Some(&config_of(globals)?.config))?,
     };
-    let host = || Host::new(Arc::new(RealFiles::absent("/")), Arc::new(RealClock), Arc::new(RealProcesses));
     match named {
         Some((url, from)) => open(host(), &url, from),
         None => Err(no_store()),
@@ -93,6 +97,7 @@ pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
 #[cfg(feature = "fleet")]
 pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Box<dyn Fleet>, AppError> {
     use crate::fleet::{Database, Target};
+    use crate::os::real::term;
 
     let mut target = Target::parse(url)?;
     if let Some(path) = target.roots_file().map(str::to_owned) {
@@ -102,7 +107,7 @@ pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Box<dyn Fleet>,
     let given = variable("PGPASSWORD")?;
     let file = if given.is_none() { password_file()? } else { None };
     let name = variable("LUZIA_HOST")?.unwrap_or_else(|| host.name());
-    Ok(Box::new(Database::new(target.with_password(given, file.as_deref()), host, name)))
+    Ok(Box::new(Database::new(target.with_password(given, file.as_deref()), host, name, term::own_program())))
 }
 
 /// The text of the password file of libpq, which only its owner may read.

@@ -1,7 +1,7 @@
 //! The verbs: a row for each, with its word, its group of the help, what luzia does around it, and the call that runs it.
 //! The enum that clap reads, the groups of the help, and every question about a verb come from these rows.
 
-use super::args::{Cli, Deferred, KeepLanesArgs, KeeperArgs, SuperviseArgs, UnderLanesArgs};
+use super::args::{Cli, Deferred, KeepLanesArgs, KeeperArgs, ListenArgs, SuperviseArgs, UnderLanesArgs};
 use super::commands::cron::CronVerb;
 use super::commands::locks::lanes::LanesVerb;
 use super::commands::{cron, locks, look, operate, queue, steps};
@@ -448,6 +448,10 @@ own {
     /// Becomes the command of such a `lock`.
     UnderLanes(UnderLanesArgs) "under-lanes" [NoRules NoTimers]
         in_state |args, at, console| entry::under_lanes(args, at.app, console);
+
+    /// Wakes the agent of a store when the store has something for it.
+    ListenStore(ListenArgs) "listen-store" []
+        alone |args, _cli, _console| entry::listened(args);
 
     /// Runs hooks for the events on its standard input.
     RunHooks(()) "run-hooks" [NoRules NoTimers]

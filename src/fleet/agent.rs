@@ -14,6 +14,7 @@ use crate::app::query::status::capacity;
 use crate::app::{App, AppError, Code};
 use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, TaskVersion, Word};
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
+use crate::os::InPlace;
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
 use postgres::{Client, Row};
@@ -59,6 +60,8 @@ pub(super) struct Agent<'a> {
     seen: Option<(i64, u64, u64)>,
     renewed_ms: u64,
     free: Option<u32>,
+    /// Whether the listener was started.
+    is_heard: bool,
     tasks: BTreeMap<TaskId, Known>,
     duty: Duty,
 }
@@ -74,6 +77,7 @@ impl<'a> Agent<'a> {
             seen: None,
             renewed_ms: 0,
             free: None,
+            is_heard: false,
             tasks: BTreeMap::new(),
             duty: Duty::new(lease_ms),
         }
@@ -134,12 +138,28 @@ impl Agent<'_> {
             self.seen.get_or_insert((beat, sent_ms, row.get::<_, i64>(2).unsigned_abs()));
             return Ok(());
         }
+        self.listen(app);
         let session = Session { host: row.get(0), word };
         renew_lease(app, word, sent_ms, self.lease_ms)?;
         start_watcher(app)?;
         (self.session, self.seen, self.renewed_ms) = (Some(session), None, sent_ms);
         self.remember(app)?;
         self.compare(app, session)
+    }
+
+    /// Starts the listener to hints, once: it ends with this process. Without it the agent looks each second.
+    fn listen(&mut self, app: &App) {
+        if std::mem::replace(&mut self.is_heard, true) {
+            return;
+        }
+        let me = app.host.identity();
+        let words = ["listen-store".to_owned(), me.pid.to_string(), me.start.to_string(), me.boot_id];
+        let argv: Vec<String> = std::iter::once(self.database.program.clone())
+            .chain(words)
+            .chain([self.database.target.to_string()])
+            .collect();
+        let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
+        self.is_heard = app.host.start_here(place).is_ok();
     }
 
     /// Whether the lease of this boot was refused.
@@ -206,6 +226,9 @@ impl Agent<'_> {
             return end_lease(app, session.word);
         }
         renew_lease(app, session.word, sent_ms, self.lease_ms)?;
+        if self.free.is_none_or(|before| before < free) {
+            self.database.hint();
+        }
         (self.renewed_ms, self.free) = (sent_ms, Some(free));
         start_watcher(app)
     }
@@ -309,6 +332,7 @@ impl Agent<'_> {
     /// Tells the database what has become of the tasks: their starts, their ends, and attempts that need new grants.
     fn tell(&mut self, app: &App, session: Session) -> Result<(), AppError> {
         let ids: Vec<TaskId> = self.tasks.keys().copied().collect();
+        let before = ids.len();
         for id in ids {
             let Some(known) = self.tasks.get_mut(&id) else { continue };
             let Some((place, task)) = app.find(id)? else { continue };
@@ -331,6 +355,9 @@ impl Agent<'_> {
                     self.tasks.remove(&id);
                 }
             }
+        }
+        if self.tasks.len() < before {
+            self.database.hint();
         }
         Ok(())
     }

@@ -218,6 +218,9 @@ impl Duty {
             return Ok(());
         };
         known.is_ledger_new |= granted > 0;
+        if granted > 0 {
+            database.hint();
+        }
         // A grant may let another queue of its user start, which this pass has passed over.
         self.is_unsettled = granted > 0 || refused > 0;
         self.refused = if refused > 0 { self.refused.saturating_add(1) } else { 0 };

@@ -109,6 +109,10 @@ impl Fleet for Database {
         tasks::tail(self, id)
     }
 
+    fn listen(&self, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError> {
+        self.listen(heard)
+    }
+
     fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_> {
         Box::new(agent::Agent::new(self, lease_ms))
     }

@@ -5,6 +5,7 @@ use super::{SCHEMA, Target, errors, sql};
 use crate::app::AppError;
 use crate::model::task::Word;
 use crate::os::Host;
+use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Error};
 use std::cell::RefCell;
 use std::time::Duration;
@@ -12,19 +13,24 @@ use std::time::Duration;
 /// The pauses before a lost connection or a refused transaction is tried again.
 const PAUSES_MS: [u64; 4] = [20, 100, 400, 1500];
 
+/// The longest time in which a listener that hears nothing does not look around.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// The database of several hosts, as one process uses it.
 pub struct Database {
     pub(super) target: Target,
     pub(super) host: Host,
     /// The name of this host in the store.
     pub(super) name: String,
+    /// The program of this process.
+    pub(super) program: String,
     client: RefCell<Option<Client>>,
 }
 
 impl Database {
     /// The database of a target. Connects with the first statement.
-    pub fn new(target: Target, host: Host, name: String) -> Self {
-        Self { target, host, name, client: RefCell::default() }
+    pub fn new(target: Target, host: Host, name: String, program: String) -> Self {
+        Self { target, host, name, program, client: RefCell::default() }
     }
 
     /// Makes a connection, whatever is in the database.
@@ -77,8 +83,37 @@ impl Database {
         }
     }
 
+    /// Tells the agents of all hosts that something has changed. A hint that is lost costs a second.
+    pub(super) fn hint(&self) {
+        if let Some(client) = self.client.borrow_mut().as_mut() {
+            let _ = client.batch_execute(sql::HINT);
+        }
+    }
+
+    /// Calls `heard` after each hint, and once a second with false. Ends when that says so, or with the connection.
+    pub(super) fn listen(&self, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError> {
+        let mut client = self.connect()?;
+        let failed = |error: Error| self.refused(&error);
+        client.batch_execute(sql::LISTEN).map_err(failed)?;
+        // What changed before this moment was not told.
+        let mut goes_on = heard(true);
+        while goes_on {
+            let is_hint = hinted(&mut client).map_err(failed)?;
+            goes_on = heard(is_hint) && !client.is_closed();
+        }
+        Ok(())
+    }
+
     /// A random word, which the server draws.
     pub(super) fn word(&self) -> Result<Word, AppError> {
         Ok(word_of(self.with(|client| client.query_one(sql::WORD, &[]))?.get(0)))
     }
+}
+
+/// Waits for a hint, a second at most. Several hints are one.
+fn hinted(client: &mut Client) -> Result<bool, Error> {
+    let mut hints = client.notifications();
+    let is_hint = hints.timeout_iter(QUIET).next()?.is_some();
+    while is_hint && hints.iter().next()?.is_some() {}
+    Ok(is_hint)
 }

@@ -114,3 +114,9 @@ pub const HOLDS: &str =
     "SELECT lane, slot, fence, task_id, record, host, is_silent, age_ms, held_ms FROM luzia_1.holds($1)";
 /// The number of queued tasks that take a lane, and the first of them.
 pub const WAITING_IN: &str = "SELECT tasks, first FROM luzia_1.waiting_in($1)";
+
+/// Tells the agents that a look is worth while. Its own transaction, after the commit of what they are to find: a NOTIFY makes its
+/// commit wait for those of all others. It need not be durable, because agents look each second anyway.
+pub const HINT: &str = "BEGIN; SET LOCAL synchronous_commit = off; NOTIFY luzia_1; COMMIT";
+/// Listens to hints.
+pub const LISTEN: &str = "LISTEN luzia_1";

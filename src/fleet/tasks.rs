@@ -109,6 +109,7 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result
             None => database.refused(&error),
         }
     })?;
+    database.hint();
     let answers = rows.iter().zip(tasks).map(|(row, SharedTask { task, .. })| {
         let (id, created) = (id_of(row.get(0)), row.get(1));
         let task = if created { Task { id, ..task } } else { existing(database, id)? };
@@ -282,6 +283,7 @@ pub(super) fn wish_end(database: &Database, id: TaskId, request: &CancelRequest)
     let word = database.word()?.to_string();
     let args = json!({ "by": request.by, "reason": request.reason, "grace_ms": request.grace_ms }).to_string();
     let row = database.with(|client| client.query_opt(sql::WISH, &[&word, &number_of(id), &"cancel", &args]))?;
+    database.hint();
     Ok(row.map(|row| row.get(0)))
 }
 

@@ -68,8 +68,7 @@ fn locks_are_listed_and_checked_from_another_host() {
         let found = ["state", "holder", "host", "label", "kind", "slot"].map(|name| lock[name].clone());
         assert_eq!(json!(found), expected, "{lock:#}");
         let fence = lock["fence"].as_i64().unwrap();
-        let kept =
-            "SELECT count(*) FROM luzia.hold h JOIN luzia.lane l ON l.id = h.lane_id WHERE fence = $1 AND name = $2";
+        let kept = "SELECT count(*) FROM luzia.hold h JOIN luzia.lane l ON l.id = h.lane_id WHERE h.fence = $1 AND l.name = $2";
         let lane = lock["lane"].as_str().unwrap();
         assert_eq!(fleet.client().query_one(kept, &[&fence, &lane]).unwrap().get::<_, i64>(0), 1);
     }

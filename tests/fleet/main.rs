@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod faults;
+mod hints;
 mod hosts;
 mod lanes;
 mod locks;

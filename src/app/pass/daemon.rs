@@ -14,8 +14,8 @@ use std::time::Duration;
 /// Rest of a dispatcher after a failure, or after claims without a result: haste does not repair the host, and each try is
 /// written to disk.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// Longest pause between two rounds of the agent of a store: changes of the database announce themselves to nobody.
-const AGENT_PAUSE: Duration = Duration::from_millis(100);
+/// Longest pause between two rounds of the agent of a store: a hint of the database may be lost.
+const AGENT_PAUSE: Duration = Duration::from_secs(1);
 /// Time for which changes are collected while tasks run, in milliseconds: at least, and at most.
 const TOGETHER_MS: (u64, u64) = (5, 80);
 /// Length of the pause after a pass that found nothing, in lengths of that pass, while tasks run.
@@ -61,6 +61,11 @@ impl Rhythm {
 
     /// Waits for a change after a pass, and then for those that come with it.
     pub(crate) fn wait(&mut self, site: &Site, pause: Duration, is_quiet: bool) {
+        self.wait_for_some(site, pause, is_quiet, true);
+    }
+
+    /// As [`Self::wait`]; an agent of a store collects no changes, because other hosts wait for what it tells.
+    fn wait_for_some(&mut self, site: &Site, pause: Duration, is_quiet: bool, collects: bool) {
         let end = site.host.boot_ms();
         let cost_ms = end.saturating_sub(self.begin_ms);
         self.changes.wait(pause);
@@ -68,7 +73,7 @@ impl Rhythm {
         let longer = if is_quiet && is_stream { (self.together_ms * 2).max(cost_ms * REST) } else { 0 };
         self.together_ms = longer.clamp(TOGETHER_MS.0, TOGETHER_MS.1);
         let is_running = || site.store.in_flight().is_ok_and(|ids| !ids.is_empty());
-        let mut left_ms = if is_running() { self.together_ms } else { 0 };
+        let mut left_ms = if collects && is_running() { self.together_ms } else { 0 };
         while left_ms > 0 {
             let some_ms = left_ms.min(TOGETHER_MS.0);
             site.host.sleep(Duration::from_millis(some_ms));
@@ -133,7 +138,7 @@ pub fn daemon(
         let poll = poll.unwrap_or_else(|| Duration::from_millis(config(app).poll_interval_ms));
         let pause = until(pass.next_due, app.host.now(), poll);
         let pause = agent_pause.map_or(pause, |longest| longest.min(pause));
-        rhythm.wait(&app.site(), pause, pass.is_quiet());
+        rhythm.wait_for_some(&app.site(), pause, pass.is_quiet(), agent.is_none());
     }
     // The tasks that ended while the daemon was asked to end.
     tell_news(app, &mut news, log)

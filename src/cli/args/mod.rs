@@ -17,7 +17,7 @@ mod values;
 pub use deferred::Deferred;
 pub use globals::Globals;
 pub use members::after_help;
-pub use own::{KeepLanesArgs, KeeperArgs, SuperviseArgs, UnderLanesArgs};
+pub use own::{KeepLanesArgs, KeeperArgs, ListenArgs, SuperviseArgs, UnderLanesArgs};
 pub use shared::{Identity, Instead, PreemptOptions, lane_text, named};
 pub use usage::{ParseStop, Usage};
 pub use values::{ColorWhen, LockState, OutputFormat};

@@ -31,6 +31,15 @@ pub struct KeepLanesArgs {
     pub caller: Identity,
 }
 
+/// `luzia listen-store`.
+#[derive(Clone, Debug)]
+pub struct ListenArgs {
+    /// The agent that is woken.
+    pub agent: Identity,
+    /// The store.
+    pub url: String,
+}
+
 /// `luzia under-lanes`.
 #[derive(Clone, Debug)]
 pub struct UnderLanesArgs {
@@ -46,6 +55,7 @@ pub(super) fn read(args: &[String]) -> Option<Cli> {
     let command = match first.as_str() {
         "exec-task" => Command::ExecTask(rest.to_vec()),
         "exec-pty" => Command::ExecPty(rest.to_vec()),
+        "listen-store" => Command::ListenStore(of_listener(rest)?),
         "__complete" => Command::Complete(rest.to_vec()),
         _ => return of_supervisor(args),
     };
@@ -91,8 +101,17 @@ fn of_keeper(globals: Globals, words: &[&str]) -> Option<Cli> {
 /// Reads the command line of a keeper of lanes behind its verb.
 fn of_lanes(globals: Globals, words: &[&str]) -> Option<Cli> {
     let [pid, start, boot] = words else { return None };
-    let caller = Identity { pid: pid.parse().ok()?, start: start.parse().ok()?, boot_id: (*boot).to_owned() };
-    Some(Cli { globals, command: Command::KeepLanes(KeepLanesArgs { caller }) })
+    Some(Cli { globals, command: Command::KeepLanes(KeepLanesArgs { caller: process(pid, start, boot)? }) })
+}
+
+fn process(pid: &str, start: &str, boot: &str) -> Option<Identity> {
+    Some(Identity { pid: pid.parse().ok()?, start: start.parse().ok()?, boot_id: boot.to_owned() })
+}
+
+/// Reads the arguments of a listener.
+fn of_listener(words: &[String]) -> Option<ListenArgs> {
+    let [pid, start, boot, url] = words else { return None };
+    Some(ListenArgs { agent: process(pid, start, boot)?, url: url.clone() })
 }
 
 /// Reads the command line of a command under the lanes of a task behind its verb.

@@ -1,0 +1,62 @@
+//! Hints: what agents are to look at is announced after its commit, and nothing depends on that.
+
+use crate::hosts::{Host, assert_whole};
+use crate::server::Fleet;
+use crate::support::{lives, signal, until};
+use postgres::fallible_iterator::FallibleIterator;
+use rustix::process::Signal;
+use std::time::Duration;
+
+/// The listener of an agent.
+fn listener(agent: u32) -> Option<u32> {
+    let agent = agent.to_string();
+    let is_its = |pid: &u32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+        words.get(1) == Some(&&b"listen-store"[..]) && words.get(2) == Some(&agent.as_bytes())
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_its)
+}
+
+#[test]
+fn a_request_a_grant_and_an_end_are_announced() {
+    let Some(fleet) = Fleet::new("a_request_a_grant_and_an_end") else { return };
+    let mut client = fleet.client();
+    client.batch_execute("LISTEN luzia_1").unwrap();
+    let mut heard = |what: &str| {
+        let mut hints = client.notifications();
+        assert!(hints.timeout_iter(Duration::from_secs(20)).next().unwrap().is_some(), "{what}");
+    };
+    fleet.luzia(&["enqueue", "-u", "alice", "--", "true"]).coded(0);
+    heard("a request");
+    let host = Host::new(&fleet, "one", None);
+    heard("the room of a host");
+    let id = host.enqueue("bob", "true", &[]);
+    fleet.luzia(&["wait", &id]).coded(0);
+    for what in ["a request", "a grant", "an end"] {
+        heard(what);
+    }
+}
+
+#[test]
+fn a_listener_ends_with_its_agent_and_nothing_depends_on_it() {
+    let Some(fleet) = Fleet::new("a_listener_ends_with_its_agent") else { return };
+    let mut host = Host::new(&fleet, "one", None);
+    let agent = host.daemon().pid();
+    let pid = until("it listens", || listener(agent));
+    let run = |host: &Host| host.luzia(&["run", "-u", "alice", "--", "echo", "hello"]).coded(0).out;
+    assert_eq!(run(&host), "hello\n");
+    // A connection that the server ends is made anew.
+    fleet.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()");
+    assert_eq!(run(&host), "hello\n");
+    assert_eq!(listener(agent), Some(pid));
+    signal(pid, Signal::KILL);
+    assert_eq!(run(&host), "hello\n");
+    host.start(None);
+    let agent = host.daemon().pid();
+    let pid = until("it listens", || listener(agent));
+    signal(agent, Signal::KILL);
+    until("it ends with its agent", || (!lives(pid)).then_some(()));
+    assert_whole(&fleet);
+}

@@ -1,6 +1,7 @@
 //! The tasks of several hosts, as use cases see them. The room `fleet` keeps them in a database; without one, the state directory
 //! has all tasks.
 
+pub mod foreground;
 pub mod lanes;
 pub mod places;
 

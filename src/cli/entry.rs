@@ -1,8 +1,6 @@
 //! The entry: reads the command line, runs one command, and turns its end into an exit code.
 
-use super::args::{
-    self, Cli, Globals, KeepLanesArgs, KeeperArgs, ListenArgs, ParseStop, SuperviseArgs, UnderLanesArgs,
-};
+use super::args::{self, Cli, Globals, KeeperArgs, ParseStop, SuperviseArgs};
 use super::commands::operate;
 use super::commands::operate::demo::DemoArgs;
 use super::commands::queue::room::{Around, Terminal};
@@ -21,7 +19,6 @@ use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, ended, interrupts};
 use super::verbs::{self, Command, Does};
 use crate::app::fleet::Fleet;
-use crate::app::fleet::foreground::keep_lanes;
 use crate::app::granted::watch_lease;
 use crate::app::hooks::{hand_hooks_over, run_handed_over, run_hooks};
 use crate::app::locks::keeper::keep_session;
@@ -31,14 +28,13 @@ use crate::app::query::logs::Stream;
 use crate::app::{App, AppError, Code, Refusal, Settings, doctor, shell_word};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
-use crate::os::{Clock, Signal, StartError};
+use crate::os::{Clock, StartError};
 use crate::store::Spool;
 use crate::store::state_dir;
 use crate::store::state_dir::Found;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Runs luzia with the process's arguments.
 pub fn entry(args: Vec<OsString>) -> ExitCode {
@@ -298,44 +294,6 @@ pub(super) fn kept(args: &KeeperArgs, app: &App) -> anyhow::Result<()> {
     Ok(keep_session(app, &args.key, args.pid, args.start, &mut || real::take(real::Caught::Terminate))?)
 }
 
-/// The program of this process.
-pub(super) fn program() -> String {
-    term::own_program()
-}
-
-/// The hidden verb `keep-lanes`: the command of a task that keeps lanes for a command in the foreground.
-pub(super) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> Answer {
-    real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
-    keep_lanes(app, &args.caller, &mut || real::take(real::Caught::Terminate))?;
-    Ok(Exit::Done.code())
-}
-
-/// The hidden verb `under-lanes`: becomes a command while the keeper of its lanes lives. The keeper was alive after this process
-/// had the task in its environment, so the end of the task does not overlook the command.
-pub(super) fn under_lanes(args: &UnderLanesArgs, app: &App, console: &mut Console) -> Answer {
-    if !app.run_dir.is_tree_locked(args.task)? {
-        let message = format!("{} has lost the lanes before the command started", args.task);
-        return Err(AppError::new(Code::LockLost, message).hint("nothing was run").into());
-    }
-    Ok(not_started(real::become_command(&args.command), console))
-}
-
-/// The hidden verb `listen-store`: wakes the agent with each hint of the store, as long as the agent lives.
-pub(super) fn listened(args: &ListenArgs) -> Answer {
-    let host = fleet::host();
-    let store = fleet::open(host.clone(), &args.url, "--store")?;
-    let mut heard = |is_hint: bool| match is_hint {
-        true => host.signal(&args.agent, Signal::Wake),
-        false => !host.await_death(&args.agent, Duration::ZERO),
-    };
-    // A store that is away is tried again.
-    while heard(false) {
-        let _ = store.listen(&mut heard);
-        host.sleep(Duration::from_secs(1));
-    }
-    Ok(Exit::Done.code())
-}
-
 /// The hidden verb `run-hooks`: runs hooks for the events on standard input.
 pub(super) fn hooked(app: &App) -> anyhow::Result<()> {
     Ok(run_handed_over(app)?)
@@ -457,7 +415,7 @@ pub(super) fn exec_pty(args: &[String], console: &mut Console) -> u8 {
 }
 
 /// Reports why a command was not started, and gives the exit code for that.
-fn not_started(error: StartError, console: &mut Console) -> u8 {
+pub(super) fn not_started(error: StartError, console: &mut Console) -> u8 {
     let (code, error) = match error {
         StartError::NotFound(error) => (Exit::NoCommand, error),
         StartError::NotExecutable(error) => (Exit::NotExecutable, error),

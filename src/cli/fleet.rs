@@ -1,5 +1,7 @@
 //! The store of several hosts that a command line, the environment or the configuration names.
 
+pub(super) mod own;
+
 use super::args::Globals;
 use super::configuration::config_of;
 use super::context::variable;

@@ -307,7 +307,7 @@ shown {
 
     /// Hold a lane while a command runs, without a queue entry
     Lock(locks::lock::LockArgs) "lock" Locks [MakesState NoTimers Fleet]
-        in_state |args, at, console| locks::lock::run(args, at.app, account, &|| (caller(), entry::program()), console);
+        in_state |args, at, console| locks::lock::run(args, at.app, account, &|| (caller(), fleet::own::program()), console);
 
     /// Run a command only while a lock is in force
     Guard(locks::guard::GuardArgs) "guard" Locks [NoTimers]
@@ -443,15 +443,15 @@ own {
 
     /// Keeps the lanes of a `lock` with a store of several hosts.
     KeepLanes(KeepLanesArgs) "keep-lanes" [NoRules NoTimers]
-        in_state |args, at, _console| entry::kept_lanes(args, at.app);
+        in_state |args, at, _console| fleet::own::kept_lanes(args, at.app);
 
     /// Becomes the command of such a `lock`.
     UnderLanes(UnderLanesArgs) "under-lanes" [NoRules NoTimers]
-        in_state |args, at, console| entry::under_lanes(args, at.app, console);
+        in_state |args, at, console| fleet::own::under_lanes(args, at.app, console);
 
     /// Wakes the agent of a store when the store has something for it.
     ListenStore(ListenArgs) "listen-store" []
-        alone |args, _cli, _console| entry::listened(args);
+        alone |args, _cli, _console| fleet::own::listened(args);
 
     /// Runs hooks for the events on its standard input.
     RunHooks(()) "run-hooks" [NoRules NoTimers]

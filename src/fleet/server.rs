@@ -95,7 +95,7 @@ impl Database {
         let mut client = self.connect()?;
         let failed = |error: Error| self.refused(&error);
         client.batch_execute(sql::LISTEN).map_err(failed)?;
-        // What changed before this moment was not told.
+        // Nobody told of changes before this moment.
         let mut goes_on = heard(true);
         while goes_on {
             let is_hint = hinted(&mut client).map_err(failed)?;

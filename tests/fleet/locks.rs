@@ -46,7 +46,7 @@ fn a_busy_lane_is_waited_for_as_long_as_was_asked() {
         let ran = two.luzia(&[&["lock", "-l", "gpu"], args, &["--", "true"]].concat()).coded(code);
         assert!(ran.err.contains(&id), "{ran:?}");
     }
-    assert_eq!(fleet.json(&["explain", "lane:gpu"])["pending"], 0, "whoever gives up leaves the queue");
+    assert_eq!(fleet.json(&["explain", "lane:gpu"])["pending"], 0, "a caller that gives up leaves the queue");
     two.luzia(&["lock", "-n", "-l", "free", "--", "true"]).coded(0);
     let waiting = two.start_luzia(&["lock", "-l", "gpu", "--", "echo", "got it"]);
     until("it is in the queue", || (fleet.json(&["explain", "lane:gpu"])["pending"] == 1).then_some(()));

@@ -35,13 +35,14 @@ const APP_ORDER: [&str; 10] =
     ["capacity", "admission", "estimate", "lifecycle", "waits", "pass", "query", "locks", "steps", "queue"];
 
 /// The files that connect the commands to the real operating system and the store.
-const WIRES: [&str; 13] = [
+const WIRES: [&str; 14] = [
     "src/cli/account_files.rs",
     "src/cli/agent/setup.rs",
     "src/cli/context.rs",
     "src/cli/configuration.rs",
     "src/cli/entry.rs",
     "src/cli/fleet.rs",
+    "src/cli/fleet/own.rs",
     "src/cli/agent/hook.rs",
     "src/cli/input.rs",
     "src/cli/mcp_server.rs",

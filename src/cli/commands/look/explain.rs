@@ -67,7 +67,7 @@ Exit codes:
 /// `luzia explain`.
 pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     if args.target.is_none() && args.instead.is_empty() {
-        return Ok(all::run(args.limit.unwrap_or(all::MOST_TASKS), app, console)?);
+        return all::run(args.limit.unwrap_or(all::MOST_TASKS), app, console);
     }
     let target = match args.target.as_deref() {
         Some("last") => Target::Task(app.task_id("last")?),

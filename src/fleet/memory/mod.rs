@@ -6,6 +6,8 @@
 //! anew with more before it could miss one. Users that the ledger knows are offered all.
 
 mod pass;
+#[cfg(test)]
+mod tests;
 
 pub(super) use pass::Terms;
 

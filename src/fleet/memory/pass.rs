@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Number of proposals in one transaction.
 const BATCH: usize = 64;
 /// Number of heads beyond the free slots that the first round of a pass is offered of one place and tier.
-const BEYOND: usize = 16;
+const BEYOND: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The heads that a round is offered.
 #[derive(Default)]

@@ -119,6 +119,7 @@ const QUEUE: &[&str] = &[
     "explain 1",
     "resume --all",
     "resume bob",
+    "resume carol",
     "dispatch",
 ];
 

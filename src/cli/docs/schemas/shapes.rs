@@ -250,7 +250,7 @@ built_in bool Whether luzia has it by itself.
 
 = pause A pause.
 what text What is paused: a user, a lane, a task, or * for all.
-since time Since when.
+since time~ Since when; null where nothing was paused.
 until time~ Until when.
 reason text~ Why.
 by text~ Who paused it.

@@ -5,6 +5,7 @@ mod memory;
 mod queue;
 mod runs;
 
+use crate::support::until;
 use luzia::model::{Identity, LaneName, LockKind, Name, Task, TaskId, Who};
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::{judge, standing};
@@ -34,6 +35,11 @@ fn empty_store() -> Made {
 fn over_a_store(check: fn(&Site, &Site)) {
     let made = empty_store();
     check(&made.here, &made.there);
+}
+
+/// Takes what was given up a moment ago. A process that another test starts has a copy of each lock until it executes its program.
+fn given_up<T>(take: impl FnMut() -> Option<T>) -> T {
+    until("what was given up can be taken", take)
 }
 
 fn lane(text: &str) -> LaneName {

@@ -1,10 +1,9 @@
 //! Lanes in the database: their rules, their pauses and their holders.
 
-use super::tasks::id_of;
 use super::{Database, Given, sql};
 use crate::app::AppError;
 use crate::app::fleet::lanes::{FleetLanes, SharedLane};
-use crate::model::{TaskId, Timestamp};
+use crate::model::Timestamp;
 
 impl FleetLanes for Database {
     fn lanes(&self, name: Option<&str>, prefix: &str, most_counted: usize) -> Result<Vec<SharedLane>, AppError> {
@@ -19,11 +18,6 @@ impl FleetLanes for Database {
             is_counted: row.get(5),
         };
         Ok(rows.iter().map(lane).collect())
-    }
-
-    fn slots(&self, lane: &str) -> Result<Vec<(u32, TaskId, Option<String>)>, AppError> {
-        let rows = self.with(|client| client.query(sql::SLOTS, &[&lane]))?;
-        Ok(rows.iter().map(|row| (row.get::<_, i32>(0).unsigned_abs(), id_of(row.get(1)), row.get(2))).collect())
     }
 
     fn set_lane(

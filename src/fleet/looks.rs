@@ -1,21 +1,13 @@
-//! Looks at lanes in the database: their rules, their holders, and every reason why a task waits for them.
+//! Looks at lanes in the database: their holders, and every reason why a task waits.
 
-use super::tasks::{ahead, full, id_of, number_of, pause_of};
+use super::tasks::{ahead, full, id_of, placed};
 use super::{Database, sql};
-use crate::app::fleet::LaneRules;
+use crate::app::fleet::lanes::{LaneRules, rules};
 use crate::app::query::details::host_text;
 use crate::app::{AppError, Holder, Obstacle};
-use crate::model::{Fence, LaneName, LockKind, LockRecord, Status, Task, TaskId, Timestamp, Who};
+use crate::model::{Fence, LaneName, LockKind, LockRecord, Task, TaskId, Timestamp, Who};
 use crate::store::{LockView, decode_task};
 use postgres::Row;
-
-/// The rules of a lane; `None` for one that no task has named yet.
-pub(super) fn rules(database: &Database, lane: &LaneName) -> Result<Option<LaneRules>, AppError> {
-    let row = database.with(|client| client.query_opt(sql::RULES, &[&lane.to_string()]))?;
-    let Some(row) = row else { return Ok(None) };
-    let pause = row.get::<_, Option<&str>>(1).map(|text| pause_of(lane, text)).transpose()?;
-    Ok(Some(LaneRules { limit: u32::try_from(row.get::<_, i32>(0)).unwrap_or(0), pause }))
-}
 
 /// The holders of a lane, or of all lanes.
 pub(super) fn holds(database: &Database, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError> {
@@ -25,24 +17,25 @@ pub(super) fn holds(database: &Database, lane: Option<&LaneName>) -> Result<Vec<
 }
 
 fn held(row: &Row, now: Timestamp) -> Result<LockView, AppError> {
-    let id = id_of(row.get(3));
-    let task = decode_task(&id.to_string(), row.get::<_, &str>(4).as_bytes(), None)?;
+    let id = id_of(row.get(4));
+    let task = decode_task(&id.to_string(), row.get::<_, &str>(5).as_bytes(), None)?;
     let number = |at: usize| row.get::<_, i64>(at).unsigned_abs();
-    let (age_ms, held_ms) = (number(7), number(8));
+    let (age_ms, held_ms) = (number(8), number(9));
     let before = |ms: u64| Some(Timestamp(now.0.saturating_sub_unsigned(ms)));
     let record = LockRecord {
         lane: LaneName::parse(row.get(0)).ok(),
         task_id: Some(id.to_string()),
-        fence: Some(Fence(number(2))),
+        value: row.get(2),
+        fence: Some(Fence(number(3))),
         acquired_at: before(held_ms),
         refreshed_at: before(age_ms),
-        host: Some(row.get(5)),
+        host: Some(row.get(6)),
         kind: LockKind::Task,
         who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
         ..LockRecord::default()
     };
     let slot = u32::try_from(row.get::<_, i32>(1)).unwrap_or(0);
-    Ok(LockView::shared(record, slot, row.get(6), age_ms, held_ms))
+    Ok(LockView::shared(record, slot, row.get(7), age_ms, held_ms))
 }
 
 /// Number of tasks that wait for a lane, and the first of them.
@@ -53,22 +46,12 @@ pub(super) fn waiting_in(database: &Database, lane: &LaneName) -> Result<(u64, O
 
 /// Every reason why no host takes a task: its place, its lanes by name, and the tasks before it.
 pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle>, AppError> {
-    if task.status() != Status::Pending {
-        return Ok(Vec::new());
+    let (mut obstacles, why) = placed(database, task)?;
+    if why.is_none() {
+        return Ok(obstacles);
     }
-    if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
-        return Ok(vec![Obstacle::Delayed { until }]);
-    }
-    // Without a row the task is in no queue: a host has it, or it is held.
-    let Some(row) = database.with(|client| client.query_opt(sql::WHY, &[&number_of(task.id)]))? else {
-        return Ok(Vec::new());
-    };
-    let place = (row.get::<_, i64>(1) == 0).then(|| Obstacle::NoHost { place: row.get(0) });
-    let declined =
-        row.get::<_, Option<String>>(9).map(|host| Obstacle::NoDirectory { host, directory: task.cwd.clone() });
-    let mut obstacles: Vec<Obstacle> = place.into_iter().chain(declined).collect();
     for lane in task.all_lanes().into_iter().filter(|lane| !lane.is_global()) {
-        let Some(LaneRules { limit, pause }) = rules(database, &lane)? else { continue };
+        let LaneRules { limit, pause } = rules(database, &lane)?;
         obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
         let holds = holds(database, Some(&lane))?;
         let used = u32::try_from(holds.len()).unwrap_or(u32::MAX);

@@ -18,10 +18,8 @@ mod tls;
 pub use server::Database;
 pub use target::Target;
 
-use crate::app::fleet::{
-    Fleet, FleetAgent, FleetCounts, FleetHost, LaneRules, Migration, SharedTask, Sink, StoreState, Tail,
-};
-use crate::app::queue::enqueue::Accepted;
+use crate::app::fleet::{Fleet, FleetAgent, FleetCounts, FleetHost, Migration, SharedTask, Sink, StoreState, Tail};
+use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Obstacle};
 use crate::model::{LaneName, Name, Status, Task, TaskId};
 use crate::store::{CancelRequest, LockView};
@@ -75,10 +73,6 @@ impl Fleet for Database {
 
     fn obstacles(&self, task: &Task) -> Result<Vec<Obstacle>, AppError> {
         looks::obstacles(self, task)
-    }
-
-    fn rules(&self, lane: &LaneName) -> Result<Option<LaneRules>, AppError> {
-        looks::rules(self, lane)
     }
 
     fn holds(&self, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError> {

@@ -283,11 +283,6 @@ LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
       AND (held.id IS NOT NULL OR wanted.id IS NOT NULL OR l.rules <> '{}' OR l.paused_until > clock_timestamp())))
   ORDER BY l.name $$;
 
--- The holders of a lane: slot, task and value.
-CREATE FUNCTION luzia_1.slots(p_name text) RETURNS TABLE (slot int, task_id bigint, value text)
-LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT h.slot, h.task_id, h.value FROM lane l JOIN hold h ON h.lane_id = l.id WHERE l.name = p_name ORDER BY h.slot $$;
-
 -- Replaces the rules of a lane. Promises: only if they are as they were seen; a repetition is true, too; who holds a slot keeps it.
 CREATE FUNCTION luzia_1.set_lane(p_name text, p_seen text, p_rules text, p_capacity int, p_names text[]) RETURNS bool
 LANGUAGE plpgsql SET search_path = luzia AS $$
@@ -629,17 +624,12 @@ CREATE VIEW luzia_1.broken AS
 
 -- Looks at lanes, each of one snapshot.
 
--- The rules of a lane. Nothing for a lane that no task has named yet.
-CREATE FUNCTION luzia_1.rules(p_lane text) RETURNS TABLE (capacity int, pause text)
-LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT l.capacity, CASE WHEN l.paused_until > clock_timestamp() THEN l.pause END FROM lane l WHERE l.name = p_lane $$;
-
 -- The holders of a lane, or of all lanes, in the order of their grants, each with its task and its host. A host is silent once
 -- its lease has run out by the clock of the server, which ends no lease.
 CREATE FUNCTION luzia_1.holds(p_lane text)
-RETURNS TABLE (lane text, slot int, fence bigint, task_id bigint, record text, host text, is_silent bool, age_ms bigint, held_ms bigint)
+RETURNS TABLE (lane text, slot int, value text, fence bigint, task_id bigint, record text, host text, is_silent bool, age_ms bigint, held_ms bigint)
 LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
-  SELECT l.name, h.slot, h.fence, h.task_id, r.body, o.name, o.renewed_at <= clock_timestamp() - o.lease_ms * interval '1 ms',
+  SELECT l.name, h.slot, h.value, h.fence, h.task_id, r.body, o.name, o.renewed_at <= clock_timestamp() - o.lease_ms * interval '1 ms',
     (extract(epoch FROM clock_timestamp() - o.renewed_at) * 1000)::bigint,
     (extract(epoch FROM clock_timestamp() - h.at) * 1000)::bigint
   FROM hold h JOIN lane l ON l.id = h.lane_id JOIN task t ON t.id = h.task_id JOIN record r ON r.task_id = t.id

@@ -31,8 +31,6 @@ pub const COUNTS: &str = "SELECT usr, state, tier, is_due, tasks, first FROM luz
 pub const RECENT: &str = "SELECT ending, tasks FROM luzia_1.recent()";
 /// Lanes with their rules and pauses, and the numbers of their holders and of the tasks that wait for them.
 pub const LANES: &str = "SELECT name, rules, used, waiting, pause, is_counted FROM luzia_1.lanes($1, $2, $3)";
-/// The holders of a lane.
-pub const SLOTS: &str = "SELECT slot, task_id, value FROM luzia_1.slots($1)";
 /// Replaces the rules of a lane if they are as they were seen; a repetition changes nothing.
 pub const SET_LANE: &str = "SELECT luzia_1.set_lane($1, $2, $3, $4, $5)";
 /// Pauses a lane; a repetition keeps the beginning.
@@ -107,11 +105,9 @@ pub const LOST: &str = "SELECT id, token, state, record FROM luzia_1.lost($1)";
 /// Takes a task from a lost host, by the token of its assignment.
 pub const REAP: &str = "SELECT luzia_1.reap($1::text::uuid, $2, $3::text::uuid, $4, $5, $6, $7)";
 
-/// The rules of a lane.
-pub const RULES: &str = "SELECT capacity, pause FROM luzia_1.rules($1)";
 /// The holders of a lane, or of all lanes.
 pub const HOLDS: &str =
-    "SELECT lane, slot, fence, task_id, record, host, is_silent, age_ms, held_ms FROM luzia_1.holds($1)";
+    "SELECT lane, slot, value, fence, task_id, record, host, is_silent, age_ms, held_ms FROM luzia_1.holds($1)";
 /// The number of queued tasks that take a lane, and the first of them.
 pub const WAITING_IN: &str = "SELECT tasks, first FROM luzia_1.waiting_in($1)";
 

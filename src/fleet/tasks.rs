@@ -4,18 +4,16 @@ use super::{Database, errors, sql};
 use crate::app::fleet::lanes::hold_of;
 use crate::app::fleet::places::TaskPlace;
 use crate::app::fleet::{FleetCounts, FleetHost, SharedTask, Sink, Tail};
-use crate::app::queue::enqueue::Accepted;
+use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::Word;
 use crate::model::{LaneName, Name, Status, Task, TaskId, Tier};
 use crate::request::values::OnConflict;
-use crate::store::{CancelRequest, decode_task};
+use crate::store::{CancelRequest, OF_A_START, decode_task};
 use postgres::Row;
 use serde_json::{Map, Value, json};
 
-/// The members of a record that only a start needs.
-const APART: [&str; 4] = ["env", "env_hex", "limits", "sandbox"];
 /// Number of tasks that are read at once.
 const PAGE: i32 = 500;
 /// The states that mean the statuses of tasks: with a host, without one, over.
@@ -30,7 +28,7 @@ pub(super) fn split(task: &Task) -> Result<(String, String), AppError> {
     let failed = |error: serde_json::Error| AppError::new(Code::Bug, error.to_string());
     let mut record: Map<String, Value> = serde_json::to_value(task).and_then(serde_json::from_value).map_err(failed)?;
     let spec: Map<String, Value> =
-        APART.iter().filter_map(|name| Some(((*name).to_owned(), record.shift_remove(*name)?))).collect();
+        OF_A_START.iter().filter_map(|name| Some(((*name).to_owned(), record.shift_remove(*name)?))).collect();
     Ok((serde_json::to_string(&record).map_err(failed)?, serde_json::to_string(&spec).map_err(failed)?))
 }
 
@@ -177,29 +175,37 @@ pub(super) fn ahead(database: &Database, id: TaskId) -> Result<u64, AppError> {
     Ok(row.get::<_, i64>(0).unsigned_abs())
 }
 
-/// The first reason why no host takes a task.
-pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstacle>, AppError> {
+/// The reasons why no host takes a task, apart from its lanes and the tasks before it; and what the database says of these, if the
+/// task is in a queue.
+pub(super) fn placed(database: &Database, task: &Task) -> Result<(Vec<Obstacle>, Option<Row>), AppError> {
     if task.status() != Status::Pending {
-        return Ok(None);
+        return Ok((Vec::new(), None));
     }
     if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
-        return Ok(Some(Obstacle::Delayed { until }));
+        return Ok((vec![Obstacle::Delayed { until }], None));
     }
-    let Some(row) = database.with(|client| client.query_opt(sql::WHY, &[&number_of(task.id)]))? else {
-        return Ok(None);
+    let row = database.with(|client| client.query_opt(sql::WHY, &[&number_of(task.id)]))?;
+    let mut obstacles = Vec::new();
+    if let Some(row) = &row {
+        obstacles.extend((row.get::<_, i64>(1) == 0).then(|| Obstacle::NoHost { place: row.get(0) }));
+        let declined = |host| Obstacle::NoDirectory { host, directory: task.cwd.clone() };
+        obstacles.extend(row.get::<_, Option<String>>(9).map(declined));
+    }
+    Ok((obstacles, row))
+}
+
+/// The first reason why no host takes a task.
+pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    let (mut obstacles, row) = placed(database, task)?;
+    let Some(row) = row.filter(|_| obstacles.is_empty()) else {
+        return Ok(obstacles.drain(..).next());
     };
-    if row.get::<_, i64>(1) == 0 {
-        return Ok(Some(Obstacle::NoHost { place: row.get(0) }));
-    }
-    if let Some(host) = row.get(9) {
-        return Ok(Some(Obstacle::NoDirectory { host, directory: task.cwd.clone() }));
-    }
     let Some(lane) = row.get::<_, Option<&str>>(2).and_then(|lane| LaneName::parse(lane).ok()) else {
         let ahead = ahead(database, task.id)?;
         return Ok((ahead > 0).then_some(Obstacle::Priority { ahead }));
     };
     if let Some(text) = row.get::<_, Option<&str>>(3) {
-        return Ok(Some(Obstacle::Paused { pause: pause_of(&lane, text)? }));
+        return Ok(Some(Obstacle::Paused { pause: Pause::by(&hold_of(&lane.to_string(), text)?) }));
     }
     if row.get::<_, Option<i64>>(7).map(id_of) == Some(task.id) {
         // It has its lanes, and its host has not told its start yet.
@@ -212,11 +218,6 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
     let holder = Holder { shown: holder.clone(), age_ms, ..Holder::unknown(holder.as_deref(), verdict) };
     let [max, needed] = [5, 6].map(|at| u32::try_from(row.get::<_, i32>(at)).unwrap_or(0));
     Ok(Some(full(lane, used, max, needed, holder)))
-}
-
-/// The pause of a lane by its text.
-pub(super) fn pause_of(lane: &LaneName, text: &str) -> Result<Pause, AppError> {
-    Ok(Pause::by(&hold_of(&lane.to_string(), text)?))
 }
 
 /// The reason of a lane without room.

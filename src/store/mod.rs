@@ -20,7 +20,7 @@ pub use files::capacity::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::publish::Disk;
 pub(crate) use files::disk::task_record::{KnownSandboxes, Part, decode_named};
-pub use files::disk::task_record::{decode_task, encode_task};
+pub use files::disk::task_record::{OF_A_START, decode_task, encode_task};
 pub(crate) use files::disk::{file_name, json_object, layout};
 pub use files::dispatchers::lending::Lending;
 pub use files::dispatchers::standby::Standby;

@@ -31,8 +31,8 @@ const TESTS_MAY_NAME: [(&str, &str); 8] = [
 ];
 
 /// The ordered folders of `app`, the lowest first. A folder imports those before it, and files that stand in no folder.
-const APP_ORDER: [&str; 10] =
-    ["capacity", "admission", "estimate", "lifecycle", "waits", "pass", "query", "locks", "steps", "queue"];
+const APP_ORDER: [&str; 11] =
+    ["capacity", "admission", "estimate", "lifecycle", "waits", "fleet", "pass", "query", "locks", "steps", "queue"];
 
 /// The files that connect the commands to the real operating system and the store.
 const WIRES: [&str; 14] = [

@@ -1,12 +1,11 @@
 //! The tasks of several hosts, as use cases see them. The room `fleet` keeps them in a database; without one, the state directory
 //! has all tasks.
 
-pub mod foreground;
 pub mod lanes;
 pub mod places;
 
-use crate::app::queue::enqueue::Accepted;
-use crate::app::{App, AppError, Code, Obstacle, Pause};
+use crate::app::lifecycle::Accepted;
+use crate::app::{App, AppError, Code, Obstacle};
 use crate::model::{LaneName, Name, Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
@@ -67,15 +66,6 @@ pub struct FleetHost {
     pub is_draining: bool,
     /// Whether it decides whose turn it is.
     pub has_duty: bool,
-}
-
-/// The rules of a lane.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LaneRules {
-    /// Number of holders it may have.
-    pub limit: u32,
-    /// Its pause.
-    pub pause: Option<Pause>,
 }
 
 /// Numbers of the tasks of all hosts.
@@ -211,9 +201,6 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
 
     /// Every reason why no host takes a task.
     fn obstacles(&self, task: &Task) -> Result<Vec<Obstacle>, AppError>;
-
-    /// The rules of a lane; `None` for one that no task has named yet.
-    fn rules(&self, lane: &LaneName) -> Result<Option<LaneRules>, AppError>;
 
     /// The holders of a lane, or of all lanes, in the order of their grants.
     fn holds(&self, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError>;

@@ -21,6 +21,15 @@ use crate::supervise::finish;
 use serde_json::json;
 use std::time::Duration;
 
+/// The answer to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Accepted {
+    /// The task: the new one, or with `--on-conflict skip` the one that has the key.
+    pub task: Task,
+    /// Whether a task was created.
+    pub created: bool,
+}
+
 /// The event of a task that is accepted.
 pub(crate) fn enqueued(task: &Task) -> Event {
     let mut data = json!({ "priority": task.priority.number(), "work": task.work() });

@@ -7,7 +7,7 @@ use crate::app::locks::release::{execution, held_error};
 use crate::app::locks::waiting::acquire_waiting;
 use crate::app::processes::asked_by;
 use crate::app::query::list;
-use crate::app::query::shared::{SharedLane, shared_lane};
+use crate::app::query::shared::{HeldLane, held_lane};
 use crate::app::{App, AppError, Code};
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
@@ -251,7 +251,7 @@ fn renew(app: &App, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
 /// Whether the next acquirer would get a lane.
 pub fn check(app: &App, lane: &LaneName) -> Result<Checked, AppError> {
     if let Some(fleet) = &app.fleet {
-        let SharedLane { limit, bars, holders } = shared_lane(&**fleet, lane)?;
+        let HeldLane { limit, bars, holders } = held_lane(&**fleet, lane)?;
         return Ok(Checked { lane: lane.clone(), limit, holders, bars });
     }
     let holders = app.holders(lane)?;

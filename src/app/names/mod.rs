@@ -4,6 +4,7 @@
 
 pub mod shims;
 
+use crate::app::fleet::lanes;
 use crate::app::query::list::{Filter, list};
 use crate::app::queue::enqueue::name;
 use crate::app::{App, AppError, Code, Kind, config_reload};
@@ -384,7 +385,7 @@ pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), A
 /// The lane of a user also counts as known when the lane of the same word does.
 pub fn is_known(app: &App, lane: &LaneName) -> Result<bool, AppError> {
     if let Some(fleet) = &app.fleet {
-        return Ok(fleet.rules(lane)?.is_some());
+        return lanes::is_known(&**fleet, lane);
     }
     let word = lane.key().as_str();
     let of_word = LaneName::parse(word).ok().filter(|_| lane.is_user());

@@ -1,9 +1,10 @@
 //! `lanes`: the lanes, their load, and their rules; and `lanes set` and `rm`, which change a rule while luzia runs.
 
+pub mod shared;
+
 use crate::app::capacity::{busy, limited_until};
 use crate::app::config_reload::follow_control;
 use crate::app::cron::refuse_schedule;
-use crate::app::fleet::lanes as shared;
 use crate::app::names::lane_option;
 use crate::app::query::list;
 use crate::app::{App, AppError, config_reload};
@@ -288,4 +289,12 @@ fn after_a_change(app: &App, named: &Named) -> Result<LaneRow, AppError> {
 pub(super) fn lanes_of(task: &Task) -> Vec<LaneName> {
     let user: Option<&Name> = task.takes_user_lane.then_some(&task.user);
     user.map(LaneName::user).into_iter().chain(task.lanes.iter().cloned()).collect()
+}
+
+/// The kinds of lanes that a task takes by a rule alone.
+pub(crate) const RULED: [&str; 2] = ["project", "goal"];
+
+/// Whether a lane or a pattern is of projects or goals.
+pub fn is_ruled(lane: &str) -> bool {
+    lane.split_once(':').is_some_and(|(kind, _)| RULED.contains(&kind))
 }

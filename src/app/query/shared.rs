@@ -1,6 +1,7 @@
 //! Looks at the lanes of several hosts, in the values of looks at files.
 
 use crate::app::capacity::Bars;
+use crate::app::fleet::lanes::{LaneRules, rules};
 use crate::app::fleet::{Fleet, local_only};
 use crate::app::query::explain::{LaneWhy, TaskWhy, Why, holder_of};
 use crate::app::{App, AppError};
@@ -8,8 +9,8 @@ use crate::model::{LaneName, Target, TaskId};
 use crate::policy::admission::LaneNow;
 use crate::store::LockView;
 
-/// A lane as it is in the store.
-pub(crate) struct SharedLane {
+/// A lane of a store with its holders.
+pub(crate) struct HeldLane {
     /// Number of holders it may have.
     pub limit: u32,
     /// The bars of the lane, apart from its holders.
@@ -18,18 +19,17 @@ pub(crate) struct SharedLane {
     pub holders: Vec<LockView>,
 }
 
-/// A lane as it is in the store. Each host has a lane `global` of its own.
-pub(crate) fn shared_lane(fleet: &dyn Fleet, lane: &LaneName) -> Result<SharedLane, AppError> {
+/// A lane of a store with its holders. Each host has a lane `global` of its own.
+pub(crate) fn held_lane(fleet: &dyn Fleet, lane: &LaneName) -> Result<HeldLane, AppError> {
     if lane.is_global() {
         return Err(local_only("the lane \"global\""));
     }
-    let rules = fleet.rules(lane)?;
-    let bars = Bars { paused: rules.as_ref().and_then(|rules| rules.pause.clone()), ..Bars::default() };
-    Ok(SharedLane { limit: rules.map_or(1, |rules| rules.limit), bars, holders: fleet.holds(Some(lane))? })
+    let LaneRules { limit, pause } = rules(fleet, lane)?;
+    Ok(HeldLane { limit, bars: Bars { paused: pause, ..Bars::default() }, holders: fleet.holds(Some(lane))? })
 }
 
 fn lane_now(app: &App, fleet: &dyn Fleet, lane: &LaneName) -> Result<(LaneNow, Bars), AppError> {
-    let SharedLane { limit, bars, holders } = shared_lane(fleet, lane)?;
+    let HeldLane { limit, bars, holders } = held_lane(fleet, lane)?;
     let holders = holders.iter().map(|view| holder_of(app, view)).collect();
     Ok((LaneNow::new(lane.clone(), limit, holders), bars))
 }

@@ -2,8 +2,8 @@
 //! program that does not exist. `--no-check` skips the check of directory and program.
 
 use crate::app::accounts::Accounts;
+use crate::app::lifecycle::Accepted;
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
-use crate::app::queue::enqueue::Accepted;
 use crate::app::queue::terms::{check_inherit, check_slots, reuse};
 use crate::app::steps::words::check_places;
 use crate::app::{App, AppError, Code, Kind, config_reload, processes, shell_word};

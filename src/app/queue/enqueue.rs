@@ -14,7 +14,7 @@ use crate::app::estimate::{Estimate, THOROUGH, expected};
 use crate::app::fleet::places::check_place;
 use crate::app::fleet::shared;
 use crate::app::granted::of_parent;
-use crate::app::lifecycle::enqueued;
+use crate::app::lifecycle::{Accepted, enqueued};
 use crate::app::names::named_lanes;
 use crate::app::processes::asked_by;
 use crate::app::query::explain::reasons;
@@ -72,15 +72,6 @@ pub struct Caller {
     pub accounts: Accounts,
     /// Its pid.
     pub pid: u32,
-}
-
-/// The answer to a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Accepted {
-    /// The task: the new one, or with `--on-conflict skip` the one that has the key.
-    pub task: Task,
-    /// Whether a task was created.
-    pub created: bool,
 }
 
 /// Accepts one request durably.

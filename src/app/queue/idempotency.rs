@@ -3,9 +3,10 @@
 use super::terms::prepare_terms;
 use crate::app::ask::cancel;
 use crate::app::granted::new_number;
+use crate::app::lifecycle::Accepted;
 use crate::app::lifecycle::cancel_pending;
 use crate::app::locks::consent::foreign_question;
-use crate::app::queue::enqueue::{Accepted, accept};
+use crate::app::queue::enqueue::accept;
 use crate::app::queue::terms::moments::duration;
 use crate::app::waits::as_seen;
 use crate::app::{App, AppError, Code};

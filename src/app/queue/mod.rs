@@ -4,6 +4,7 @@ pub mod doors;
 pub mod drain;
 pub mod edit;
 pub mod enqueue;
+pub mod foreground;
 pub mod idempotency;
 pub mod inside;
 pub mod order;

@@ -3,9 +3,9 @@
 //! task is stored in its record, which is parked outside the scan.
 
 mod running;
+mod shared;
 
 use crate::app::cron::pausable_schedule;
-use crate::app::fleet::lanes as shared;
 use crate::app::lifecycle::change_waiting;
 use crate::app::{App, AppError, Code, config_reload};
 use crate::model::control::{Held, Hold, TaskHold};

@@ -2,9 +2,10 @@
 
 use crate::app::admission::may_start;
 use crate::app::config_reload::follow_control;
+use crate::app::lifecycle::Accepted;
 use crate::app::locks::consent::{Question, foreign_question, question_of};
 use crate::app::pass::preempt::{admits_passing, ask_for_room, full_lanes, is_next};
-use crate::app::queue::enqueue::{Accepted, Caller, after_accepting, enqueue, task_of};
+use crate::app::queue::enqueue::{Caller, after_accepting, enqueue, task_of};
 use crate::app::{App, AppError, Code, config_reload, lane_word};
 use crate::model::control::{How, Preempt};
 use crate::model::{LaneName, Task};

@@ -1,6 +1,6 @@
 //! The hidden verbs of stores: those that luzia starts itself.
 
-use crate::app::fleet::foreground::keep_lanes;
+use crate::app::queue::foreground::keep_lanes;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{KeepLanesArgs, ListenArgs, UnderLanesArgs};
 use crate::cli::entry::not_started;

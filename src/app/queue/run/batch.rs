@@ -3,11 +3,11 @@
 
 use crate::app::admission::own_context;
 use crate::app::config_reload::config;
+use crate::app::lifecycle::Accepted;
 use crate::app::loans::{end_loans, lend_to};
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::query::explain::first_obstacle;
 use crate::app::query::logs::Stream;
-use crate::app::queue::enqueue::Accepted;
 use crate::app::queue::run::{Audience, Wish, carry_out_or_tell, follow, is_followed, pass_logs_on};
 use crate::app::waits::tail::Tail;
 use crate::app::{App, AppError, Obstacle};

@@ -18,11 +18,13 @@ pub(super) mod reuse;
 use super::idempotency::enqueue_keyed;
 use crate::app::admission::lenders_if_waited;
 use crate::app::config_reload::{config, follow_control};
-use crate::app::fleet::lanes::limits;
+use crate::app::fleet::lanes::rules;
 use crate::app::granted::new_number;
+use crate::app::lifecycle::Accepted;
 use crate::app::lifecycle::change_waiting;
 use crate::app::names::Surroundings;
-use crate::app::queue::enqueue::{Accepted, Caller, LOADER_VARIABLES, accept, name};
+use crate::app::query::lanes::RULED;
+use crate::app::queue::enqueue::{Caller, LOADER_VARIABLES, accept, name};
 use crate::app::queue::terms::moments::positive;
 use crate::app::{App, AppError, Code, Kind, config_reload, lane_word};
 use crate::model::name::{hex, shortened};
@@ -36,6 +38,7 @@ use crate::request::values::OnConflict;
 use crate::store::{Event, KeySlot, Place};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The longest command of `--on-finish`, in bytes.
@@ -284,16 +287,8 @@ pub(crate) fn join_group<'a>(
     Ok(Some(slot))
 }
 
-/// The kinds of lanes that a task takes by a rule alone.
-const RULED: [&str; 2] = ["project", "goal"];
-
 /// Number of waiting tasks that get a lane when a rule is set.
 const MOST_CHANGED: usize = 10_000;
-
-/// Whether a lane or a pattern is of projects or goals.
-pub fn is_ruled(lane: &str) -> bool {
-    lane.split_once(':').is_some_and(|(kind, _)| RULED.contains(&kind))
-}
 
 /// Adds the lanes `project:NAME` and `goal:NAME` to those that a task names, if there is a rule for such a lane.
 pub(crate) fn with_ruled_lanes(
@@ -354,10 +349,12 @@ pub(crate) fn check_slots(app: &App, task: &Task) -> Result<(), AppError> {
             .hint("name the lane as well, as in -l build --slots 2; a user, a thread or a session has one place"));
     }
     follow_control(app)?;
-    let limits = match &app.fleet {
-        Some(fleet) => limits(&**fleet, task)?,
-        None => task.lanes.iter().map(|lane| (lane.clone(), config(app).limit(lane))).collect(),
+    let limit = |lane: &LaneName| match &app.fleet {
+        Some(fleet) => rules(&**fleet, lane).map(|rules| rules.limit),
+        None => Ok(config(app).limit(lane)),
     };
+    let limits =
+        task.lanes.iter().map(|lane| Ok((lane, limit(lane)?))).collect::<Result<BTreeMap<_, _>, AppError>>()?;
     if let Some(narrow) = narrow(task, |lane| limits.get(lane).copied().unwrap_or(1)).into_iter().next() {
         let lane = &narrow.lane;
         let message = format!("--slots {count}: lane \"{lane}\" has {}", narrow.max);

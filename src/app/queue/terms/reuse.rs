@@ -1,7 +1,7 @@
 //! `--reuse`: a task goes on from the variables of the last task of its goal (S2.F3).
 
+use crate::app::lifecycle::Accepted;
 use crate::app::queue::doors::shown;
-use crate::app::queue::enqueue::Accepted;
 use crate::app::{App, AppError};
 use crate::model::{Status, Task, Timestamp};
 use crate::request::TaskRequest;

@@ -1,12 +1,11 @@
 //! `luzia lanes`: the lanes, their use, and their rules.
 
 use crate::app::capacity::{NamedSlot, named_slots, old_make};
-use crate::app::fleet::lanes as shared;
 use crate::app::query::lanes::{
-    LaneRow, Lanes, MOST_COUNTED, is_known_lane, lane_named, lane_pattern, lane_rows, rule_options, rule_text,
-    set_lane, unset_lane,
+    LaneRow, Lanes, MOST_COUNTED, is_known_lane, is_ruled, lane_named, lane_pattern, lane_rows, rule_options,
+    rule_text, set_lane, shared, unset_lane,
 };
-use crate::app::queue::terms::{give_ruled_lanes, is_ruled};
+use crate::app::queue::terms::give_ruled_lanes;
 use crate::app::{App, AppError, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};

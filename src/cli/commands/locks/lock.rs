@@ -1,12 +1,12 @@
 //! `luzia lock`: holds lanes while a command runs.
 
-use crate::app::fleet::foreground::{Foreground, lock_shared};
 use crate::app::fleet::{Fleet, refuse_local};
 use crate::app::locks::acquire::lanes_to_take;
 use crate::app::locks::lock::{Ran, lock};
 use crate::app::names::{lane_of_thing, lane_option};
 use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
 use crate::app::queue::enqueue::Caller;
+use crate::app::queue::foreground::{Foreground, lock_shared};
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError, Line, Under};
 use crate::cli::args::{Identity, number};

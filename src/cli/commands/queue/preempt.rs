@@ -1,6 +1,7 @@
 //! `--preempt` of `enqueue` and `run`: asks before the work of another caller makes room.
 
-use crate::app::queue::enqueue::{Accepted, Caller, enqueue};
+use crate::app::lifecycle::Accepted;
+use crate::app::queue::enqueue::{Caller, enqueue};
 use crate::app::queue::preempt::{Room, enqueue_preempting, room_question};
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};

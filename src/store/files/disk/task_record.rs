@@ -22,8 +22,9 @@ pub(crate) enum Part<'a> {
     Description(&'a KnownSandboxes),
 }
 
-/// The members that [`Part::Description`] leaves out, and last the one that many records have in common.
-const APART: [&str; 4] = ["env", "env_hex", "limits", "sandbox"];
+/// The members that only the start of a task needs, which `Part::Description` leaves out; last the one that many records have in
+/// common.
+pub const OF_A_START: [&str; 4] = ["env", "env_hex", "limits", "sandbox"];
 
 /// The sandboxes of records by their texts, so that those of many records are parsed and named once.
 #[derive(Clone, Default)]
@@ -88,7 +89,7 @@ pub(crate) fn decode_named(path: &str, bytes: &[u8], part: Part, user: Option<&N
 
 fn parsed(text: &str, part: Part) -> serde_json::Result<Task> {
     let Part::Description(sandboxes) = part else { return serde_json::from_str(text) };
-    let (task, [.., sandbox]) = json_object::apart::<Task, _>(text, APART)?;
+    let (task, [.., sandbox]) = json_object::apart::<Task, _>(text, OF_A_START)?;
     let sandbox = sandbox.map(|text| sandboxes.parse(text.get())).transpose()?.flatten();
     Ok(Task { env: Environment::Unread, sandbox, ..task })
 }

@@ -44,7 +44,7 @@ fn a_description_is_a_record_without_what_a_start_needs_and_is_never_written() {
     let whole = Task { limits: Some(Limits::default().into()), sandbox, ..task(3) };
     let bytes = encode_task(&whole).expect("it encodes");
     let text = String::from_utf8(bytes.clone()).expect("text");
-    assert!(APART.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");
+    assert!(OF_A_START.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");
     let sandboxes = KnownSandboxes::default();
     for _ in 0..2 {
         let read = decode_named("x", &bytes, Part::Description(&sandboxes), None).expect("it reads");

@@ -6,8 +6,9 @@ use crate::app::ask::cancel;
 use crate::app::fleet::Fleet;
 use crate::app::locks::acquire::split_by_holder;
 use crate::app::locks::lock::{Care, Ran, lock_variables, run_here};
+use crate::app::locks::release::held_error;
 use crate::app::queue::enqueue::{Caller, enqueue};
-use crate::app::{App, AppError, Code, Obstacle, lane_word, shell_word};
+use crate::app::{App, AppError, Code, Obstacle, shell_word};
 use crate::model::lock::Grant;
 use crate::model::name::shortened;
 use crate::model::task::{Environment, KEEP_LANES, OnInterrupt};
@@ -134,7 +135,7 @@ fn begun(
             obstacle.iter().for_each(|obstacle| tell(obstacle, &task));
             let is_decided = obstacle.is_some() || waited >= DECISION_MS;
             if wait_ms.is_some_and(|most| waited >= most && is_decided) {
-                return Err(given_up(app, id, obstacle.as_ref()));
+                return Err(given_up(app, fleet, &task, obstacle.as_ref())?);
             }
         }
         changes.wait(SOON);
@@ -142,20 +143,22 @@ fn begun(
 }
 
 /// Takes the request back. A keeper that has started meanwhile ends.
-fn given_up(app: &App, id: TaskId, obstacle: Option<&Obstacle>) -> AppError {
-    match cancel(app, id, &CancelRequest::by("lock", "the wait is over")) {
-        Err(error) if error.code() != Code::TaskOver => return error,
+fn given_up(app: &App, fleet: &dyn Fleet, task: &Task, obstacle: Option<&Obstacle>) -> Result<AppError, AppError> {
+    match cancel(app, task.id, &CancelRequest::by("lock", "the wait is over")) {
+        Err(error) if error.code() != Code::TaskOver => return Err(error),
         _ => {}
     }
-    let held = |lane: &str, by: Option<&String>| {
-        let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
-        AppError::new(Code::LockHeld, format!("lane \"{lane}\" is held{by}")).next("luzia list-locks")
+    let full = match obstacle {
+        Some(Obstacle::UserLockHeld { .. }) => task.all_lanes().into_iter().find(LaneName::is_user),
+        Some(Obstacle::LaneFull { lane, .. }) => Some(lane.clone()),
+        _ => None,
     };
+    if let Some(lane) = full
+        && let Some(view) = fleet.holds(Some(&lane))?.first()
+    {
+        return Ok(held_error(&lane, view, app.host.now()).or_hint("nothing was run"));
+    }
     let error = match obstacle {
-        Some(Obstacle::UserLockHeld { holder }) => held("of the user", holder.name.as_ref()),
-        Some(Obstacle::LaneFull { lane, holder, .. }) => {
-            held(&lane.to_string(), holder.name.as_ref()).next(format!("luzia explain {}", lane_word(lane)))
-        }
         Some(Obstacle::Paused { pause }) => AppError::new(Code::LanePaused, format!("\"{}\" is paused", pause.what)),
         Some(Obstacle::NoHost { .. }) => {
             AppError::new(Code::LockHeld, "this host has no agent that is at work".to_owned())
@@ -163,7 +166,7 @@ fn given_up(app: &App, id: TaskId, obstacle: Option<&Obstacle>) -> AppError {
         }
         _ => AppError::new(Code::LockHeld, "the lanes were not granted in time".to_owned()),
     };
-    error.or_hint("nothing was run")
+    Ok(error.or_hint("nothing was run"))
 }
 
 fn lost(message: String) -> AppError {

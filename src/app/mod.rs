@@ -70,7 +70,7 @@ pub struct App {
     /// The configuration.
     pub settings: Settings,
     /// The database with the tasks of several hosts, if one is named. The verbs that know it are about its tasks.
-    pub fleet: Option<Box<dyn fleet::Fleet>>,
+    pub fleet: Option<fleet::Store>,
     /// Arguments that make another process of luzia use the same state directory and configuration.
     pub same_place: Vec<String>,
     /// Whether the state directory does not exist, and this verb makes none.

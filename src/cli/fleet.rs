@@ -7,7 +7,7 @@ use super::configuration::config_of;
 use super::context::variable;
 use super::output::console::Answer;
 use super::verbs::{Command, Does};
-use crate::app::fleet::{Fleet, no_store, since};
+use crate::app::fleet::{Store, no_store, since};
 use crate::app::{App, AppError, Code};
 use crate::model::Config;
 use crate::os::Host;
@@ -83,7 +83,7 @@ pub(super) fn host() -> Host {
 }
 
 /// The store of a verb that is about nothing else.
-pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
+pub(super) fn of(globals: &Globals) -> Result<Store, AppError> {
     let named = match &globals.store {
         // A store that is given needs no configuration.
         Some(_) => named(globals, None)?,
@@ -97,7 +97,7 @@ pub(super) fn of(globals: &Globals) -> Result<Box<dyn Fleet>, AppError> {
 
 /// Reads the URL, and the password that the environment has for it. Connects to nothing yet.
 #[cfg(feature = "fleet")]
-pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Box<dyn Fleet>, AppError> {
+pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Store, AppError> {
     use crate::fleet::{Database, Target};
     use crate::os::real::term;
 
@@ -148,6 +148,6 @@ fn read(path: &str, what: &str, hint: &str) -> Result<Option<(Vec<u8>, u32)>, Ap
 
 /// Refuses a store, because this program has no client of a database.
 #[cfg(not(feature = "fleet"))]
-pub(super) fn open(_host: Host, _url: &str, from: &str) -> Result<Box<dyn Fleet>, AppError> {
+pub(super) fn open(_host: Host, _url: &str, from: &str) -> Result<Store, AppError> {
     Err(not_built(from))
 }

@@ -230,3 +230,21 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// The agent of this host, with the length of its lease.
     fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_>;
 }
+
+/// The store of a command.
+#[cfg(feature = "fleet")]
+pub type Store = Box<dyn Fleet>;
+
+/// The store of a command: there is none without the feature `fleet`, so the compiler leaves out each question to it.
+#[cfg(not(feature = "fleet"))]
+#[derive(Clone, Copy, Debug)]
+pub enum Store {}
+
+#[cfg(not(feature = "fleet"))]
+impl std::ops::Deref for Store {
+    type Target = dyn Fleet;
+
+    fn deref(&self) -> &Self::Target {
+        match *self {}
+    }
+}

@@ -1,7 +1,7 @@
 //! `luzia store`: the tables of a database with the tasks of several hosts.
 
 use crate::app::AppError;
-use crate::app::fleet::{Fleet, Migration, StoreState};
+use crate::app::fleet::{Fleet, Migration, Store, StoreState};
 use crate::cli::output::console::Console;
 use crate::cli::output::table::Table;
 use clap::{Args, Subcommand};
@@ -77,11 +77,7 @@ Exit codes:
   78   the tables are absent, or of another version";
 
 /// `luzia store`.
-pub fn run(
-    verb: &StoreVerb,
-    store: &dyn Fn() -> Result<Box<dyn Fleet>, AppError>,
-    console: &mut Console,
-) -> anyhow::Result<()> {
+pub fn run(verb: &StoreVerb, store: &dyn Fn() -> Result<Store, AppError>, console: &mut Console) -> anyhow::Result<()> {
     let store = store()?;
     match verb {
         StoreVerb::Migrate { sql: true, .. } => console.out(store.script())?,

@@ -1,12 +1,9 @@
 //! A run of a task as its supervisor sees it: the data that it gets, the care while it runs, and its results.
-//!
-//! A wait that outlives its run: the command asked for that (`luzia await --park`), or the waiting process was killed. The
-//! checkpoint of the wait is already durable; here the end of the run becomes a wait of the task.
-//!
-//! Records of a run in the event log beside its end: whether its work tree moved (`--stable`), and for a share of the starts
-//! the prompt and the answer (`--log-sample`, S2.32).
-//!
-//! Care for a running command: its locks, its share of processors, its pause, and the slots that it gives up while it waits.
+//! `variables` gives the data. `Care` keeps a running command: its locks, its share of processors, its pause, and the slots that
+//! it gives up while it waits. `judge` gives the results. `or_wait` turns the end of a run into a wait of the task if a wait
+//! outlives the run: the command asked for that (`luzia await --park`), or the waiting process was killed. The checkpoint of the
+//! wait is already durable. `compare`, `log_prompt` and `log_response` write records of a run into the event log beside its end:
+//! whether its work tree moved (`--stable`), and for a share of the starts the prompt and the answer (`--log-sample`, S2.32).
 
 pub(super) mod away;
 pub(super) mod deadline;

@@ -1,8 +1,7 @@
-//! The environment of a task's command: the one that was captured when the task was enqueued, and the variables that luzia
-//! adds. Pure.
-//!
-//! The environment of a start within the limit of the system (execve(2)). A variable that is too large for it is written to a
-//! file in the directory of the task, so that no data of an event keeps a command from its start.
+//! The environment of a task's command: the one that was captured when the task was enqueued, and the variables that luzia adds.
+//! `environment` builds it, and is pure. `fitted` keeps it within the limit of the system for a start (execve(2)): a variable
+//! that is too large for it is written to a file in the directory of the task, so that no data of an event keeps a command from
+//! its start.
 
 use crate::model::capacity::{SLOT_PREFIX, slot_variable};
 use crate::model::lock::{Grant, values_of};

@@ -1,7 +1,7 @@
-//! Reports of a lock that was removed because it was stale.
-//!
-//! `on_overdue: terminate`: a task that holds a lane past its limit while others wait for it is asked to end (S3.F4). Its
-//! supervisor ends it, so a living process never loses a lock by age (P4).
+//! Reports of removed stale locks, and the end of overdue tasks.
+//! `broken_event` and `stale_line` report a lock that was removed because it was stale. `end_overdue` is the rule
+//! `on_overdue: terminate`: if a task holds a lane past its limit while others wait for the lane, the task is asked to end
+//! (S3.F4). Its supervisor ends it, so a living process never loses a lock by age (P4).
 
 use super::config_reload::config;
 use crate::app::lifecycle::request_end;

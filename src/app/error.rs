@@ -1,6 +1,6 @@
-//! Errors of use cases: a refusal with its code, a hint, and the command that would help.
-//!
-//! Ends of a command with their exit codes (contract, section 6): the classes of refusal, and the ends without one.
+//! Errors of use cases, and the ends of a command with their exit codes (contract, section 6).
+//! `AppError` is a refusal with its code, a hint, and the commands that would help. `Kind` is a class of refusal, or an end
+//! without one.
 
 use crate::app::code::Code;
 use crate::model::{LaneName, TaskId};

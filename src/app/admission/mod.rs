@@ -1,14 +1,11 @@
-//! The conditions of a task's start apart from room in its lanes: its sandbox, its pause, the tasks before it, its turn, and
-//! the tasks that lend it their lanes. Nothing here starts a task.
-//!
-//! The first tasks in lanes that tasks of several users have, looked up once for many tasks.
-//!
-//! The tasks that lend a child their lanes: its parent, while a process waits for the child in the name of the parent, and so on.
-//!
-//! The admission of a task, apart from its lanes and the tasks in line with it.
-//!
-//! The queues that this process may start: those of a sandbox that is compatible with its own, or all of them if the
-//! configuration says so (`dispatch.contexts`, contract P9).
+//! The conditions of a task's start apart from room in its lanes: its sandbox, its pause, the tasks before it, its turn, and the
+//! tasks that lend it their lanes.
+//! Nothing here starts a task. `Firsts` holds the first tasks in lanes that tasks of several users have, looked up once for many
+//! tasks. `lenders_of` gives the tasks that lend a child their lanes: its parent, while a process waits for the child in the name
+//! of the parent, then the parent of that parent, and so on. `situation_alone` gives the obstacles of a task apart from its lanes
+//! and the tasks in line with it; `situation_queued` adds the tasks before it and the gates of its lanes. `is_near` and
+//! `may_start` tell which queues and tasks this process may start: those of a sandbox that is compatible with its own, or all of
+//! them if the configuration says so (`dispatch.contexts`, contract P9).
 
 pub mod turns;
 

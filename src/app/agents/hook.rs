@@ -1,6 +1,6 @@
-//! `agent hook`: gathers the facts for a decision, and words the answer.
-//!
-//! Sessions of agents: the keys of a session, and the owner of a lock.
+//! `agent hook`: the answer to a call of an agent's hook.
+//! `Hook::answer` gathers the facts for the decision, and words the answer. `session_keys` gives the keys of the session of an
+//! agent, and `lock_owner` the owner of a lock as that session sees it.
 
 use super::texts::LINES;
 use crate::app::capacity::bars;

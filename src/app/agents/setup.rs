@@ -1,6 +1,6 @@
-//! `agent setup`: computes all changes first, and writes only if every file can be read.
-//!
-//! The programs that the hooks and servers in the files of agents name, for `doctor`.
+//! `agent setup`: the changes of an agent's files, and the programs that these files name.
+//! `changes` computes all changes before `carry_out` makes the first, so nothing is written unless every file can be read.
+//! `named_programs` lists the programs that the hooks and servers in the files name, for `doctor`.
 
 use super::plan::{
     Content, Folders, Piece, SERVER, Target, commands_of, is_our_hook, is_our_server, program_of_hook, targets,

@@ -1,9 +1,10 @@
-//! The texts for agents, in one place: the lines that `agent setup` writes into files of instructions, the skill, and the
-//! lines at the start of a session. The copies in `packaging/agents`, `examples/agent-prompt.md` and luzia-agents(7) are made
-//! from here. Each command in them works if only the folder `locks` of the state directory can be written, as setup grants
-//! it. Each also works in a sandbox of its own (`docs/decisions/417-one-text-for-agents.md`).
-//!
-//! Places in texts, and the lines for agents between two marks.
+//! The texts for agents, in one place: the lines that `agent setup` writes into files of instructions, the skill, and the lines
+//! at the start of a session.
+//! The copies in `packaging/agents`, `examples/agent-prompt.md` and luzia-agents(7) are made from here. Each command in them
+//! works if only the folder `locks` of the state directory can be written, as setup grants it. Each also works in a sandbox of
+//! its own (`docs/decisions/417-one-text-for-agents.md`). `with_block` puts the lines for agents between their two marks into a
+//! text, and `without_block` removes them. `Broken` is a fault at a place in a text, and `at` gives the line and the column of
+//! that place.
 
 /// The first mark of the lines in a file of instructions.
 pub const BEGIN: &str = "<!-- luzia: begin -->";

@@ -1,10 +1,8 @@
-//! Resources that lanes give beside a place in them, as the verbs use them.
-//!
-//! Bars of a lane apart from its holders: pauses, gates, rates, and strangers that use its values.
-//!
-//! Gates: whether a lane grants anything now. A grant is never taken back for a gate.
-//!
-//! The slots of a lane with names, and their holders.
+//! Resources that lanes give beside a place in them, and bars that keep a lane with room from granting, as the verbs use them.
+//! `cpu_plan` and `slot_variables` give the resources: a share of the processors, and the values of slots. `bars` gives the bars
+//! of a lane apart from its holders: pauses, gates, rates, and strangers that use its values. `busy` tells whether the gate of a
+//! lane lets it grant anything now; a grant is never taken back for a gate. `named_slots` lists the slots of a lane with names,
+//! and their holders.
 
 use crate::app::config_reload::{config, control};
 use crate::app::{App, AppError, Pause, shell_word};

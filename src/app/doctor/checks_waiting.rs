@@ -1,8 +1,8 @@
-//! Tasks that wait without a process: whether a process will look at each.
-//!
-//! The schedules: whether each is valid, and whether a process will look at its next slot.
-//!
-//! Damaged files that were set aside: the former kind of each, and the remedy. Finished work is never queued again.
+//! Checks of tasks without a process, of schedules, and of damaged files that were set aside.
+//! `waiting` checks for each task that waits without a process whether a process will look at it. `schedules` checks for each
+//! schedule whether it is valid, and whether a process will look at its next slot. `zones` compares the host's database of time
+//! zones with luzia's own. `set_aside` reports the damaged files; `Aside` is the former kind of each, and `aside_hint` the
+//! remedy. Finished work is never queued again.
 
 use crate::app::admission::has_dispatcher;
 use crate::app::cron::local_zone;

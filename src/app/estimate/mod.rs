@@ -1,6 +1,7 @@
-//! Forecasts: estimates of starts, `simulate`, and the score of past estimates.
-//!
-//! `simulate`: a described load, or the present queue, and the effect of changed limits and weights on it.
+//! Forecasts: estimates of starts, the score of past estimates, and `simulate`.
+//! Nothing here changes a task or a lane. `estimate_start` estimates the start of a task, `expected_lock` the grant of a lock,
+//! and `estimate_scores` gives the quality of past estimates. `simulate_plan` runs a described load, and `simulate_queue` the
+//! present queue; both show the effect of changed limits and weights.
 
 mod queue;
 

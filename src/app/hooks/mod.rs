@@ -1,8 +1,8 @@
-//! `hook`: commands that people attach to events. The process that caused an event runs its hooks when the event is durable
-//! and the process holds no lock of luzia any more. A process that has more to do hands them to a process of its own. A
-//! failed hook is reported and changes nothing; the supervisor runs `before` and `after`.
-//!
-//! The hooks that people have added, and the checks of a new one.
+//! `hook`: commands that people attach to events.
+//! The process that caused an event runs its hooks when the event is durable and the process holds no lock of luzia any more
+//! (`run_hooks`). A process that has more to do starts another process for them (`hand_hooks_over`). A failed hook is reported
+//! and changes nothing; the supervisor runs `before` and `after`. `hooks` lists the hooks that people have added, and `add_hook`
+//! checks a new one.
 
 use crate::app::config_reload::follow_control;
 use crate::app::queue::doors::{as_usage, check_program};

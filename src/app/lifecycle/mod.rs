@@ -1,11 +1,7 @@
-//! Tasks without a process: how they begin, their changes, their ends, and the tasks that an end wakes. Nothing here starts a task.
-//!
-//! Changes of tasks that have not started.
-//!
-//! Results of a pass.
-//!
-//! Ends of tasks without a process, and the tasks that such an end wakes. A running task is asked to end, and its supervisor
-//! ends it.
+//! Tasks without a process: their begin, their changes, their ends, and the tasks that an end wakes.
+//! Nothing here starts a task. `enqueued` is the event of an accepted task, and `change_waiting` changes a task that has not
+//! started. `Pass` holds the results of a pass. `request_end` ends a task without a process; a running task is asked to end, and
+//! its supervisor ends it. `wake_dependents` looks again at the tasks that waited for an end.
 
 use crate::app::admission::borrowers_of;
 use crate::app::error::{although, not_recorded};

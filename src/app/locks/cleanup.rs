@@ -1,6 +1,5 @@
 //! `cleanup-stale`: removes locks that are proven stale, and brings dead tasks to their end.
-//!
-//! Outward directories in which an error kept the end of their task from being recorded: closed late, by `cleanup-stale`.
+//! `close_outward` closes, late, the outward directories in which an error kept the end of their task from being recorded.
 
 use crate::app::breaks::broken_event;
 use crate::app::check_project::{check_project, conductor_of};

@@ -1,6 +1,7 @@
 //! One name for one thing: finds a repository, a work tree, a database or a directory, and gives its lane.
-//!
-//! The meaning of a bare word where a user or a lane is asked for: a user, never a lane (contract, section 4).
+//! `Surroundings::name` names a thing, and `lane_option` reads the value of `--lane`: a lane, or such a name (`@KIND`). Where a
+//! user or a lane is asked for, a bare word is a user, never a lane (contract, section 4); `check_word` refuses an unknown user
+//! while the lane of that name is in use.
 
 pub mod shims;
 

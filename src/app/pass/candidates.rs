@@ -1,8 +1,9 @@
-//! The queues with work that a pass looks at, as candidates for `policy::schedule`; and the hint of heads. While very many lanes
-//! have work, a pass tries the first ones that a listing found, and the lanes that were announced since. It lists all lanes if
-//! these leave a slot (`docs/decisions/449-a-hint-of-heads.md`).
-//!
-//! The starts that a task waiting for several slots prevents (`policy::backfill`), by the present locks and events.
+//! The queues with work that a pass looks at, as candidates for `policy::schedule`; the hint of heads; and the bookings of tasks
+//! that wait for several slots.
+//! `heads` gives the candidates. While very many lanes have work, a pass tries the hint first (`start_from`): the first lanes
+//! that a listing found, and the lanes that were announced since. It lists all lanes if these leave a slot
+//! (`docs/decisions/449-a-hint-of-heads.md`). `Bookings` gives the starts that a task waiting for several slots prevents
+//! (`policy::backfill`), by the present locks and events.
 
 use super::claim::Starts;
 use super::{Tally, ready, start_round};

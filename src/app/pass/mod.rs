@@ -1,8 +1,7 @@
-//! One scheduling pass, the same for `dispatch`, `daemon`, `run` and a supervisor that has just finished. It recovers dead tasks
-//! and wakes those that are due. Then it starts tasks in the order of `policy::schedule` until no slot or no runnable lane is
-//! left. Any number of passes may run at once; the claim decides.
-//!
-//! Retention: a pass now and then removes finished tasks that are kept no longer, so that nothing grows for ever.
+//! One scheduling pass, the same for `dispatch`, `daemon`, `run` and a supervisor that has just finished.
+//! `pass` recovers dead tasks and wakes those that are due. Then it starts tasks in the order of `policy::schedule` until no slot
+//! or no runnable lane is left. Any number of passes may run at once; the claim decides. Now and then a pass removes finished
+//! tasks that are kept no longer (`prune_some`), so that nothing grows for ever.
 
 pub(crate) mod candidates;
 mod claim;

@@ -1,8 +1,7 @@
-//! Data that `show` looks up beside the record of a task: its directory, its logs, the lock files it holds, and its events.
-//!
-//! Evidence whether the holder of a lock lives.
-//!
-//! Claimed tasks that do nothing: they are paused, or their start or result waits for a host that is short of space.
+//! Facts about a task or a lock beside its record.
+//! `details` gives the facts that `show` has of a task: its directory, its logs, the lock files it holds, and its events.
+//! `evidence_of` gives the evidence whether the holder of a lock lives. `standstill` gives the reason why a claimed task does
+//! nothing: it is paused, or its start or its result waits for a host that is short of space.
 
 use crate::app::query::events;
 use crate::app::query::events::{Filter, Record, Wanted};

@@ -1,10 +1,8 @@
-//! `events`: the event log, the oldest first; `-f` follows later events, across segments and days.
-//!
-//! `timeline`: holders of lanes over time, from the event log.
-//!
-//! The actions of a task by its events, and its checkpoint: its place, and the state with which it would go on.
-//!
-//! `stats`: waits and holds of lanes, their depth, and the ends of tasks; computed from the event log.
+//! The event log, and the facts that are computed from it.
+//! `events` gives the events, the oldest first; with `-f` it follows later events, across segments and days. `holds_since` gives
+//! the holders of lanes over time, for `timeline`. `actions` gives the actions of a task by its events; `checkpoint` gives its
+//! place, and the state with which it would go on. `lane_stats` and `task_stats` are `stats`: waits and holds of lanes, their
+//! depth, and the ends of tasks.
 
 use super::lanes::lane_rows;
 use crate::app::config_reload::config;

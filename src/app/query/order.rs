@@ -1,9 +1,7 @@
-//! The order of the next pass, for the reasons of tasks: the tasks that would be tried, and the tasks whose starts they would
-//! prevent. It is the order of `app::pass` without the claims.
-//!
-//! `tree`: a task, the tasks that it has queued, and theirs.
-//!
-//! The tasks before a task: the number of those of its user, and the reasons why they wait.
+//! The order of the next pass, for the reasons of tasks: the tasks that it would try, and the starts that these would prevent.
+//! It is the order of `app::pass` without the claims. `booked_before` gives the task whose start would be prevented by the start
+//! of another one. `ahead_of` gives the number of tasks of its user for which a task waits, by the reasons why they wait. `tree`
+//! gives a task, the tasks that it has queued, and theirs.
 
 use super::explain::{Reasons, Wait};
 use crate::app::admission::turns::{Known, MOST_AHEAD, current_weights, queues_among};

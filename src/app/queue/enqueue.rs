@@ -1,9 +1,7 @@
-//! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
-//!
-//! Errors after a commit point: they name a task that was accepted, whatever fails afterwards (P11). A caller that tried again
-//! would run the work twice, so none of these errors is `Busy`.
-//!
-//! `enqueue --dry-run`: the outcome of a request, without queueing it.
+//! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2).
+//! Nothing here starts a task. `after_accepting` and `half_accepted` make the errors after a commit point: they name a task that
+//! was accepted, whatever fails afterwards (P11). A caller that tried again would run the work twice, so none of these errors is
+//! `Busy`. `dry_run` gives the outcome of a request without queueing it (`enqueue --dry-run`).
 
 use super::doors::{check_door, check_project_name, check_user_lane, parent_of};
 use crate::app::accounts::{Accounts, check_account, inside_project, user_of};

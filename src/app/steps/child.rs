@@ -1,7 +1,7 @@
-//! The children for whose ends a task waits. `enqueue --wait` inside a task: the task waits for its child as `await agent --match
-//! child=ID` does, in the state `waiting`, and gets the variables of the child's end (S1.22).
-//!
-//! `await output` outside of all tasks.
+//! The children for whose ends a task waits, and `await output` outside of all tasks.
+//! `await_child` is `enqueue --wait` inside a task: the task waits for its child as `await agent --match child=ID` does, in the
+//! state `waiting`, and gets the variables of the child's end (S1.22). `ends_expected` gives the number of ends that a wait for
+//! all children expects. `await_output` stores nothing of its wait.
 
 use super::wait::{WaitOrder, await_within};
 use crate::app::pass::wake::fire_timers;

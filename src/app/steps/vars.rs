@@ -1,6 +1,4 @@
-//! `set`, `get` and `beat`: the variables of a task and its signs of progress.
-//!
-//! `luzia finish`: a task states its own end.
+//! `set`, `get`, `beat` and `finish`: the variables of a task, its signs of progress, and the end that it states itself.
 
 use crate::app::steps::{not_running, start_of, unfinished};
 use crate::app::{App, AppError, Code};

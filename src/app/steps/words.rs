@@ -1,6 +1,6 @@
-//! The words of `await`: its kind, its name and its time.
-//!
-//! Permitted places of the value of a variable (P12): checked when a command comes in, and shown for a task that has not started.
+//! The words of `await`, and the permitted places of the value of a variable (P12).
+//! `wait_kind`, `check_step_name` and `wait_time` read the kind, the name and the time of an `await`. `check_places` checks the
+//! places of variables when a command comes in, and `unset_places` gives those without a value in the next command of a task.
 
 use crate::app::{App, AppError};
 use crate::model::name::shortened;

@@ -1,8 +1,8 @@
-//! The meaning of an event for a wait: whether it matches, and the variables that the task gets from it.
-//!
-//! The end of the time of a wait, and the command for it (`--timeout-do`). The command runs at most once: its begin is durable
-//! before it starts, and its end is durable after. A process that holds the wait and finds a begin without an end reports that
-//! (decision 301).
+//! The meaning of an event for a wait, and the end of the time of a wait.
+//! `is_meant` tells whether an event matches a wait, and `vars_of` gives the variables that the task gets from it. `late_begins`
+//! and `late_ended` note the begin and the end of the command for the end of the time (`--timeout-do`). The command runs at most
+//! once: its begin is durable before it starts, and its end is durable after. A process that holds the wait and finds a begin
+//! without an end reports that (`tell_lost`, decision 301).
 
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};

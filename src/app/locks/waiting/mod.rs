@@ -1,6 +1,6 @@
 //! Waiting for a lane: in its line, where the kernel wakes one waiter for each grant; without a place there, by looks.
-//!
-//! After `release`, `luzia lock` or a session has given a lane back: one pass, if a queued task waits for that lane (S0.23).
+//! `acquire_waiting` is that wait. `pass_for_waiting` makes one pass after `release`, `luzia lock` or a session has given a lane
+//! back, if a queued task waits for that lane (S0.23).
 
 mod told;
 

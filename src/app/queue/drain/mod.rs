@@ -1,7 +1,6 @@
-//! `dispatch --drain`: passes until nothing is left that this dispatcher waits for. It waits for no task that waits for an event,
-//! and for no task that a schedule has made since it began: both may go on for ever.
-//!
-//! The tasks that have ended while a dispatcher drains, including those that others started.
+//! `dispatch --drain`: passes until nothing is left that this dispatcher waits for.
+//! `drain` waits for no task that waits for an event, and for no task that a schedule has made since it began: both may go on for
+//! ever. `Ends` reports the tasks that have ended while a dispatcher drains, including those that others started.
 
 use crate::app::admission::{is_near, may_start, own_context};
 use crate::app::hooks::hand_hooks_over_telling;

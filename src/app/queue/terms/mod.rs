@@ -1,16 +1,9 @@
 //! Terms that few requests use: conditions on other tasks, work that is not done twice, groups, and the meaning of an attempt.
-//!
-//! The tasks that a new task comes after.
-//!
-//! The variables of a task.
-//!
-//! `--group`: the group of a new task.
-//!
-//! The lanes that a task takes because there is a rule for its project or its goal (S2.F2, S3.F1).
-//!
-//! `--slots`: several slots of each capacity lane of a task, all of them or none.
-//!
-//! Same work once: the key of a command by its subject (`--key @tree`), and whether the subject moved meanwhile (`--stable`).
+//! `terms_of` reads them. `check_dependencies` checks the tasks that a new task comes after, and `env_of` gives its variables.
+//! `join_group` puts it into its group (`--group`). `with_ruled_lanes` adds the lanes that a task takes because there is a rule
+//! for its project or its goal (S2.F2, S3.F1). `check_slots` checks `--slots`: several slots of each capacity lane of a task, all
+//! of them or none. `key_of` makes the key of a command by its subject (`--key @tree`), so that the same work runs once.
+//! `Surroundings::subject` takes the digest of the subject, which tells whether it moved meanwhile (`--stable`).
 
 pub mod moments;
 pub(super) mod reuse;

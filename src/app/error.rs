@@ -7,19 +7,6 @@ use crate::model::{LaneName, TaskId};
 use crate::store::StoreError;
 use std::io;
 
-/// A name as one word of a shell command, so that a command that would help can be typed as it is printed.
-pub fn shell_word(name: impl ToString) -> String {
-    let name = name.to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
-    if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
-}
-
-/// A lane as an argument of a command that takes a user or a lane: a bare word would be a user there.
-pub fn lane_word(lane: &LaneName) -> String {
-    let kind = if lane.is_bare(lane.key().as_str()) { "lane:" } else { "" };
-    shell_word(format!("{kind}{lane}"))
-}
-
 /// A refusal, complete for people and for programs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
@@ -259,6 +246,19 @@ pub(crate) fn not_recorded<T, E>(id: TaskId, error: AppError, withdrawn: &Result
             .hint(format!("the request for {id} could not be taken back and may be carried out all the same"))
             .next(format!("luzia explain {id}")),
     }
+}
+
+/// A name as one word of a shell command, so that a command that would help can be typed as it is printed.
+pub fn shell_word(name: impl ToString) -> String {
+    let name = name.to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// A lane as an argument of a command that takes a user or a lane: a bare word would be a user there.
+pub fn lane_word(lane: &LaneName) -> String {
+    let kind = if lane.is_bare(lane.key().as_str()) { "lane:" } else { "" };
+    shell_word(format!("{kind}{lane}"))
 }
 
 /// Declares the kinds, each with its exit code and its meaning.

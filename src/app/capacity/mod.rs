@@ -199,15 +199,6 @@ pub struct NamedSlot {
     pub user: Option<Option<u32>>,
 }
 
-/// The bar of a lane with room, if strangers use every value that no holder has.
-pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option<Occupied> {
-    let values = config(app).values(lane)?;
-    match app.host.choose_value(&values, &taken(views)) {
-        Choice::Occupied(occupied) => Some(occupied),
-        Choice::Slot(..) | Choice::Full => None,
-    }
-}
-
 /// The values of a lane, and the removed values that holders still have. Empty for a lane without values.
 pub fn named_slots(app: &App, lane: &LaneName) -> Result<Vec<NamedSlot>, AppError> {
     let Some(values) = config(app).values(lane) else { return Ok(Vec::new()) };
@@ -236,6 +227,15 @@ pub fn named_slots(app: &App, lane: &LaneName) -> Result<Vec<NamedSlot>, AppErro
         held.iter().filter_map(|(value, _)| value.as_deref()).filter(|value| !all.iter().any(|one| one == value));
     let rows = all.iter().map(|value| row(value, false)).chain(gone.map(|value| row(value, true)));
     Ok(rows.collect())
+}
+
+/// The bar of a lane with room, if strangers use every value that no holder has.
+pub(crate) fn occupied(app: &App, lane: &LaneName, views: &[LockView]) -> Option<Occupied> {
+    let values = config(app).values(lane)?;
+    match app.host.choose_value(&values, &taken(views)) {
+        Choice::Occupied(occupied) => Some(occupied),
+        Choice::Slot(..) | Choice::Full => None,
+    }
 }
 
 /// The slots of living holders with their values, as the store counts them.

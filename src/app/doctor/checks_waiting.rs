@@ -81,9 +81,6 @@ pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppErr
 /// Time for which the slot of a schedule may be due before that is reported, in milliseconds: an hour.
 const LATE_MS: i64 = 3_600_000;
 
-/// Period over which the databases of time zones are compared, in milliseconds: two years.
-const ZONES_AHEAD_MS: i64 = 2 * 365 * 86_400_000;
-
 pub(super) fn schedules(app: &App) -> Found {
     let (mut found, now) = (Vec::new(), app.host.now());
     for schedule in app.store.schedules()? {
@@ -101,22 +98,6 @@ pub(super) fn schedules(app: &App) -> Found {
         found.push(Finding::problem(message, "luzia doctor --fix sets its timer again"));
     }
     Ok(found)
-}
-
-/// The zones of schedules and of this host whose rules differ between the host's database and luzia's own. Other hosts, and
-/// sandboxes without the database, read a time in such a zone in another way.
-pub(super) fn zones(app: &App) -> Found {
-    let now = app.host.now();
-    let mut zones = vec![local_zone(app)];
-    zones.extend(app.store.schedules()?.into_iter().flatten().filter_map(|schedule| Zone::parse(&schedule.zone).ok()));
-    zones.sort_by(|a, b| a.name().cmp(b.name()));
-    zones.dedup_by(|a, b| a.name() == b.name());
-    let differs = |zone: &Zone| {
-        let at = zone.differs_at(now, now.plus_ms(ZONES_AHEAD_MS))?;
-        let message = format!("the host's time zone database and luzia's own differ for {} from {at} on", zone.name());
-        Some(Finding::warn(message, "luzia goes by the host's; bring tzdata or luzia up to date"))
-    };
-    Ok(zones.iter().filter_map(differs).collect())
 }
 
 fn late(schedule: &Schedule, now: Timestamp) -> Option<Finding> {
@@ -142,6 +123,25 @@ pub(super) fn untimed(app: &App) -> Result<Vec<(Schedule, Timestamp)>, AppError>
         }
     }
     Ok(found)
+}
+
+/// Period over which the databases of time zones are compared, in milliseconds: two years.
+const ZONES_AHEAD_MS: i64 = 2 * 365 * 86_400_000;
+
+/// The zones of schedules and of this host whose rules differ between the host's database and luzia's own. Other hosts, and
+/// sandboxes without the database, read a time in such a zone in another way.
+pub(super) fn zones(app: &App) -> Found {
+    let now = app.host.now();
+    let mut zones = vec![local_zone(app)];
+    zones.extend(app.store.schedules()?.into_iter().flatten().filter_map(|schedule| Zone::parse(&schedule.zone).ok()));
+    zones.sort_by(|a, b| a.name().cmp(b.name()));
+    zones.dedup_by(|a, b| a.name() == b.name());
+    let differs = |zone: &Zone| {
+        let at = zone.differs_at(now, now.plus_ms(ZONES_AHEAD_MS))?;
+        let message = format!("the host's time zone database and luzia's own differ for {} from {at} on", zone.name());
+        Some(Finding::warn(message, "luzia goes by the host's; bring tzdata or luzia up to date"))
+    };
+    Ok(zones.iter().filter_map(differs).collect())
 }
 
 pub(super) fn set_aside(app: &App) -> Found {

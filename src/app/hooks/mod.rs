@@ -24,51 +24,10 @@ use std::time::Duration;
 /// The pause between two looks for a place among the hooks that run.
 const LOOK_FOR_PLACE: Duration = Duration::from_millis(20);
 
-fn last_command_name(id: TaskId) -> String {
-    format!("on-finish-{id}")
-}
-
-/// Whether the events of a finished task report no end of its last command (`--on-finish`). That end is an event, like that
-/// of a hook.
-pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
-    let name = last_command_name(task.id);
-    let is_end = |event: &Record| {
-        ["hook_ran", "hook_failed"].contains(&event.kind.as_str()) && event.text("hook") == Some(name.as_str())
-    };
-    let is_over = task.status().is_final() && events.iter().any(|event| event.kind == "finished");
-    task.terms.on_finish.is_some() && is_over && !events.iter().any(is_end)
-}
-
-/// The events of this process since the last call for which a hook may be due. Without hooks, those with a command of their
-/// own.
-fn told(app: &App) -> Vec<ReadEvent> {
-    let has_hooks = LazyCell::new(|| app.store.hooks().map_or(true, |hooks| !hooks.is_empty()));
-    let has_own_command = |event: &Event| event.name == WAIT_WARNING || event.data.get("on_finish").is_some();
-    app.store.take_told(&|event| !app.is_for_hook && (has_own_command(event) || *has_hooks))
-}
-
-/// The hooks that are due for the events of this process since the last call.
-pub(crate) fn due_hooks(app: &App, say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
-    due_of(app, &told(app), say)
-}
-
-/// The hooks that are due for events.
-fn due_of(app: &App, told: &[ReadEvent], say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
-    if told.is_empty() || app.is_for_hook {
-        return Vec::new();
-    }
-    let hooks = app.store.hooks().unwrap_or_else(|error| {
-        say(&format!("warning: no hooks were run: {error}"));
-        Vec::new()
-    });
-    let records = told.iter().filter_map(|event| Record::of(event.at, &event.line));
-    let of_record = |record: Record| {
-        let mut meant: Vec<Hook> = hooks.iter().filter(|hook| fires(hook, &record)).cloned().collect();
-        meant.extend(last_command(app, &record));
-        meant.extend(wait_command(app, &record));
-        meant.into_iter().map(move |hook| (hook, record.clone()))
-    };
-    records.flat_map(of_record).collect()
+/// Runs the hooks for the events of this process since the last call.
+pub fn run_hooks(app: &App, say: &mut dyn FnMut(&str)) {
+    let due = due_hooks(app, say);
+    run_due(app, &due, say);
 }
 
 /// Lets a process of its own run the hooks for the events of this process since the last call, so that no hook delays the
@@ -88,6 +47,14 @@ pub fn hand_hooks_over(app: &App, say: &mut dyn FnMut(&str)) -> Option<u32> {
     }
 }
 
+/// Like [`hand_hooks_over`], for a process that reports a failure as one that it tries again.
+pub(crate) fn hand_hooks_over_telling(app: &App, tell: &mut dyn FnMut(&AppError)) {
+    hand_hooks_over(app, &mut |text| {
+        let text = text.strip_prefix("warning: ").unwrap_or(text);
+        tell(&AppError::new(Code::HookFailed, text).hint("it is not tried again; no task depends on it"));
+    });
+}
+
 /// Runs the hooks for the events that another process has handed over. A failed hook is recorded as an event.
 pub fn run_handed_over(app: &App) -> Result<(), AppError> {
     // Hooks run even if the rules are invalid.
@@ -95,6 +62,47 @@ pub fn run_handed_over(app: &App) -> Result<(), AppError> {
     let told = app.store.given_events()?;
     run_due(app, &due_of(app, &told, &mut |_| {}), &mut |_| {});
     Ok(())
+}
+
+/// The hooks that are due for the events of this process since the last call.
+pub(crate) fn due_hooks(app: &App, say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
+    due_of(app, &told(app), say)
+}
+
+/// Runs hooks, one after another, and reports those that failed.
+pub(crate) fn run_due(app: &App, due: &[(Hook, Record)], say: &mut dyn FnMut(&str)) {
+    for (hook, record) in due {
+        if let Err(why) = run_hook(app, hook, record) {
+            say(&format!("warning: the hook \"{}\" failed: {why}", hook.name));
+        }
+    }
+}
+
+/// The events of this process since the last call for which a hook may be due. Without hooks, those with a command of their
+/// own.
+fn told(app: &App) -> Vec<ReadEvent> {
+    let has_hooks = LazyCell::new(|| app.store.hooks().map_or(true, |hooks| !hooks.is_empty()));
+    let has_own_command = |event: &Event| event.name == WAIT_WARNING || event.data.get("on_finish").is_some();
+    app.store.take_told(&|event| !app.is_for_hook && (has_own_command(event) || *has_hooks))
+}
+
+/// The hooks that are due for events.
+fn due_of(app: &App, told: &[ReadEvent], say: &mut dyn FnMut(&str)) -> Vec<(Hook, Record)> {
+    if told.is_empty() || app.is_for_hook {
+        return Vec::new();
+    }
+    let hooks = app.store.hooks().unwrap_or_else(|error| {
+        say(&format!("warning: no hooks were run: {error}"));
+        Vec::new()
+    });
+    let records = told.iter().filter_map(|event| Record::of(event.at, &event.line));
+    let of_record = |record: Record| {
+        let mut meant: Vec<Hook> = hooks.iter().filter(|hook| fires(hook, &record)).cloned().collect();
+        meant.extend(last_command(app, &record));
+        meant.extend(wait_command(app, &record));
+        meant.into_iter().map(move |hook| (hook, record.clone()))
+    };
+    records.flat_map(of_record).collect()
 }
 
 /// The command that a finished task has asked for (`--on-finish`), as a hook of its own. `record` is the event of its end.
@@ -120,27 +128,19 @@ fn last_command(app: &App, record: &Record) -> Option<Hook> {
     })
 }
 
-/// Runs hooks, one after another, and reports those that failed.
-pub(crate) fn run_due(app: &App, due: &[(Hook, Record)], say: &mut dyn FnMut(&str)) {
-    for (hook, record) in due {
-        if let Err(why) = run_hook(app, hook, record) {
-            say(&format!("warning: the hook \"{}\" failed: {why}", hook.name));
-        }
-    }
+fn last_command_name(id: TaskId) -> String {
+    format!("on-finish-{id}")
 }
 
-/// Runs the hooks for the events of this process since the last call.
-pub fn run_hooks(app: &App, say: &mut dyn FnMut(&str)) {
-    let due = due_hooks(app, say);
-    run_due(app, &due, say);
-}
-
-/// Like [`hand_hooks_over`], for a process that reports a failure as one that it tries again.
-pub(crate) fn hand_hooks_over_telling(app: &App, tell: &mut dyn FnMut(&AppError)) {
-    hand_hooks_over(app, &mut |text| {
-        let text = text.strip_prefix("warning: ").unwrap_or(text);
-        tell(&AppError::new(Code::HookFailed, text).hint("it is not tried again; no task depends on it"));
-    });
+/// Whether the events of a finished task report no end of its last command (`--on-finish`). That end is an event, like that
+/// of a hook.
+pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
+    let name = last_command_name(task.id);
+    let is_end = |event: &Record| {
+        ["hook_ran", "hook_failed"].contains(&event.kind.as_str()) && event.text("hook") == Some(name.as_str())
+    };
+    let is_over = task.status().is_final() && events.iter().any(|event| event.kind == "finished");
+    task.terms.on_finish.is_some() && is_over && !events.iter().any(is_end)
 }
 
 fn run_hook(app: &App, hook: &Hook, record: &Record) -> Result<(), String> {

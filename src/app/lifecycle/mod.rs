@@ -115,17 +115,6 @@ pub struct Pass {
     pub(in crate::app) ready: Vec<Ready>,
 }
 
-/// A record of a newer luzia. It stays as it is, and tasks of others still run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Left {
-    /// Its task.
-    pub task: TaskId,
-    /// The file, and its version.
-    pub what: String,
-    /// Number of tasks of the queue that cannot start because of the record, its own task included.
-    pub blocked: u64,
-}
-
 impl Pass {
     /// Whether the pass found nothing to do.
     pub(in crate::app) fn is_quiet(&self) -> bool {
@@ -154,6 +143,17 @@ impl Pass {
             self.left.push(Left { task, what, blocked });
         }
     }
+}
+
+/// A record of a newer luzia. It stays as it is, and tasks of others still run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// Its task.
+    pub task: TaskId,
+    /// The file, and its version.
+    pub what: String,
+    /// Number of tasks of the queue that cannot start because of the record, its own task included.
+    pub blocked: u64,
 }
 
 /// A task without a supervisor that only a process elsewhere can recover.

@@ -33,23 +33,9 @@ use std::time::Duration;
 const RENEWED_MS: i64 = 3000;
 const RENEWED_AFTER_LISTING_MS: i64 = 1000;
 
-/// Number of lanes.
-pub(super) fn number_of(lanes: &Lanes) -> usize {
-    lanes.values().map(BTreeMap::len).sum()
-}
-
-/// The head of a queue at which no look was taken.
-fn unseen_head(lane: &LaneName, queue: &str, tier: Tier, priority: Priority) -> LaneHead {
-    LaneHead {
-        user: lane.key().clone(),
-        queue: queue.into(),
-        takes_user_lane: QueueName::parse(queue).is_none_or(|name| name.takes_user_lane()),
-        tier,
-        priority,
-        sequence: None,
-        turn: u64::MAX,
-    }
-}
+/// Number of tries of a task of a group that another dispatcher tries, too, and the pause between two tries.
+pub(super) const GROUP_TRIES: u32 = 10;
+pub(super) const GROUP_PAUSE: Duration = Duration::from_millis(2);
 
 /// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
 pub(crate) fn heads(
@@ -104,22 +90,36 @@ fn heads_among(
     Ok((free, held))
 }
 
-/// Number of tries of a task of a group that another dispatcher tries, too, and the pause between two tries.
-pub(super) const GROUP_TRIES: u32 = 10;
-pub(super) const GROUP_PAUSE: Duration = Duration::from_millis(2);
+/// Whether the user of a queue has another one in the same tier.
+fn has_siblings(queues: &BTreeMap<String, Priority>, queue: &str) -> bool {
+    let stem = queue.split('~').next().unwrap_or(queue);
+    let marked = queues.range(format!("{stem}~")..format!("{stem}~~")).take(2).count();
+    marked + usize::from(queues.contains_key(stem)) > 1
+}
+
+/// The head of a queue at which no look was taken.
+fn unseen_head(lane: &LaneName, queue: &str, tier: Tier, priority: Priority) -> LaneHead {
+    LaneHead {
+        user: lane.key().clone(),
+        queue: queue.into(),
+        takes_user_lane: QueueName::parse(queue).is_none_or(|name| name.takes_user_lane()),
+        tier,
+        priority,
+        sequence: None,
+        turn: u64::MAX,
+    }
+}
+
+/// Number of lanes.
+pub(super) fn number_of(lanes: &Lanes) -> usize {
+    lanes.values().map(BTreeMap::len).sum()
+}
 
 /// A head with its place among those of its user, which is not looked up while the lane of the user is held.
 pub(super) fn with_place(app: &App, head: &LaneHead) -> Result<LaneHead, AppError> {
     let first = app.store.head_from(head.priority, &head.queue)?;
     let place = first.map(|first| QueueName::place_in(&head.queue, first.id).0.0);
     Ok(LaneHead { turn: place.unwrap_or(head.turn), ..head.clone() })
-}
-
-/// Whether the user of a queue has another one in the same tier.
-fn has_siblings(queues: &BTreeMap<String, Priority>, queue: &str) -> bool {
-    let stem = queue.split('~').next().unwrap_or(queue);
-    let marked = queues.range(format!("{stem}~")..format!("{stem}~~")).take(2).count();
-    marked + usize::from(queues.contains_key(stem)) > 1
 }
 
 /// Tries the heads of the hint. True if they left no slot.
@@ -215,11 +215,6 @@ pub(crate) struct Bookings {
     history: OnceCell<History>,
 }
 
-/// Whether a task takes several slots of capacity lanes, so that it may wait for one while others take the rest.
-pub(crate) fn wants_several(task: &Task) -> bool {
-    task.lanes.iter().filter(|lane| lane.is_capacity_lane()).map(|lane| task.slots_of(lane)).sum::<u32>() > 1
-}
-
 impl Bookings {
     pub(crate) fn is_empty(&self) -> bool {
         self.by_lane.is_empty()
@@ -301,6 +296,11 @@ impl Bookings {
     fn history(&self, app: &App) -> &History {
         self.history.get_or_init(|| estimate::history(app, QUICK.event_bytes).unwrap_or_default())
     }
+}
+
+/// Whether a task takes several slots of capacity lanes, so that it may wait for one while others take the rest.
+pub(crate) fn wants_several(task: &Task) -> bool {
+    task.lanes.iter().filter(|lane| lane.is_capacity_lane()).map(|lane| task.slots_of(lane)).sum::<u32>() > 1
 }
 
 /// Whether only missing room in its lanes keeps a task from starting.

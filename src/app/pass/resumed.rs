@@ -24,12 +24,6 @@ use crate::policy::schedule::Resumed;
 use crate::store::{Event, Head, Place};
 use std::cell::RefCell;
 
-fn as_resumed(task: &Task) -> Resumed {
-    let queue = task.queue();
-    let takes_user_lane = QueueName::parse(&queue).is_none_or(|name| name.takes_user_lane());
-    Resumed { priority: task.priority, id: task.id, user: task.user.clone(), queue: queue.into(), takes_user_lane }
-}
-
 /// Looks at a waiting task whose timers rang. A task that must run a command gets a supervisor, if this pass may start one.
 pub(super) fn see_to_wait(app: &App, task: &Task, due: &[Timestamp], pass: &mut Pass) -> Result<(), AppError> {
     match look_at_wait(app, task.id, due, false)? {
@@ -41,6 +35,12 @@ pub(super) fn see_to_wait(app: &App, task: &Task, due: &[Timestamp], pass: &mut 
         Looked::NeedsCommand(lock) => app.store.stay_waiting(task.id, lock)?,
     }
     Ok(())
+}
+
+fn as_resumed(task: &Task) -> Resumed {
+    let queue = task.queue();
+    let takes_user_lane = QueueName::parse(&queue).is_none_or(|name| name.takes_user_lane());
+    Resumed { priority: task.priority, id: task.id, user: task.user.clone(), queue: queue.into(), takes_user_lane }
 }
 
 /// Starts the tasks that are ready to go on where no new work competes with them, the first by priority and number first.

@@ -111,6 +111,27 @@ fn waited_for(app: &App, task: &Task) -> Result<Vec<(String, String)>, AppError>
     Ok(found)
 }
 
+/// The evidence whether a holder lives. For a command that has ended and left processes behind, it names those processes.
+pub fn evidence_of(app: &App, view: &LockView) -> String {
+    let why = view.verdict.why();
+    if let Some(text) = host_text(view) {
+        return text;
+    }
+    let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
+    let ended = view.record().and_then(|record| record.ended);
+    let ago = ended.map_or(0, |ended| app.host.now().saturating_ms_since(ended));
+    let users = users_text(app, lane, view.slot);
+    let have = if users.contains(" and ") { "have" } else { "has" };
+    format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
+}
+
+/// The host that has a lock in a store of several hosts, and whether its lease is in force.
+pub fn host_text(view: &LockView) -> Option<String> {
+    let why = view.verdict.why();
+    let host = view.record()?.host.as_ref().filter(|_| matches!(why, Reason::HostLives | Reason::HostSilent))?;
+    Some(format!("host \"{host}\" has it; {}", why.text()))
+}
+
 /// Number of processes that are named among those that have a lock file open.
 const MOST_USERS: usize = 3;
 
@@ -131,27 +152,6 @@ pub(crate) fn users_text(app: &App, lane: &LaneName, slot: u32) -> String {
         (false, true) => format!("{} and others", named.join(", ")),
         (false, false) => named.join(" and "),
     }
-}
-
-/// The evidence whether a holder lives. For a command that has ended and left processes behind, it names those processes.
-pub fn evidence_of(app: &App, view: &LockView) -> String {
-    let why = view.verdict.why();
-    if let Some(text) = host_text(view) {
-        return text;
-    }
-    let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
-    let ended = view.record().and_then(|record| record.ended);
-    let ago = ended.map_or(0, |ended| app.host.now().saturating_ms_since(ended));
-    let users = users_text(app, lane, view.slot);
-    let have = if users.contains(" and ") { "have" } else { "has" };
-    format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
-}
-
-/// The host that has a lock in a store of several hosts, and whether its lease is in force.
-pub fn host_text(view: &LockView) -> Option<String> {
-    let why = view.verdict.why();
-    let host = view.record()?.host.as_ref().filter(|_| matches!(why, Reason::HostLives | Reason::HostSilent))?;
-    Some(format!("host \"{host}\" has it; {}", why.text()))
 }
 
 /// The reason why a claimed task does nothing, as its supervisor shows it; `None` if it runs, or is not supervised.
@@ -175,6 +175,11 @@ pub fn standstill(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> 
     }))
 }
 
+/// Whether the task that holds a lock waits for space, so that nothing but space ends it.
+pub(crate) fn is_short(app: &App, view: &LockView) -> bool {
+    view.task().is_some_and(|id| matches!(app.run_dir.shortage(id), Ok(Some(_))))
+}
+
 /// The pause of a task whose processes are stopped for it.
 fn paused_run(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
     let now = app.host.now();
@@ -189,11 +194,6 @@ fn system_of(app: &App, path: &Path) -> Option<(String, FileSystem)> {
     let path = path.to_str()?;
     let conductor = app.run_dir.conductor(path, false).ok().flatten()?;
     Some((path.to_owned(), conductor.file_system().ok()?))
-}
-
-/// Whether the task that holds a lock waits for space, so that nothing but space ends it.
-pub(crate) fn is_short(app: &App, view: &LockView) -> bool {
-    view.task().is_some_and(|id| matches!(app.run_dir.shortage(id), Ok(Some(_))))
 }
 
 fn room(path: String, system: FileSystem) -> Room {

@@ -19,11 +19,6 @@ use std::time::Duration;
 /// No wait for a child lasts longer: ten years, in milliseconds.
 const LONGEST_MS: u64 = 10 * 365 * 24 * 3_600_000;
 
-/// The task around this process, if a task is its child.
-fn parent_here(app: &App, child: &Task) -> Option<TaskId> {
-    app.inside.as_ref().map(|inside| inside.task).filter(|id| child.parent == Some(*id))
-}
-
 /// Waits for a child of the task around this process. False where the task is no child of it, or where another process of the parent
 /// waits: then `take_result` sets the variables later.
 pub fn await_child(app: &App, child: &Task, say: &mut dyn FnMut(&str)) -> Result<bool, AppError> {
@@ -55,6 +50,11 @@ pub fn take_result(app: &App, child: &Task) -> Result<(), AppError> {
     let unused = unused_mail(app, parent, &waits)?;
     let mail: Vec<Mail> = unused.into_iter().filter(|mail| is_end_of(mail, child.id)).collect();
     if mail.is_empty() { Ok(()) } else { take_in_vars(app, &task, vars_of(WaitKind::Agent, &mail, None)) }
+}
+
+/// The task around this process, if a task is its child.
+fn parent_here(app: &App, child: &Task) -> Option<TaskId> {
+    app.inside.as_ref().map(|inside| inside.task).filter(|id| child.parent == Some(*id))
 }
 
 /// The unfinished children of a task that match the filter of a wait, in the order of their numbers.

@@ -1,6 +1,7 @@
-//! Lanes: named queues `kind:key`, their slots, and the meaning of a `USER|LANE` argument.
+//! Lanes: named queues `kind:key`, their slots, and the meaning of a `USER|LANE` argument (`Target`).
 //!
-//! Things outside luzia that have a lane of their own: a repository, a work tree, a port, a database.
+//! `ThingKind` lists the things outside luzia that have a lane of their own: a repository, a branch, a work tree, a port, a
+//! database, a directory.
 
 use super::name::{Name, NameError};
 use super::record::words;

@@ -1,10 +1,8 @@
-//! A lock: one occupied slot of a lane, as its sidecar describes it.
+//! A lock: one occupied slot of a lane.
 //!
-//! A lock as its holder sees it.
-//!
-//! The line of a lane: the waiting processes and tasks that a requester finds when the lane is free.
-//!
-//! Relation of an existing lock to a claimant of its lane.
+//! `LockRecord` is a lock as its sidecar describes it, and `Grant` is a lock as its holder sees it. `LineFacts` describes the
+//! line of a lane: the waiting processes and tasks that a requester finds when the lane is free. `Standing` is the relation of an
+//! existing lock (`Met`) to a claimant of its lane (`Claimant`).
 
 pub mod loan;
 

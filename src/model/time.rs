@@ -1,6 +1,7 @@
-//! Moments and lengths of time. Only this file and `os/real` use chrono.
+//! Moments, lengths of time, and timers.
 //!
-//! Timers: the moments at which a pass looks at something.
+//! Only this file and `os/real` use chrono. `Timestamp` is a moment by the wall clock. `parse_duration` and `format_duration`
+//! convert lengths of time between text and milliseconds. `Timer` is a moment at which a pass looks at a task or a schedule.
 
 use super::name::Name;
 use super::task::TaskId;

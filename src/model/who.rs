@@ -1,6 +1,7 @@
-//! The requester of work: the agent, its session, and the words by which people know the work.
+//! The requester of work, and the calls of its hook.
 //!
-//! A call of a hook: the data that an agent passes to luzia before it acts, and the answer of luzia.
+//! `Agent` is the agent with its session, and `Who` has the words by which people know the work. `HookCall` has the data that an
+//! agent passes to luzia before it acts, and `HookAnswer` is the answer of luzia.
 
 use super::lock::{LockKind, LockRecord};
 use super::record::words;

@@ -1,8 +1,7 @@
-//! Cron lines and the moments that they mean in a zone.
+//! Cron lines in a time zone, and the schedules that use them.
 //!
-//! croner parses the line and finds dates and times of day. This file decides the effect of clock changes on them.
-//!
-//! A schedule: a cron line, and the task that luzia makes at each of its moments.
+//! croner parses a cron line and finds dates and times of day. `Pattern` gives the moments that the line means in a zone, and
+//! decides the effect of clock changes on them. `Schedule` has a cron line, and the task that luzia makes at each of its moments.
 
 use super::zone::{WallTime, Zone};
 use crate::model::control::TaskHold;

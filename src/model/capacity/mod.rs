@@ -1,8 +1,7 @@
 //! Capacity of a lane beyond its places: a value for each slot, a condition of the host, and a share of its processors.
 //!
-//! Number of processors that the holders of a lane use together.
-//!
-//! Rules of the configuration for the capacity of lanes.
+//! `Budget` is the number of processors that the holders of a lane use together. The methods of `LaneRule` and `Config` return
+//! the rules of the configuration for the capacity of lanes.
 
 pub mod gate;
 pub mod values;

@@ -1,9 +1,7 @@
-//! Settings that people change while luzia runs, in addition to the configuration: rules of lanes (`lanes set`) and holds
-//! (`pause`).
+//! Settings that people change while luzia runs, in addition to the configuration.
 //!
-//! A task that makes room for itself (`--preempt`).
-//!
-//! Hooks: commands that luzia runs when an event happens (`hook add`).
+//! `Control` has the rules of lanes (`lanes set`), the holds (`pause`), and the requests of tasks that make room for themselves
+//! (`Preempt`, `--preempt`). `Hook` is a command that luzia runs, or a URL to which it posts, when an event happens (`hook add`).
 
 use super::config::{Config, LaneRule, SlotsFrom};
 use super::lane::LaneName;

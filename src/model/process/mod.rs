@@ -1,8 +1,8 @@
-//! Identity of a process: the kernel reuses a pid alone, but not a pid with its start time and boot.
+//! Identity of a process, its control group, and the place where it was started.
 //!
-//! Control groups (cgroups(7), version 2): one for each start of a task, if the host lets luzia make them.
-//!
-//! Pid and user namespaces: the place where a process was started, and the parts of that place that a later process can see.
+//! The kernel reuses a pid alone, but not a pid with its start time and boot (`Identity`). `Group` is a control group
+//! (cgroups(7), version 2): each start of a task gets one if the host lets luzia make it. `Origin` is the place where a process
+//! was started, with its pid and user namespaces. `Outlook` has the parts of that place that a later process can see.
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;

@@ -1,6 +1,7 @@
-//! The state of a task, and its end.
+//! The state of a task, its end, and its wait without a process.
 //!
-//! Lanes and time of a task that waits for an event without a process.
+//! `TaskState` is the state, and `Outcome` the end. `TaskWait` has the lanes and the time of a task that waits for an event
+//! without a process.
 
 use crate::model::lane::LaneName;
 use crate::model::lock::LockId;

@@ -1,6 +1,7 @@
-//! Options that few tasks use. A record has members only for the options in use.
+//! Options that few tasks use.
 //!
-//! A task whose command is started once per step, until a step calls `luzia finish` (`--stepwise`).
+//! A record has members only for the options in use (`Terms`). `Stepwise` is the progress of a task whose command is started once
+//! per step, until a step calls `luzia finish` (`--stepwise`).
 
 use super::granted::Granted;
 use super::state::Outcome;

@@ -1,10 +1,7 @@
 //! The host as this process has it: its clocks, its processes and accounts, and the root of its state directory.
 //!
-//! The clocks of the host, as a trait.
-//!
-//! The load of a host, its ports in use, and the processors that may be used.
-//!
-//! Control groups of version 2 (cgroups(7)) as a trait.
+//! `Host` has all of these. Three traits give access to the system: `Clock` to the clocks of the host, `Gauges` to its load, its
+//! ports in use and the processors that may be used, and `Groups` to control groups of version 2 (cgroups(7)).
 
 use super::{Processes, Signal, Vfs};
 use crate::model::capacity::{Choice, Readings, SlotValues};

@@ -1,7 +1,7 @@
-//! Files of the user outside the state directory: settings of agents, and the files beside them. Paths are absolute and may
-//! be symbolic links. A link stays, and its target changes.
+//! Files of the user outside the state directory, and links on PATH.
 //!
-//! Links by which luzia comes before another program on PATH.
+//! `UserFiles` is the trait for settings of agents, and the files beside them. Paths are absolute and may be symbolic links. A
+//! link stays, and its target changes. `Shims` is the trait for the links by which luzia comes before another program on PATH.
 
 use std::io;
 

@@ -1,9 +1,9 @@
-//! Lines of standard input, and work on threads beside them, for a server that speaks over its standard streams.
+//! Standard input and output of a server, of a process for one request, and of the hook of an agent.
 //!
-//! A process of this very program that answers one request over its standard streams.
-//!
-//! Functions of the system for the hook of an agent: a read of standard input with a time limit, and a timer that ends the
-//! process with success.
+//! `serve_lines` reads lines of standard input and runs jobs on threads beside the reader, for a server that speaks over its
+//! standard streams. `OneRequest` is a process of this very program that answers one request over its standard streams. For the
+//! hook of an agent, `read_document` reads standard input with a time limit, and `end_with_success_after` sets a timer that ends
+//! the process with success.
 
 use super::process::launch::{fork_and_exec, own_program};
 use crate::os::real::process::poll::{deadline, poll_until};

@@ -1,6 +1,6 @@
-//! Functions of the terminal, the streams and the surroundings of a command line. It formats nothing.
+//! Functions of the terminal, the streams and the environment of a command line. They format nothing.
 //!
-//! The terminal as a full screen: its second screen, each key at once, and the first screen again at every end.
+//! `Screen` is the terminal as a full screen: its second screen, each key at once, and the first screen again at every end.
 
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::real::process::pty::RawInput;

@@ -1,6 +1,8 @@
-//! Files of the user: read whole, and replaced by a rename beside them.
+//! Files of the user, links to luzia on PATH, and the start of another program in the place of this one.
 //!
-//! Links to luzia on PATH, and becoming another program.
+//! `RealUserFiles` reads a file whole, and replaces it by the rename of a file beside it. `RealShims` makes and finds the links
+//! to luzia. `become_program` turns this process into another program, and `begin_anew` starts this program anew in the place of
+//! this process.
 
 use crate::os::StartError;
 use crate::os::real::files::places::absent;

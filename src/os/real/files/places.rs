@@ -1,6 +1,6 @@
-//! Places outside the state directory, by path.
+//! Places outside the state directory, by path (`RealPlaces`).
 //!
-//! The content of a git work tree, as git(1) reports it.
+//! `tree_digest` computes a digest of the content of a git work tree, as git(1) reports it.
 
 use crate::model::name::hex;
 use crate::os::StartError;

@@ -1,6 +1,7 @@
-//! A directory that is thrown away: private, empty, removed with everything in it when the value is dropped.
+//! Temporary directories, and files that appear complete or not at all.
 //!
-//! A file of a caller that appears complete or not at all.
+//! `TemporaryDirectory` is private, empty when it is made, and removed with everything in it when the value is dropped.
+//! `Published` is a file of a caller, which appears complete or not at all.
 
 use rustix::io::Errno;
 use std::fs::{Metadata, Permissions};

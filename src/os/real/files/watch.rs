@@ -1,8 +1,8 @@
-//! Waiting for changes in directories: inotify(7), or short sleeps where that is not available. The change itself is not
-//! reported.
+//! Watches of directories, and of files that other processes write to.
 //!
-//! Files that other processes write to. It reports that one may have grown, by inotify(7) or, where that is not available,
-//! after a pause. After each report it is deaf for a while, so that a fast writer costs its watcher little.
+//! `start` watches directories: by inotify(7), or by short sleeps where that is not available. The change itself is not reported.
+//! `Heed` reports that one of its files may have grown: by inotify(7), or after a pause where that is not available. After each
+//! report it is deaf for a while, so that a fast writer costs its watcher little.
 
 use crate::os::Watch;
 use crate::os::real::files::dir_root::Place;

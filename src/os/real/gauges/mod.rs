@@ -1,8 +1,7 @@
-//! The gauges of this host: `/proc/pressure`, `/proc/loadavg`, `/proc/meminfo` and the files of control groups.
+//! The gauges of this host: `/proc/pressure`, `/proc/loadavg`, `/proc/meminfo`, the files of control groups, and ports.
 //!
-//! Whether a TCP port is in use, and by whom.
-//!
-//! Values of the files of the kernel, in thousandths. The files of the own control group come first.
+//! `RealGauges` reads the gauges. `look` finds whether a TCP port is in use, and the process that uses it. `all` reads the values
+//! of the files of the kernel, in thousandths; those of the own control group come first.
 
 use crate::model::capacity::Readings;
 use crate::os::real::process::procfs;

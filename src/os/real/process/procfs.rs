@@ -1,10 +1,9 @@
-//! Values of /proc. A value that cannot be read is `None` or empty, and never a guess.
+//! Values of /proc, and the memory limit of control groups.
 //!
-//! The processes above this one, as /proc shows them. The caller decides which of these processes matter.
-//!
-//! The namespaces of this process, and the pid namespaces below ours as /proc shows them.
-//!
-//! The memory limit of the control groups of this process: cgroup v2 (`memory.max`), else v1 (cgroups(7)).
+//! A value that cannot be read is `None` or empty, and never a guess. `ancestors` finds the processes above a process; the caller
+//! decides which of them matter. `own_origin` reads the namespaces of this process, and `look_below` finds the pid namespaces
+//! below ours. `memory_max` reads the memory limit of the control groups of this process (cgroups(7)): `memory.limit_in_bytes`
+//! where version 1 has the controller, else `memory.max` of version 2.
 
 use crate::model::process::{Ancestor, INITIAL_PID_NAMESPACE, Sight};
 use crate::model::{Identity, Origin, Probe};

@@ -1,10 +1,9 @@
-//! Finds the file of a command, and sorts the errors of a failed start. Nothing is started here.
+//! The file of a command, the errors of a failed start, and the file of this program. Nothing is started here.
 //!
-//! `PATH` is searched here, because its entries are relative to the working directory of the task, and a file that is found
+//! `find` searches `PATH` itself, because its entries are relative to the working directory of the task, and a file that is found
 //! and cannot be executed gives 126. The crate `which` does neither. As with flock(1), execvp(3) then gives a file of unknown
-//! format to /bin/sh.
-//!
-//! Another file in the place of this program, as after an upgrade.
+//! format to /bin/sh. `start_error` sorts the errors of a failed start. `replacement` finds another file in the place of this
+//! program, as after an upgrade.
 
 use crate::os::real::files::meta_of;
 use crate::os::{FileKind, StartError, is_shortage};

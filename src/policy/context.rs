@@ -1,6 +1,7 @@
-//! Decides whether a process may start a task that was queued in a given sandbox (contract P9, decision 001). Pure.
+//! Decisions on the sandbox in which a task was queued. Pure.
 //!
-//! Decides whether the sandbox of a task lives, as far as that can be seen. Pure.
+//! `differences` decides whether a process may start a task that was queued in a given sandbox (contract P9, decision 001).
+//! `life` decides whether the sandbox of a task lives, as far as that can be seen.
 
 use crate::model::context::{INITIAL, Sandbox, Surroundings};
 use crate::model::process::{INITIAL_PID_NAMESPACE, is_other_boot};

@@ -1,9 +1,9 @@
-//! Retention of finished tasks: a number of days and a number of tasks, the first limit that is reached. Pure.
+//! Limits of finished tasks, of kept logs, and of notes on the order of the two streams. Pure.
 //!
-//! A folder for each day holds the tasks that ended on that day, so the oldest days are cut first. A task is kept for at least
-//! the days of the configuration and for less than one day more.
-//!
-//! Limits of the kept logs of a task, and of the notes on the order of the two streams. Pure.
+//! `surplus` limits finished tasks by a number of days and a number of tasks; the first limit that is reached counts. A folder
+//! for each day holds the tasks that ended on that day, so the oldest days are cut first. A task is kept for at least the days of
+//! the configuration and for less than one day more. `cuts` limits the kept logs of a task, and `note_pause_ms` its notes on the
+//! order of the two streams.
 
 use crate::model::{Config, Timestamp};
 

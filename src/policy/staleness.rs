@@ -1,6 +1,7 @@
-//! The judge table of `locks.md`: decides whether a lock's holder is alive. The first matching row wins. Does no I/O.
+//! Decisions on existing locks, by the tables of `locks.md`. Pure.
 //!
-//! Decides which claimant may refresh or break an existing lock (`locks.md`). Pure.
+//! `judge` is the judge table: it decides whether a lock's holder is alive. The first matching row wins. `standing` decides which
+//! claimant may refresh or break an existing lock.
 
 use super::witness::{Witness, witness};
 use crate::model::evidence::{Evidence, HolderHost, KernelLock, Reason, Sidecar, Verdict};

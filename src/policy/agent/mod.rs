@@ -1,19 +1,18 @@
-//! Finds the calling agent by the variables of its environment, and the agent's process. Pure.
+//! The calling agent, the commands that are run for an agent, and the owner of work. Pure.
 //!
-//! The names of the variables come from these sources, read in July to November 2026:
+//! `admits` decides which commands a server of tools runs for an agent (`mcp.allow`, decision 135). A pattern is a list of words
+//! with blanks between. A word admits the same word; a `*` in it matches any text, including the empty one. A pattern whose last
+//! word is `*` alone admits any number of further words. `is_foreign` decides whether work that a command would end or take away
+//! belongs to the caller or to another requester (P10).
+//!
+//! `agent_of` finds the calling agent by the variables of its environment, and `agent_above` finds the agent's process. The names
+//! of the variables come from these sources, read in July to November 2026:
 //! - Claude Code: `CLAUDECODE=1` and `CLAUDE_CODE_SESSION_ID` in every command of its Bash tool, `CLAUDE_CODE_AGENT_ID` in those
 //!   of a teammate (code.claude.com/docs/en/env-vars);
 //! - Codex: `CODEX_THREAD_ID` (github.com/openai/codex, pull request 10096, 2026-01-28), `CODEX_SANDBOX`;
 //! - Gemini CLI: `GEMINI_CLI=1` (geminicli.com/docs/tools/shell);
 //! - Cursor: `CURSOR_AGENT=1` (cursor.com/docs/agent/terminal), `CURSOR_TRACE_ID` in its terminal;
 //! - Copilot CLI: `COPILOT_CLI=1` and `COPILOT_AGENT_SESSION_ID` (changelog of github.com/github/copilot-cli).
-//!
-//! The commands that a server of tools runs for an agent (`mcp.allow`, decision 135). Pure.
-//!
-//! A pattern is a list of words with blanks between. A word admits the same word; a `*` in it matches any text, including the
-//! empty one. A pattern whose last word is `*` alone admits any number of further words.
-//!
-//! The owner of work that a command would end or take away: the caller, or another requester (P10).
 
 use crate::model::Identity;
 use crate::model::process::Ancestor;

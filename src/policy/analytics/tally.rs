@@ -1,7 +1,8 @@
-//! The counters that events increment. A counter is a whole number; times are counted in milliseconds. The count of an event
-//! does not depend on earlier events, so counting can stop and go on anywhere.
+//! Counters that events increment, and metrics in the text format of Prometheus.
 //!
-//! Metrics in the text format 0.0.4 of Prometheus: no timestamps, base units, one HELP and one TYPE for each family.
+//! `add` counts an event. A counter is a whole number; times are counted in milliseconds. The count of an event does not depend
+//! on earlier events, so counting can stop and go on anywhere. `render` writes the metrics in the text format 0.0.4 of
+//! Prometheus: no timestamps, base units, one HELP and one TYPE for each family.
 
 use super::record::Record;
 use crate::model::Task;

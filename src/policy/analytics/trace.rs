@@ -1,8 +1,9 @@
-//! The place of a task in a distributed trace (W3C Trace Context): the trace of its caller if the caller named one, or else a
-//! trace of its own. It depends on the task alone, so a supervisor and a reader of events compute the same place.
+//! Distributed traces of tasks: W3C Trace Context and OTLP/JSON.
 //!
-//! Tasks as OTLP/JSON, in the format of the file receiver of an OpenTelemetry collector: one `TracesData` for each task that
-//! ended. Names follow the conventions for CI/CD: a task is a run of a pipeline, a start of its command a task run in it.
+//! `span_of` gives the place of a task in a trace: the trace of its caller if the caller named one, or else a trace of its own.
+//! The place depends on the task alone, so a supervisor and a reader of events compute the same place. `Tracer` makes OTLP/JSON
+//! of tasks, in the format of the file receiver of an OpenTelemetry collector: one `TracesData` for each task that ended. Names
+//! follow the conventions for CI/CD: a task is a run of a pipeline, and a start of its command is a task run in it.
 
 use super::record::Record;
 use crate::model::name::{hex, is_hex};

@@ -1,15 +1,12 @@
-//! Decides whether a lane with a gate grants a place, which value a new holder gets, and how processors are dealt out. Pure.
+//! Gates of lanes, and the division of processors between the holders of a lane. Pure.
 //!
-//! Decides whether a gate is shut. A shut gate opens only below its second bound, so that it does not flutter. An unknown
-//! reading shuts nothing: a lane must not stop because a kernel lacks a gauge.
-//!
-//! The environment of a command in a lane with a CPU budget: the job server of GNU make 4.4 and cargo, and numbers for tools
-//! without job server support.
-//!
-//! Division of the processors of a lane between its holders. Each holder has one without asking, as every job server client has
-//! its first job; the others are tokens in its job server. The division changes at each start and end. A holder with too many
-//! gives tokens back first, and only returned tokens are dealt again. So the sum exceeds the budget only by the first
-//! processors of holders that started since.
+//! `judge` decides whether a gate is shut, so that its lane grants no place. A shut gate opens only below its second bound, so
+//! that it does not flutter. An unknown reading shuts nothing: a lane must not stop because a kernel lacks a gauge. `variables`
+//! makes the environment of a command in a lane with a CPU budget: the job server of GNU make 4.4 and cargo, and numbers for
+//! tools without job server support. `deal` and `step` divide the processors of a lane between its holders. Each holder has one
+//! without asking, as every job server client has its first job; the others are tokens in its job server. The division changes at
+//! each start and end. A holder with too many gives tokens back first, and only returned tokens are dealt again. So the sum
+//! exceeds the budget only by the first processors of holders that started since.
 
 use crate::model::capacity::gate::shown;
 use crate::model::capacity::{Condition, Gate, Readings};

@@ -1,11 +1,10 @@
-//! The lane of a thing that was found: one thing has one lane, whatever path leads to it.
+//! Lanes of things, mistakes in a command line, and parsers of addresses and of the files of git. Pure.
 //!
-//! Mistakes that can be seen before a task is queued: a name that is almost another one, a shell line as one word, an option
-//! behind the command. Pure: it takes words, and returns the probable meaning (issue rows of `enqueue`).
-//!
-//! The database that an address names.
-//!
-//! Parsers of the files of a git repository: `.git`, `commondir`, `HEAD` and `config`.
+//! `lane` and the functions beside it give the lane of a thing that was found: one thing has one lane, whatever path leads to it.
+//! `nearest`, `is_shell_line` and `misplaced_option` see mistakes before a task is queued: a name that is almost another one, a
+//! shell line as one word, an option behind the command. They take words, and return the probable meaning (issue rows of
+//! `enqueue`). `database` finds the database that an address names. `gitdir`, `commondir`, `branch` and `remote_url` parse the
+//! files of a git repository: `.git`, `commondir`, `HEAD` and `config`.
 
 use crate::model::LaneName;
 use crate::model::lane::LaneError;

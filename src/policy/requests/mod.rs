@@ -1,14 +1,12 @@
-//! Conditions of a request beside its command: the ends after which it starts, and the tasks beside which it runs.
+//! Decisions on a request beside its command: its sampled starts, the ends after which it starts, and its group. Pure.
 //!
-//! The starts of a task that are logged with their prompt and answer (`--log-sample`). Pure.
+//! `is_sampled` decides which starts of a task are logged with their prompt and answer (`--log-sample`). `met` decides whether
+//! one task that it comes after allows a task to start. `joined` and `place` keep groups: tasks that run one after another on
+//! their lane (`--group`, S3.F3).
 //!
-//! Decides whether one task that it comes after allows a task to start. Pure.
-//!
-//! Groups: tasks that run one after another on their lane (`--group`, S3.F3). Pure.
-//!
-//! Each task of a group records the first of its tasks and takes its turn as if it had been queued right behind that one. So
-//! the order of a queue needs no memory of the last run. The order is priority, then the first task of the group (for a task
-//! without a group: itself), then the number.
+//! Each task of a group records the first of its tasks and takes its turn as if it had been queued right behind that one. So the
+//! order of a queue needs no memory of the last run. The order is priority, then the first task of the group (for a task without
+//! a group: itself), then the number.
 //!
 //! **Bound.** A group takes [`MOST_IN_A_ROW`] tasks; the next one begins another group of the same name at its own place. So a
 //! task waits for at most `MOST_IN_A_ROW - 1` later tasks for each group that was open when it was queued. It never waits for a

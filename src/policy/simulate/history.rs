@@ -1,7 +1,8 @@
-//! Run times of work from events: the last lengths of the same work, and of the other holders of a lane.
+//! Run times of work and expected arrivals of tasks, from events.
 //!
-//! Expected arrivals: kinds of tasks that came again and again are expected to continue. Without them, an estimate is too early
-//! if a later task of another user may start first.
+//! `History` has the last lengths of the same work, and of the other holders of a lane. `expect` adds arrivals to a load: kinds
+//! of tasks that came again and again are expected to continue. Without them, an estimate is too early if a later task of another
+//! user may start first.
 
 use super::load::{Coming, Job, Length, Load};
 use crate::model::config::Config;

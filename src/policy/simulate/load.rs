@@ -1,6 +1,6 @@
-//! The input of a simulation: lanes, users, and jobs with their arrivals and durations.
+//! The input of a simulation (`Load`): lanes, users, and jobs with their arrivals and durations.
 //!
-//! Pseudo-random numbers that are the same for the same seed, on every host.
+//! `Random` gives pseudo-random numbers that are the same for the same seed, on every host.
 
 use crate::model::config::{Config, Rate};
 use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};

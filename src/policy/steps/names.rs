@@ -1,6 +1,8 @@
-//! The names and the sizes of a task's state: its variables and its steps.
+//! The names and the sizes of a task's state, and the usage limit that a task reports. Pure.
 //!
-//! The usage limit of its provider, as a task reports it. Pure.
+//! The constants and `is_var_name`, `is_step_name` and `is_event_name` bound variables, steps and events. `filled` replaces each
+//! `{{name}}` of a variable in a text by its value. `read_limit` parses the usage limit of a task's provider, as the task reports
+//! it.
 
 use crate::model::{LaneName, Timestamp};
 use serde_json::Value;

@@ -1,7 +1,8 @@
-//! FACTS: the state on disk. Every public verb is one whole transaction with a named commit point. The room gets its orders
-//! and never decides: the judge of stale locks and the limits come as arguments.
+//! FACTS: the state on disk (`Spool`).
 //!
-//! Basis of every command and every supervisor: the host, its local folders and its store.
+//! Every public verb is one whole transaction with a named commit point. The room gets its orders and never decides: the judge of
+//! stale locks and the limits come as arguments. `Site` is the basis of every command and every supervisor: the host, its local
+//! folders and its store.
 
 pub(crate) mod conductor;
 pub mod config;

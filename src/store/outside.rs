@@ -1,6 +1,7 @@
-//! Services of the operating system beside files. The store passes them on, so that the rooms above need the store alone.
+//! Services of the operating system beside files, and the right to act.
 //!
-//! The right to act, which ends with the process that has it.
+//! The store passes the services on, so that the rooms above need the store alone. `Changes` waits for changes of files, and for
+//! the ends of processes. `Hold` is the right to act, which ends with the process that has it.
 
 use super::error::{Result, StoreError};
 use crate::model::{Identity, LaneName};

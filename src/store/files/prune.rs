@@ -1,9 +1,9 @@
-//! Removes finished tasks that are no longer kept, with all that belongs to them: the record, the directory in the default
-//! conductor directory with the logs, and the events of a day once no record of it is left. The caller decides which tasks
-//! go.
+//! Removal of finished tasks that are no longer kept, and the search of finished tasks by their purpose.
 //!
-//! Finished tasks by their purpose: their key, their goal. A search reads the records of the days in question, so a finished
-//! task leaves no index behind that would have to be kept in step.
+//! The caller decides which tasks go. All that belongs to them goes as well: the record, the directory in the default conductor
+//! directory with the logs (`prune_day`), and the events of a day once no record of it is left (`prune_events`). `last_ended`
+//! finds a finished task by its key or its goal. It reads the records of the days in question, so a finished task leaves no index
+//! behind that would have to be kept in step.
 
 use crate::model::task::FIRST_GRANTED;
 use crate::model::{Task, TaskId, Timestamp};

@@ -1,10 +1,9 @@
-//! Events: one append-only record of something that happened, a line of JSON in `events/<day>.jsonl`. They inform; no
-//! decision of luzia rests on them, so a failure to write one never fails the verb.
+//! The event log: events, their files and their kinds.
 //!
-//! The files of the event log. A day has one segment, `events/<day>.jsonl`, and more once that is full:
-//! `<day>.2.jsonl`, `<day>.3.jsonl` and so on. Segments are only appended to, and are removed whole.
-//!
-//! Kinds of events in the event log, each with its meaning. The list is append-only.
+//! `Event` is one append-only record of something that happened, a line of JSON in `events/<day>.jsonl`. Events inform; no
+//! decision of luzia rests on them, so a failure to write one never fails the verb. `Segment` is a file of the log. A day has one
+//! segment, `events/<day>.jsonl`, and more once that is full: `<day>.2.jsonl`, `<day>.3.jsonl` and so on. Segments are only
+//! appended to, and are removed whole. `KINDS` lists the kinds of events, each with its meaning. The list is append-only.
 
 pub(crate) mod hooks;
 pub(crate) mod reading;

@@ -1,17 +1,19 @@
-//! `run/<id>/`: the part of a task that is local to the host on which it runs. It has the lock of the supervisor, the lock of the
-//! tree, and the other files that only the supervisor writes there. A store that several hosts share has none of this.
+//! `run/<id>/`: the part of a task that is local to the host on which it runs (`RunDir`).
 //!
-//! `run/<id>/away`: the lanes whose slots other holders may have while a process of the task waits for an event. The supervisor
-//! writes it before the first lock goes and removes it after all locks exist again; the waiting process returns no earlier. It
-//! needs no sync: after a power cut the processes of the task are dead.
+//! It has the lock of the supervisor, the lock of the tree, and the other files that only the supervisor writes there. A store
+//! that several hosts share has none of this. `enter_cgroup` makes the control group of a task: one for each start if the host
+//! allows it, recorded with the start, and gone with it.
 //!
-//! The control group of a task: made for each start if the host allows it, recorded with the start, and gone with it.
+//! `note_away` writes `run/<id>/away`: the lanes whose slots other holders may have while a process of the task waits for an
+//! event. The supervisor writes it before the first lock goes and removes it after all locks exist again; the waiting process
+//! returns no earlier. It needs no sync: after a power cut the processes of the task are dead.
 //!
-//! The sign of a supervisor that waits for a host that is short of a resource: permission bits of its `supervisor.lock`. They
-//! can be set when nothing can be written. They mean nothing without a supervisor, and go with the file.
+//! `show_shortage` sets the sign of a supervisor that waits for a host that is short of a resource: permission bits of its
+//! `supervisor.lock`. They can be set when nothing can be written. They mean nothing without a supervisor, and go with the file.
 //!
-//! `run/<id>/yield.json`: earlier versions wrote it beside a paused task whose slots they gave to other tasks. The tree beside it
-//! is stopped and may not run, so recovery ends it without a signal that continues it. No version writes it any more.
+//! `has_yielded` reads `run/<id>/yield.json`: earlier versions wrote it beside a paused task whose slots they gave to other
+//! tasks. The tree beside it is stopped and may not run, so recovery ends it without a signal that continues it. No version
+//! writes it any more.
 
 pub(crate) mod log_notes;
 

@@ -1,12 +1,11 @@
 //! Capacities of lanes beside their places: names of slots, marks of gates, and shares of processors with their job servers.
 //!
-//! A shut gate has the empty file `locks/.<lane>.shut`. The file is not synced, and its errors are ignored: without the mark a
-//! gate opens at the bound at which it shuts. A port is tried under the guard of the lane, so no two holders try one port.
-//!
-//! Shares of processors. The sidecar of each holder of a lane has its share (`cpus`). Only the holder changes it, under the guard
-//! of the lane. So the sum is known when any process dies: a lock that goes takes its share with it. The tokens are bytes in the
-//! FIFO of the holder, `locks/.<slot>.jobs`, which dies with the holder. A share grows before tokens are put in, and shrinks
-//! after they were taken out, so there are never more tokens than the sidecars say.
+//! A shut gate has the empty file `locks/.<lane>.shut` (`mark_gate`). The file is not synced, and its errors are ignored: without
+//! the mark a gate opens at the bound at which it shuts. `name_slot` tries a port under the guard of the lane, so no two holders
+//! try one port. `Shares` are the shares of processors: the sidecar of each holder of a lane has the holder's share (`cpus`).
+//! Only the holder changes it, under the guard of the lane. So the sum is known when any process dies: a lock that goes takes its
+//! share with it. The tokens are bytes in the FIFO of the holder, `locks/.<slot>.jobs`, which dies with the holder. A share grows
+//! before tokens are put in, and shrinks after they were taken out, so there are never more tokens than the sidecars say.
 
 use crate::model::capacity::Choice;
 use crate::model::lane::split_slot_stem;

@@ -1,16 +1,16 @@
-//! Processes that make passes: the presence of dispatchers, the one that has the duty, the `run`s that stand by meanwhile,
-//! and the waiters for children.
+//! Processes that make passes: their presence, their turn and the duty, the `run`s that stand by, and the waiters for children.
 //!
-//! Presence of dispatchers. Daemons, drains and waiting `run`s hold shared kernel locks, so other processes see that a task
-//! would be started. One lock is for the whole state directory, one for the dispatchers of a sandbox: those of another
-//! sandbox start none of its tasks (contract P9).
+//! `Presence` is the presence of a dispatcher. Daemons, drains and waiting `run`s hold shared kernel locks, so other processes
+//! see that a task would be started. One lock is for the whole state directory, one for the dispatchers of a sandbox: those of
+//! another sandbox start none of its tasks (contract P9).
 //!
-//! The turn of a dispatcher. The process that has the turn releases the lanes of a task that ended and claims the next ones,
-//! without another dispatcher between the two. So each dispatcher finds the slot that it freed itself. Only the number of
-//! processes of a queue depends on the turn: a process that does not get it in time goes on without it.
+//! `take_turn` waits for the turn of a dispatcher. The process that has the turn releases the lanes of a task that ended and
+//! claims the next ones, without another dispatcher between the two. So each dispatcher finds the slot that it freed itself. Only
+//! the number of processes of a queue depends on the turn: a process that does not get it in time goes on without it.
 //!
-//! The duty: of all `run`s whose tasks wait, one makes the passes. The others stand by (`standby.rs`), so that n of them cost
-//! one pass for each change and not n. A `run` that finds no place to stand by asks for the duty from time to time.
+//! Of all `run`s whose tasks wait, one has the duty (`Duty`) and makes the passes. The others stand by (`standby.rs`), so that n
+//! of them cost one pass for each change and not n. A `run` that finds no place to stand by asks for the duty from time to time.
+//! The waiters for children are in `lending.rs`.
 
 pub(crate) mod lending;
 pub(crate) mod standby;

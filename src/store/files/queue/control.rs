@@ -1,7 +1,9 @@
-//! `spool/control.json`: rules of lanes and holds that were set while luzia runs. One small file, so that a pass knows all of
-//! them by one look. It is replaced by a rename under the lock of `spool/control.lock`; commit point is the sync of `spool`.
+//! `spool/control.json`, the settings that were made while luzia runs, and the ledger of fair share.
 //!
-//! The ledger of fair share: the past use of each user, as the last pass wrote it. A hint that no promise rests on.
+//! `control` reads the rules of lanes, the holds and the requests to preempt. They are in one small file, so that a pass knows
+//! all of them by one look. `change_control` replaces the file by a rename under the lock of `spool/control.lock`; commit point
+//! is the sync of `spool`. `ledger` reads the past use of each user, as the last pass wrote it. The ledger is a hint that no
+//! promise rests on.
 
 use crate::model::LaneName;
 use crate::model::control::Control;

@@ -1,12 +1,14 @@
-//! The moves of a task: claimed, ended, queued again. Each verb names its commit point; every step after it is idempotent and
-//! is finished by the next pass. All of them require the task's `supervisor.lock`.
+//! The moves of a task: it is taken, ended or queued again, changed before its start, or no longer parked.
 //!
-//! Changes of a task that has not started: it is paused, resumed or edited, and keeps its number. The new record is its
-//! result without an outcome, as after an attempt that failed. From the sync of the result on the change is in force, and
+//! Each verb names its commit point; every step after it is idempotent and is finished by the next pass. All moves require the
+//! task's `supervisor.lock`. `record_ending` and `settle` bring a run to its end.
+//!
+//! `change_pending` changes a task that has not started: it is paused, resumed or edited, and keeps its number. The new record is
+//! its result without an outcome, as after an attempt that failed. From the sync of the result on the change is in force, and
 //! after a crash recovery brings the record to its place.
 //!
-//! Departure of parked tasks from their place, and the marks and timers that would have woken them. A process that retries a
-//! task, or queues it again after a failed attempt, sets its marks and timers before its record is among the parked ones. So
+//! `unpark` moves a parked task from its place, and removes the marks and timers that would have woken it. A process that retries
+//! a task, or queues it again after a failed attempt, sets its marks and timers before its record is among the parked ones. So
 //! only a process that holds the task's `supervisor.lock` removes these, after it has seen that the task is not about to be
 //! parked.
 

@@ -1,11 +1,14 @@
-//! Hints beside the records: the order of tasks in their further key lanes, timers, dependents and keys. A hint without
-//! its record means nothing and goes away; a record never depends on one to be found.
+//! Hints beside the records, for luzia and for people.
 //!
-//! Hints for people, one line each; a torn line is passed over. No promise rests on a hint, so nothing is synced.
+//! The hints for luzia are the order of tasks in their further key lanes (`mark_order`), timers (`set_timer`), dependents
+//! (`mark_after`) and keys (`KeySlot`). A hint without its record means nothing and goes away; a record never depends on one to
+//! be found.
 //!
-//! `spool/users` has the users for whom luzia has queued a task or held the lane, in the encoding of file names: luzia proposes
-//! them for a mistyped name. `spool/places` has the directories behind lanes with a name of digits, e.g. the repository of
-//! `git:0123456789abcdef`, which lists of locks show. A line has the lane, a tab, and the path as JSON.
+//! The hints for people are one line each; a torn line is passed over. No promise rests on such a hint, so nothing of it is
+//! synced. `remember_users` writes `spool/users`: the users for whom luzia has queued a task or held the lane, in the encoding of
+//! file names: luzia proposes them for a mistyped name. `remember_places` writes `spool/places`: the directories behind lanes
+//! with a name of digits, e.g. the repository of `git:0123456789abcdef`, which lists of locks show. A line has the lane, a tab,
+//! and the path as JSON.
 
 use crate::model::queue::digest;
 use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, Tier, Timer, Timestamp, Turn};

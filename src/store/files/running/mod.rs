@@ -1,14 +1,10 @@
-//! Files beside a running task: its recorded start, the place of that start, and the requests to its supervisor.
+//! Files beside a running task: its recorded start, the requests to its supervisor, and the place of its start.
 //!
-//! The recorded start of a task, in `running`. Only the holder of `supervisor.lock` writes it.
-//!
-//! Durable requests to the supervisor of a running task: to cancel it, or to pause it.
-//!
-//! `run/<id>/pause.json`: a request to pause a running task. `pause` writes it durably. The supervisor stops the task's
-//! processes, confirms that by the permission bits of the file, and removes it when the pause is over. `resume` gives it an
-//! end in the past. It goes with the run.
-//!
-//! The place where a task was started, and the command of a `luzia lock`.
+//! `Started` is the recorded start of a task, in `running`. Only the holder of `supervisor.lock` writes it. `CancelRequest` and
+//! `RunPause` are durable requests to the supervisor, to cancel the task or to pause it. `pause` writes the request to pause,
+//! `run/<id>/pause.json`, durably. The supervisor stops the task's processes, confirms that by the permission bits of the file,
+//! and removes it when the pause is over. `resume` gives the request an end in the past. The file goes with the run. `origin_of`
+//! finds the place where a task was started. `record_command` records the command of a `luzia lock`.
 
 use crate::model::control::TaskHold;
 use crate::model::process::OTHER_ROOT;

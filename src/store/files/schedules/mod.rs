@@ -1,13 +1,11 @@
-//! Schedules: one file each in `spool/schedules`, which is replaced under the lock of `spool/schedules.lock`. Each schedule has
-//! a timer among those of tasks, so that a pass notices a slot by the look that it makes anyway.
+//! Schedules: one file each, `spool/schedules/<name>.json`, which is replaced under the lock of `spool/schedules.lock`.
 //!
-//! A slot makes exactly one task. Its record is staged beside the schedule. Then the schedule names that task and its next slot,
-//! durably (commit point). Then the staged record is renamed into the queue. A rename happens once. After a crash the next
-//! holder of the lock finds the remains: a staged record that its schedule names is put into the queue, any other is removed.
-//! The timer of the slot goes last, so that a pass looks again.
-//!
-//! A schedule as JSON: `spool/schedules/<name>.json`. Its member `task` is the record of the task that each slot makes, without
-//! the members that only an existing task has.
+//! Each schedule has a timer among those of tasks, so that a pass notices a slot by the look that it makes anyway. A slot makes
+//! exactly one task (`ScheduleBook::make`). Its record is staged beside the schedule. Then the schedule names that task and its
+//! next slot, durably (commit point). Then the staged record is renamed into the queue. A rename happens once. After a crash the
+//! next holder of the lock finds the remains (`ScheduleBook::settle`): a staged record that its schedule names is put into the
+//! queue, any other is removed. The timer of the slot goes last, so that a pass looks again. `encode_schedule` writes a schedule
+//! as JSON. Its member `task` is the record of the task that each slot makes, without the members that only an existing task has.
 
 use crate::model::calendar::{Pattern, Schedule, Zone};
 use crate::model::{ScheduleKey, Task, TaskId, Timer};

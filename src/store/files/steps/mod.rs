@@ -1,16 +1,13 @@
-//! The memory of a task between its starts: variables, finished steps, mail. One folder a task, `spool/steps/<id>`, which
-//! exists only if the task uses any of it.
+//! The memory of a task between its starts: variables, finished steps (`done`), waits and mail (`waits`).
 //!
-//! A document is replaced as a whole under the lock of the folder. The one before it stays beside it, so a damaged document
-//! is replaced by the last valid one, never by an empty one (S1.50, S1.52).
+//! It is one folder a task, `spool/steps/<id>`, which exists only if the task uses any of it. `write_document` replaces a
+//! document as a whole under the lock of the folder. The one before it stays beside it, so a damaged document is replaced by the
+//! last valid one, never by an empty one (S1.50, S1.52).
 //!
-//! The variables of a task: `vars.json`. Values are strings or other JSON.
-//!
-//! The last sign of progress of a task: `beat.json`. It informs only, so it is not synced, and an invalid one counts as none.
-//!
-//! The end that a task declares for itself: `finish.json`, of one start of the task.
-//!
-//! The mark of a task that has taken leases under its own name, by which the end of the task finds them.
+//! `Vars` are the variables of a task, `vars.json`; values are strings or other JSON. `Beat` is its last sign of progress,
+//! `beat.json`. It informs only, so it is not synced, and an invalid one counts as none. `record_finish` writes the end that a
+//! task declares for itself in one of its starts, `finish.json`. `mark_leases` marks a task that takes leases under its own name,
+//! by which the end of the task finds them.
 
 pub(crate) mod done;
 pub(crate) mod waits;

@@ -1,6 +1,7 @@
-//! The waits of a task, `waits.json`: the finished ones by their position in a run, and the open one.
+//! The waits of a task, and its mailbox.
 //!
-//! The mailbox of a task: `mail/<n>.json`, one event a file, numbered from 1 in the order in which they came.
+//! `Waits` is `waits.json`: the finished waits by their position in a run, and the open one. `Mail` is an event in the mailbox:
+//! `mail/<n>.json`, one event a file, numbered from 1 in the order in which they came.
 
 use crate::model::TaskId;
 use crate::model::record::is_default;

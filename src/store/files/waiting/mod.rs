@@ -1,19 +1,17 @@
-//! Tasks that wait for an event and have no process: their records in `waiting`, the lanes that they keep there, and their
-//! claim when the event has come. Their waits are in `files::steps::waits`.
+//! Tasks that wait for an event and have no process: their records in `waiting`, the lanes that they keep, and their claim.
 //!
-//! The claim of a task whose wait is over. The lanes that it kept become locks of a task again, the others are taken, all or
-//! none, and its record moves from `waiting` to `running`. Commit point: that rename. Before it, the task still waits, and
-//! recovery gives back the lanes that a dead claim has taken.
+//! `claim_waiting` claims a task whose wait is over (the waits are in `files::steps::waits`). The lanes that it kept become locks
+//! of a task again, the others are taken, all or none, and its record moves from `waiting` to `running`. Commit point: that
+//! rename. Before it, the task still waits, and recovery gives back the lanes that a dead claim has taken.
 //!
-//! The lanes of a task that waits without a process. A kept lock changes its kind from `task` to `wait` and back; its file,
-//! its id and its fence stay. A lock that the task's record in `waiting` names is live, against all other evidence (judge,
-//! row j2).
+//! `keep_for_wait` gives back the lanes of a task that it does not keep while it waits without a process. A kept lock changes its
+//! kind from `task` to `wait` and back; its file, its id and its fence stay. A lock that the task's record in `waiting` names is
+//! live, against all other evidence (judge, row j2).
 //!
-//! Loans of a parent without a process. A task that waits for its children lends them its lanes, also while it has no
-//! process. Then no kernel lock on `spool/loans/<child>` proves the wait: the file names the parent, and the record of the
-//! parent in `waiting` proves it.
-//!
-//! Moves of a task to `waiting`, and out of it without a start.
+//! `mark_lent` marks the loans of a parent without a process: a task that waits for its children lends them its lanes, also while
+//! it has no process. Then no kernel lock on `spool/loans/<child>` proves the wait: the file names the parent, and the record of
+//! the parent in `waiting` proves it. `settle_waiting` moves a task to `waiting`, and `take_waiting` takes it out without a
+//! start.
 
 use crate::model::task::TaskWait;
 use crate::model::{Fence, Grant, Judge, LaneName, LockKind, LockRecord, Sidecar, Task, TaskId, Timer, Timestamp};

@@ -1,7 +1,7 @@
-//! A request for a lane, and its place in the line.
+//! A request for a lane and its place in the line (`InLine`), and the waiters in the line for commands that show them.
 //!
-//! The waiters in the line of a lane, for commands that show them. The name of a place describes its waiter: the process, the
-//! start of the wait, and the note of its agent and its label. Changes nothing.
+//! The name of a place describes its waiter (`LineWaiter`): the process, the start of the wait, and the note of its agent and its
+//! label. `waiters` reads these names and changes nothing.
 
 use super::Place;
 use crate::model::lock::{Asker, LineJudge};

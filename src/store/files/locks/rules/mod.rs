@@ -1,12 +1,11 @@
-//! Rules of lanes beyond their limits, as a claim meets them in the guard: slots of `global` that are kept for other lanes, and
-//! rates of grants.
+//! Rules of lanes beyond their limits, as a claim meets them in the guard, and disk space that is kept for locks.
 //!
-//! `spool/rates/<stem of a lane>`: the recent grants of a lane with a rate (S1.13). The first line names the kind of the file,
-//! and each further one is a moment in milliseconds since 1970. The file is replaced whole, in the guard of the lane and
-//! durably, before the lane is granted: neither `kill -9` nor a power cut lets more grants through than the rate. A grant that
-//! is taken back stays counted.
-//!
-//! Disk space that is kept for locks, so that on a full disk `luzia lock` still runs the command that frees some.
+//! `beyond_limit` finds the rule that keeps a lane from a request: slots of `global` that are kept for other lanes, or a rate of
+//! grants. `count_grants` writes `spool/rates/<stem of a lane>`: the recent grants of a lane with a rate (S1.13). The first line
+//! names the kind of the file, and each further one is a moment in milliseconds since 1970. The file is replaced whole, in the
+//! guard of the lane and durably, before the lane is granted: neither `kill -9` nor a power cut lets more grants through than the
+//! rate. A grant that is taken back stays counted. `keep_reserve` keeps disk space, so that on a full disk `luzia lock` still
+//! runs the command that frees some.
 
 use crate::model::config::Rate;
 use crate::model::{Grant, LaneName, Timestamp, loan};

@@ -1,9 +1,10 @@
-//! The memory of the holder of the duty between its passes: the first tasks of each queue with work, the lanes in use, and which
-//! queues could start a task. A pass costs what could start now, and not all queues.
+//! The memory of the holder of the duty between its passes: the waiting tasks, the tasks of hosts, and the lanes in use.
 //!
-//! The order is that of one round over all queues that could start a task. Users that the ledger does not know have used nothing, so
-//! they come before all others of their tier, by priority and number. Of these a round is offered as many as it may need; it is made
-//! anew with more before it could miss one. Users that the ledger knows are offered all.
+//! A pass costs as much as the work that could start now, and not as much as all queues. `Memory` has the first tasks of each
+//! queue with work (`Line`), the lanes that are held or have rules (`Lane`), and the queues that could start a task. A pass keeps
+//! the order of one round over all queues that could start a task. Users that the ledger does not know have used nothing, so they
+//! come before all others of their tier, by priority and number. A round is offered as many of these users' tasks as it may need;
+//! it is made anew with more before it could miss one. It is offered all queues of users that the ledger knows.
 
 mod pass;
 #[cfg(test)]

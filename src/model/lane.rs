@@ -182,9 +182,6 @@ impl Target {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
 /// The kinds of things that `luzia name` knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ThingKind {
@@ -216,3 +213,6 @@ impl fmt::Display for ThingKind {
         f.write_str(self.word())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,9 +225,6 @@ fn as_ms(ms: u64) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX)
 }
 
-#[cfg(test)]
-mod tests;
-
 /// The relation of a lock to a claimant of its lane.
 pub fn standing(claimant: &Claimant<'_>, met: &Met<'_>) -> Standing {
     if claimant.kind == LockKind::Task && is_debris_of(claimant.holder, met) {
@@ -262,3 +259,6 @@ fn is_own(claimant: &Claimant<'_>, record: &LockRecord) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

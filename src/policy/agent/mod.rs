@@ -130,9 +130,6 @@ pub fn process_key(process: &Identity, namespace: u64) -> String {
     format!("pid-{}-{}-{namespace}", process.pid, process.start)
 }
 
-#[cfg(test)]
-mod tests;
-
 /// Whether one of the patterns admits a command.
 pub fn admits(patterns: &[String], argv: &[String]) -> bool {
     !argv.is_empty() && patterns.iter().any(|pattern| admits_one(pattern, argv))
@@ -185,3 +182,6 @@ pub fn is_foreign(sides: Sides) -> bool {
         None => sides.holder.is_some_and(|holder| holder != sides.caller),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,12 +113,6 @@ impl Spool {
     }
 }
 
-/// A task for the tests of other rooms.
-#[cfg(test)]
-pub(crate) mod tests_support {
-    pub(crate) use crate::store::files::disk::task_record::tests::task;
-}
-
 /// A host, its local folders, and its store: cheap handles, which may be cloned.
 #[derive(Clone)]
 pub struct Site {
@@ -134,4 +128,10 @@ impl From<Spool> for Site {
     fn from(store: Spool) -> Self {
         Self { host: store.host.clone(), run_dir: store.run_dir.clone(), store: Arc::new(store) }
     }
+}
+
+/// A task for the tests of other rooms.
+#[cfg(test)]
+pub(crate) mod tests_support {
+    pub(crate) use crate::store::files::disk::task_record::tests::task;
 }

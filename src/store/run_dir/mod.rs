@@ -202,11 +202,6 @@ impl RunDir {
     pub fn end_away(&self, id: TaskId) -> Result<()> {
         self.unlink(&layout::run_file(id, AWAY)).map(drop)
     }
-
-    /// Watches the signs of the supervisor of a task.
-    pub fn watch(&self, id: TaskId) -> Changes {
-        Changes::of(self.vfs.watch(&[&layout::run_dir(id)]).ok(), &self.host.clock)
-    }
 }
 
 impl RunDir {
@@ -285,6 +280,11 @@ impl RunDir {
             Some(_) | None => return Ok(None),
         };
         Ok(self.is_supervised(id)?.then_some(short))
+    }
+
+    /// Watches the signs of the supervisor of a task.
+    pub fn watch(&self, id: TaskId) -> Changes {
+        Changes::of(self.vfs.watch(&[&layout::run_dir(id)]).ok(), &self.host.clock)
     }
 }
 

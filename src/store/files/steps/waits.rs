@@ -244,11 +244,6 @@ impl Spool {
     pub fn has_wait_failed(&self, id: TaskId, start: u32) -> bool {
         self.waits(id).is_ok_and(|waits| waits.failed_in == Some(u64::from(start)))
     }
-
-    /// Watches the mailbox of a task.
-    pub fn watch_mail(&self, id: TaskId) -> Changes {
-        self.changes(&[&layout::mail(id)])
-    }
 }
 
 /// An event that was sent to a task.
@@ -328,5 +323,10 @@ impl Spool {
             Err(wrong @ crate::store::StoreError::Corrupt { .. }) => self.set_aside(&wrong).map(|()| None),
             other => other,
         }
+    }
+
+    /// Watches the mailbox of a task.
+    pub fn watch_mail(&self, id: TaskId) -> Changes {
+        self.changes(&[&layout::mail(id)])
     }
 }

@@ -64,6 +64,9 @@ struct Lane {
     paused_until_ms: u64,
 }
 
+/// A lane that nobody holds and that has no rules.
+const PLAIN: Lane = Lane { used: 0, capacity: 1, paused_until_ms: 0 };
+
 /// A task that is to be granted its lanes on a host.
 #[derive(Clone, Debug)]
 pub(super) struct Proposal {
@@ -348,6 +351,3 @@ impl Memory {
         })
     }
 }
-
-/// A lane that nobody holds and that has no rules.
-const PLAIN: Lane = Lane { used: 0, capacity: 1, paused_until_ms: 0 };

@@ -1,8 +1,8 @@
 //! Waiting tasks in a pass, and children that borrow the lanes of a waiting parent.
 //! `see_to_wait` looks at a task whose timer rang. `start_resumed` and `try_resumed` start the tasks whose wait is over, before
 //! new work of their priority (`policy::schedule`). A task whose lanes are full waits on, and its timer stays due for the next
-//! pass (X16). `start_borrowers` starts the tasks for whose end their parents wait, in the lanes of the parents, before anything
-//! else of a pass and without slots of their own. A parent lends its lanes as long as a process waits for the child. After that
+//! pass (X16). `start_borrowers` starts the tasks for whose end their parents wait, in the lanes of the parents, before all
+//! others of a pass but those that preempt, and without slots of their own. A parent lends its lanes as long as a process waits for the child. After that
 //! the child is a task like any other.
 
 use super::claim::{Answer, At, Attempt, Starts, hand_over};

@@ -4,7 +4,6 @@ use crate::app::queue::foreground::keep_lanes;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{KeepLanesArgs, ListenArgs, UnderLanesArgs};
 use crate::cli::entry::not_started;
-use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::os::Signal;
 use crate::os::real::{self, term};
@@ -16,10 +15,9 @@ pub(in crate::cli) fn program() -> String {
 }
 
 /// The hidden verb `keep-lanes`: the command of a task that keeps lanes for a command in the foreground.
-pub(in crate::cli) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> Answer {
+pub(in crate::cli) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> anyhow::Result<()> {
     real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
-    keep_lanes(app, &args.caller, &mut || real::take(real::Caught::Terminate))?;
-    Ok(Exit::Done.code())
+    Ok(keep_lanes(app, &args.caller, &mut || real::take(real::Caught::Terminate))?)
 }
 
 /// The hidden verb `under-lanes`: becomes a command while the keeper of its lanes lives. The keeper was alive after this process
@@ -33,7 +31,7 @@ pub(in crate::cli) fn under_lanes(args: &UnderLanesArgs, app: &App, console: &mu
 }
 
 /// The hidden verb `listen-store`: wakes the agent with each hint of the store, as long as the agent lives.
-pub(in crate::cli) fn listened(args: &ListenArgs) -> Answer {
+pub(in crate::cli) fn listened(args: &ListenArgs) -> anyhow::Result<()> {
     let host = super::host();
     let store = super::open(host.clone(), &args.url, "--store")?;
     let mut heard = |is_hint: bool| match is_hint {
@@ -45,5 +43,5 @@ pub(in crate::cli) fn listened(args: &ListenArgs) -> Answer {
         let _ = store.listen(&mut heard);
         host.sleep(Duration::from_secs(1));
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }

@@ -7,8 +7,7 @@ use crate::app::query::lanes::{
 };
 use crate::app::queue::terms::give_ruled_lanes;
 use crate::app::{App, AppError, Code};
-use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::json;
 use crate::cli::output::table::{Column, Table};
 use crate::model::capacity::SlotValues;
@@ -16,14 +15,11 @@ use crate::model::config::{Keeps, LaneRule, OnOverdue};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Value, json};
 
-/// `luzia lanes`.
+/// Show the lanes in use and the rules of lanes, and change those rules while luzia runs. What `set` changes counts from the
+/// next grant on, without a restart, and wins over the configuration. A pattern such as session:* is the rule of all such
+/// lanes; the most specific name wins.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Show the lanes in use and the rules of lanes, and change those rules while luzia runs. What `set` changes \
-                  counts from the next grant on, without a restart, and wins over the configuration. A pattern such as \
-                  session:* is the rule of all such lanes; the most specific name wins.",
-    after_help = LANES_HELP
-)]
+#[command(long_about, after_help = LANES_HELP)]
 pub struct LanesArgs {
     /// The action; without it, list them.
     #[command(subcommand)]
@@ -188,7 +184,7 @@ Exit codes:
   2    usage; nothing was changed";
 
 /// `luzia lanes`.
-pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     match args.verb.clone().unwrap_or(LanesVerb::List { pattern: None }) {
         LanesVerb::List { pattern } => {
             let wanted = pattern.map(|text| lane_pattern(&text)).transpose()?;
@@ -230,7 +226,7 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
             changed(&row, was_set, console)?;
         }
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn options_of_set() -> String {

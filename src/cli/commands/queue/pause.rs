@@ -13,9 +13,8 @@ use crate::app::queue::terms::moments::moment;
 use crate::app::{App, AppError};
 use crate::cli::args::OutputFormat;
 use crate::cli::context::Account;
-use crate::cli::exit::Exit;
 use crate::cli::input::{Ask, agreement, consent};
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::Console;
 use crate::model::calendar::spoken_duration;
 use crate::model::control::Held;
 use crate::model::{Status, Task, TaskId, Timestamp};
@@ -39,22 +38,22 @@ pub struct Whom {
     pub selection: Selection,
 }
 
-/// `luzia pause`.
+/// Keep tasks from starting. What runs goes on, and tasks can be queued meanwhile. Paused time does not count against
+/// --start-within. A user's pause holds every task of the user, a lane's pause every task that takes the lane, and one that is
+/// paused keeps its place.
+///
+/// A task that runs is paused when it is named or chosen: every process of it is stopped until the pause is over. It keeps its
+/// lanes, and its time limit does not count meanwhile. To stop a running task of somebody else is asked for on a terminal, and
+/// refused elsewhere without --yes.
+///
+/// One of -u, -l and --all by itself is a pause of the user, the lane or the host. Several of them, or --state, --label or
+/// --key, choose tasks, and each of those is paused by itself.
+///
+/// A paused lane grants nothing to anybody: `luzia lock`, `luzia acquire` and shims wait, too. What a holder has goes on.
+///
+/// A schedule that is paused makes no tasks, and what it leaves out is not made up for.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Keep tasks from starting. What runs goes on, and tasks can be queued meanwhile. Paused time does not count \
-                  against --start-within. A user's pause holds every task of the user, a lane's pause every task that takes \
-                  the lane, and one that is paused keeps its place.\n\n\
-                  A task that runs is paused when it is named or chosen: every process of it is stopped until the pause is \
-                  over. It keeps its lanes, and its time limit does not count meanwhile. To stop a running task of somebody \
-                  else is asked for on a terminal, and refused elsewhere without --yes.\n\n\
-                  One of -u, -l and --all by itself is a pause of the user, the lane or the host. Several of them, or \
-                  --state, --label or --key, choose tasks, and each of those is paused by itself.\n\n\
-                  A paused lane grants nothing to anybody: `luzia lock`, `luzia acquire` and shims wait, too. What a holder \
-                  has goes on.\n\n\
-                  A schedule that is paused makes no tasks, and what it leaves out is not made up for.",
-    after_help = PAUSE_HELP
-)]
+#[command(long_about, after_help = PAUSE_HELP)]
 pub struct PauseArgs {
     /// The tasks, lanes and users.
     #[command(flatten)]
@@ -89,15 +88,13 @@ Exit codes:
   66   no such task or schedule, or no task that is chosen
   75   a task does not stand still yet; the request stays";
 
-/// `luzia resume`.
+/// Let tasks start again that were paused. --all lifts the pause of the host; pauses of users, lanes and tasks stay. A pattern
+/// such as session:* lifts every pause of such a lane. A running task that was paused goes on.
+///
+/// One of -u, -l and --all by itself lifts the pause of the user, the lane or the host. Several of them, or --state, --label or
+/// --key, choose tasks that are paused by themselves.
 #[derive(Args, Clone, Debug)]
-#[command(
-    long_about = "Let tasks start again that were paused. --all lifts the pause of the host; pauses of users, lanes and tasks \
-                  stay. A pattern such as session:* lifts every pause of such a lane. A running task that was paused goes on.\n\n\
-                  One of -u, -l and --all by itself lifts the pause of the user, the lane or the host. Several of them, or \
-                  --state, --label or --key, choose tasks that are paused by themselves.",
-    after_help = RESUME_HELP
-)]
+#[command(long_about, after_help = RESUME_HELP)]
 pub struct ResumeArgs {
     /// The tasks, lanes and users.
     #[command(flatten)]
@@ -152,7 +149,7 @@ impl Whom {
 }
 
 /// `luzia pause`.
-pub fn pause(args: &PauseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
+pub fn pause(args: &PauseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     let (all, bulk) = args.whom.what(app, "pause", &|_| true)?;
     let wish = Wish {
         until: until_of(args, app)?,
@@ -169,7 +166,7 @@ pub fn pause(args: &PauseArgs, app: &App, account: Account, ask: Ask, console: &
 }
 
 /// `luzia resume`.
-pub fn resume(args: &ResumeArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
+pub fn resume(args: &ResumeArgs, app: &App, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     let (all, question) = args.whom.what(app, "resume", &|task| is_paused_itself(app, task))?;
     agreement(ask, question)?;
     carry_out("resume", &all, app, console, &|what| pause::resume(app, what))
@@ -182,7 +179,7 @@ fn carry_out(
     app: &App,
     console: &mut Console,
     act: &dyn Fn(&What) -> Result<Vec<Changed>, AppError>,
-) -> Answer {
+) -> anyhow::Result<()> {
     let (mut changed, mut refused) = (Vec::new(), None);
     for what in all {
         match act(what) {
@@ -193,7 +190,7 @@ fn carry_out(
             }
         }
     }
-    let answered = if changed.is_empty() && refused.is_some() { Ok(0) } else { answer(verb, &changed, app, console) };
+    let answered = if changed.is_empty() && refused.is_some() { Ok(()) } else { answer(verb, &changed, app, console) };
     match refused {
         Some(error) => Err(error.into()),
         None => answered,
@@ -209,10 +206,9 @@ fn until_of(args: &PauseArgs, app: &App) -> Result<Option<Timestamp>, AppError> 
     moment(app, args.until.as_deref(), now)
 }
 
-fn answer(verb: &str, changed: &[Changed], app: &App, console: &mut Console) -> Answer {
+fn answer(verb: &str, changed: &[Changed], app: &App, console: &mut Console) -> anyhow::Result<()> {
     if console.is_json() {
-        console.items(verb, changed.iter().map(|one| json_of(one, verb)))?;
-        return Ok(Exit::Done.code());
+        return Ok(console.items(verb, changed.iter().map(|one| json_of(one, verb)))?);
     }
     for one in changed {
         if console.format == OutputFormat::Name {
@@ -221,7 +217,7 @@ fn answer(verb: &str, changed: &[Changed], app: &App, console: &mut Console) -> 
         }
         console.say(&sentence(one, verb, app));
     }
-    Ok(Exit::Done.code())
+    Ok(())
 }
 
 fn json_of(changed: &Changed, verb: &str) -> Value {

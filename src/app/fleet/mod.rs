@@ -235,7 +235,7 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
 #[cfg(feature = "fleet")]
 pub type Store = Box<dyn Fleet>;
 
-/// The store of a command: there is none without the feature `fleet`, so the compiler leaves out each question to it.
+/// The store of a command. Without the feature `fleet` it has no value, so the compiler leaves out each question to it.
 #[cfg(not(feature = "fleet"))]
 #[derive(Clone, Copy, Debug)]
 pub enum Store {}

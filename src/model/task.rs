@@ -107,7 +107,7 @@ pub struct Task {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The agent that asked for it.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "record::together")]
     pub agent: Option<Agent>,
     /// The process that asked for it, if no agent is known. It is only a key to compare.
     #[serde(default, deserialize_with = "who::key", skip_serializing_if = "Option::is_none")]
@@ -159,7 +159,7 @@ pub struct Task {
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub stepwise: Option<Stepwise>,
     /// The schedule that made it, and the slot of that schedule.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "record::together")]
     pub schedule: Option<SlotOf>,
     /// Its own hold: it does not start while the hold is in force (`pause TASK`, `enqueue --hold`).
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
@@ -204,7 +204,7 @@ pub struct Task {
     #[serde(flatten)]
     pub terms: Terms,
     /// The group that it belongs to.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "record::together")]
     pub group: Option<Group>,
     /// Members of the record that this version does not know.
     #[serde(flatten)]

@@ -198,6 +198,38 @@ pub(crate) fn note<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> R
     })
 }
 
+/// Parses the members of a flattened value. If one of them is missing or invalid, all are lost: if some stayed behind as unknown
+/// members, the record would not be the same after it was written and read again.
+pub(crate) fn together<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(T::deserialize(Together(from)).ok())
+}
+
+/// Takes every member of a struct before it parses one of them.
+struct Together<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Together<D> {
+    type Error = D::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        members: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        let taken = self.0.deserialize_struct(name, members, ObjectVisitor(PhantomData::<Map<String, Value>>))?;
+        Value::Object(taken.0).deserialize_struct(name, members, visitor).map_err(D::Error::custom)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
 /// Whether a member has the value of a record that lacks it.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()

@@ -192,6 +192,25 @@ fn what_enqueue_refuses_is_refused_in_a_record() {
 }
 
 #[test]
+fn members_that_belong_together_are_read_and_lost_together() {
+    let whole = String::from_utf8(encode_task(&task(3)).expect("it encodes")).expect("text");
+    for members in [
+        "\"agent\":null,\"session\":\"s\"",
+        "\"agent\":\"a\",\"session\":{}",
+        "\"schedule\":null,\"slot\":\"2023-11-14T22:13:20.123Z\"",
+        "\"group_first\":\"task_1\"",
+    ] {
+        let read = decode_task("x", whole.replacen("\"v\":1", &format!("\"v\":1,{members}"), 1).as_bytes(), None);
+        assert_eq!(read.expect("it reads"), task(3), "{members}");
+    }
+    let members = "\"agent\":\"a\",\"session\":\"s\",\"group\":\"g\",\"group_first\":\"task_1\"";
+    let read = decode_task("x", whole.replacen("\"v\":1", &format!("\"v\":1,{members}"), 1).as_bytes(), None);
+    let read = read.expect("it reads");
+    assert_eq!(read.agent.as_ref().and_then(|agent| agent.session.as_deref()), Some("s"));
+    assert_eq!(decode_task("x", &encode_task(&read).expect("it encodes"), None).expect("it reads"), read);
+}
+
+#[test]
 fn a_record_is_utf8_also_where_nobody_looks() {
     let whole = encode_task(&task(3)).expect("it encodes");
     let at = whole.windows(6).position(|found| found == b"\"fence").expect("a start");

@@ -221,7 +221,7 @@ shown {
         in_state |args, at, console| queue::move_task::run(args, at.app, console);
 
     /// Put finished tasks back in the queue
-    Retry(queue::retry::RetryArgs) "retry" Queue [OwnRules RunsHooks TakesEnded]
+    Retry(queue::retry::RetryArgs) "retry" Queue [OwnRules RunsHooks TakesEnded Fleet]
         in_state |args, at, console| queue::retry::run(args, at.app, at.agree.ask, console);
 
     /// Make tasks at set times, by cron lines

@@ -18,7 +18,9 @@ mod tls;
 pub use server::Database;
 pub use target::Target;
 
-use crate::app::fleet::{Fleet, FleetAgent, FleetCounts, FleetHost, Migration, SharedTask, Sink, StoreState, Tail};
+use crate::app::fleet::{
+    Again, Fleet, FleetAgent, FleetCounts, FleetHost, Migration, SharedTask, Sink, StoreState, Tail,
+};
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Obstacle};
 use crate::model::{LaneName, Name, Status, Task, TaskId};
@@ -93,6 +95,10 @@ impl Fleet for Database {
 
     fn end_queued(&self, ended: &Task) -> Result<bool, AppError> {
         tasks::end_queued(self, ended)
+    }
+
+    fn requeue(&self, id: TaskId, again: &Again) -> Result<Option<Task>, AppError> {
+        tasks::requeue(self, id, again)
     }
 
     fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError> {

@@ -98,8 +98,10 @@ CREATE INDEX task_due ON task (due_at) WHERE state = 'q' AND due_at IS NOT NULL;
 
 -- The record of a task as luzia writes it, apart from its environment. The host that runs the task replaces it.
 CREATE TABLE record (task_id bigint PRIMARY KEY, body text NOT NULL);
--- The members of the record that only a start needs, the environment among them. Deleted with the end of the task.
-CREATE TABLE spec (task_id bigint PRIMARY KEY, body text NOT NULL);
+-- The members of the record that only a start needs, the environment among them. Deleted when the task completes; after another end
+-- it is kept for a retry until a moment.
+CREATE TABLE spec (task_id bigint PRIMARY KEY, body text NOT NULL, kept_until timestamptz);
+CREATE INDEX spec_kept ON spec (kept_until) WHERE kept_until IS NOT NULL;
 -- The last part of the output of a task that is over.
 CREATE TABLE tail (task_id bigint PRIMARY KEY, body bytea NOT NULL);
 
@@ -174,6 +176,34 @@ BEGIN
   RETURN QUERY SELECT * FROM unnest(ids, news);
 END $$;
 
+-- Deletes what a start of a completed task needs. After another end it is kept for a retry, for a week: each end deletes some whose
+-- week is over, and waits for nobody.
+CREATE FUNCTION luzia_1.keep_spec(p_task bigint, p_ending text) RETURNS void LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
+  DELETE FROM spec WHERE task_id = p_task AND p_ending = 'completed';
+  UPDATE spec SET kept_until = clock_timestamp() + interval '7 days' WHERE task_id = p_task;
+  DELETE FROM spec WHERE task_id IN
+    (SELECT s.task_id FROM spec s WHERE s.kept_until < clock_timestamp() ORDER BY s.kept_until LIMIT 8 FOR UPDATE SKIP LOCKED) $$;
+
+-- Queues a task that is over again. Promises: only if its record is the one that was seen, and what its start needs is still here; a
+-- repetition gives the same answer; of it and a request with the same key one sees the other. The answer is again, changed or gone.
+CREATE FUNCTION luzia_1.retry(p_request uuid, p_task bigint, p_seen text, p_record text, p_due_ms bigint) RETURNS text
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+BEGIN
+  INSERT INTO request (uuid, tasks) VALUES (p_request, ARRAY[p_task]) ON CONFLICT DO NOTHING;
+  IF NOT FOUND THEN RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended(t.key, 0)) FROM task t WHERE t.id = p_task AND t.key IS NOT NULL;
+  PERFORM 1 FROM task WHERE id = p_task AND state = 'e' FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN 'changed'; END IF;
+  UPDATE record SET body = p_record WHERE task_id = p_task AND body = p_seen; IF NOT FOUND THEN RETURN 'changed'; END IF;
+  UPDATE spec SET kept_until = NULL WHERE task_id = p_task; IF NOT FOUND THEN
+    UPDATE record SET body = p_seen WHERE task_id = p_task;
+    RETURN 'gone';
+  END IF;
+  UPDATE task SET state = 'q', ending = NULL, ended_at = NULL, due_at = to_timestamp(p_due_ms::double precision / 1000), host_id = NULL,
+    refused = '{}', declined = NULL, xid = pg_current_xact_id() WHERE id = p_task;
+  UPDATE request SET is_new = '{t}' WHERE uuid = p_request;
+  RETURN 'again';
+END $$;
+
 -- Ends a task that no host has. Promises: a task that a host has is left alone; a repetition gives the same answer. True if it
 -- is over by this request.
 CREATE FUNCTION luzia_1.cancel(p_request uuid, p_task bigint, p_record text) RETURNS bool
@@ -185,7 +215,7 @@ BEGIN
     WHERE id = p_task AND state IN ('q', 'd');
   IF NOT FOUND THEN RETURN false; END IF;
   UPDATE record SET body = p_record WHERE task_id = p_task;
-  DELETE FROM spec WHERE task_id = p_task;
+  PERFORM luzia_1.keep_spec(p_task, 'cancelled');
   UPDATE request SET is_new = '{t}' WHERE uuid = p_request;
   RETURN true;
 END $$;
@@ -412,7 +442,7 @@ BEGIN
   IF p_tail IS NOT NULL THEN
     INSERT INTO tail VALUES (p_task, p_tail) ON CONFLICT (task_id) DO UPDATE SET body = p_tail;
   END IF;
-  IF p_state = 'e' THEN DELETE FROM spec WHERE task_id = p_task; END IF;
+  IF p_state = 'e' THEN PERFORM luzia_1.keep_spec(p_task, p_ending); END IF;
   RETURN true;
 END $$;
 
@@ -602,7 +632,7 @@ BEGIN
   DELETE FROM hold WHERE task_id = p_task AND token = p_token;
   DELETE FROM wish WHERE task_id = p_task;
   UPDATE record SET body = p_record WHERE task_id = p_task;
-  IF p_state = 'e' THEN DELETE FROM spec WHERE task_id = p_task; END IF;
+  IF p_state = 'e' THEN PERFORM luzia_1.keep_spec(p_task, p_ending); END IF;
   RETURN true;
 END $$;
 

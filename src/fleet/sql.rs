@@ -11,6 +11,8 @@ pub const NUMBERS: &str = "SELECT luzia_1.numbers($1)";
 pub const ENQUEUE: &str = "SELECT task_id, is_new FROM luzia_1.enqueue($1::text::uuid, $2::text::jsonb)";
 /// Ends a task that no host has; a repetition of the request has the same answer.
 pub const CANCEL: &str = "SELECT luzia_1.cancel($1::text::uuid, $2, $3)";
+/// Queues a task that is over again, if its record is the one that was seen; a repetition of the request has the same answer.
+pub const RETRY: &str = "SELECT luzia_1.retry($1::text::uuid, $2, $3, $4, $5)";
 /// A page of tasks with their records, by number.
 pub const TASKS: &str = "SELECT id, record FROM luzia_1.tasks($1, $2, $3, $4)";
 /// One task with its record.

@@ -1,9 +1,9 @@
 //! Tasks in the database: records in two parts, and the verbs that change and look at them.
 
-use super::{Database, errors, sql};
+use super::{Database, Given, errors, sql};
 use crate::app::fleet::lanes::hold_of;
 use crate::app::fleet::places::TaskPlace;
-use crate::app::fleet::{FleetCounts, FleetHost, SharedTask, Sink, Tail};
+use crate::app::fleet::{Again, FleetCounts, FleetHost, SharedTask, Sink, Tail};
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::evidence::{Reason, Verdict};
@@ -16,6 +16,8 @@ use serde_json::{Map, Value, json};
 
 /// Number of tasks that are read at once.
 const PAGE: i32 = 500;
+/// Number of tries to change a record that others change, too.
+const TRIES: u32 = 5;
 /// The states that mean the statuses of tasks: with a host, without one, over.
 const STATES: [(&str, &[Status]); 3] = [
     ("arw", &[Status::Pending, Status::Running, Status::Waiting]),
@@ -277,6 +279,27 @@ pub(super) fn end_queued(database: &Database, ended: &Task) -> Result<bool, AppE
     let (request, (record, _)) = (database.word()?.to_string(), split(ended)?);
     let row = database.with(|client| client.query_one(sql::CANCEL, &[&request, &number_of(ended.id), &record]))?;
     Ok(row.get(0))
+}
+
+/// Queues a task that is over again. A record that changes meanwhile is read anew.
+pub(super) fn requeue(database: &Database, id: TaskId, again: &Again) -> Result<Option<Task>, AppError> {
+    for _ in 0..TRIES {
+        let Some(row) = database.with(|client| client.query_opt(sql::TASK, &[&number_of(id)]))? else { break };
+        let (task, seen) = (again(task_of(&row)?)?, row.get::<_, &str>(1));
+        let (request, (record, _)) = (database.word()?.to_string(), split(&task)?);
+        let due_ms = task.due_at.map(|at| at.0);
+        let given = [&request as &Given, &number_of(id), &seen, &record, &due_ms];
+        match database.with(|client| client.query_one(sql::RETRY, &given))?.get(0) {
+            "again" => {
+                database.hint();
+                return Ok(Some(task));
+            }
+            "gone" => return Ok(None),
+            _ => {}
+        }
+    }
+    existing(database, id)?;
+    Err(AppError::new(Code::TaskBusy, format!("{id} changes right now")).hint("try again"))
 }
 
 /// Asks the host of a task to end it; the name of that host, or `None` if no host has it.

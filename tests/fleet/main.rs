@@ -10,6 +10,7 @@ mod locks;
 mod looks;
 mod places;
 mod proxy;
+mod retry;
 mod rules;
 mod server;
 mod stores;

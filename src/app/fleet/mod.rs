@@ -82,6 +82,9 @@ pub struct FleetCounts {
 /// Takes a task, or the error of a damaged record; returns whether to continue.
 pub type Sink<'a> = &'a mut dyn FnMut(Result<Task, AppError>) -> bool;
 
+/// Makes the record of a task that waits again of the record of its end.
+pub type Again<'a> = dyn Fn(Task) -> Result<Task, AppError> + 'a;
+
 /// The last part of the output of a task that is over.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tail {
@@ -216,6 +219,10 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
 
     /// Ends a task that no host has, with the record of its end. False if a host has it, or if it is over.
     fn end_queued(&self, ended: &Task) -> Result<bool, AppError>;
+
+    /// Queues a task that is over again, with the record that `again` makes of the present one. `None` if what its start needs is not
+    /// kept any more.
+    fn requeue(&self, id: TaskId, again: &Again) -> Result<Option<Task>, AppError>;
 
     /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
     fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError>;

@@ -2,6 +2,7 @@
 //! for the tasks it comes after, so a chain that is retried as a whole runs in its order.
 
 use crate::app::error::{although, not_recorded};
+use crate::app::fleet::{Fleet, refuse_local};
 use crate::app::queue::idempotency::take_again;
 use crate::app::steps::words::check_places;
 use crate::app::{App, AppError, Code};
@@ -36,33 +37,17 @@ pub enum Remembered {
 
 /// Queues a finished task again.
 pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<Task, AppError> {
-    let task = app.existing(id)?;
-    if lifecycle::next(task.status(), Trigger::Retry).is_none() {
-        return Err(AppError::new(
-            Code::TaskNotOver,
-            format!("{id} is {}, so there is nothing to retry", task.status()),
-        )
-        .next(format!("luzia show {id}")));
+    if let Some(fleet) = &app.fleet {
+        return retry_shared(&**fleet, id, order);
     }
-    check_places(&task)?;
+    let task = app.existing(id)?;
+    check(&task)?;
     let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
     let after = still_before(app, &task, &comes_after)?;
     let busy = || AppError::new(Code::TaskBusy, format!("somebody acts for {id} right now")).hint("try again");
     let lock = app.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
     let Some((Place::Done, task)) = app.store.find(id)? else { return Err(busy()) };
-    let again = Task {
-        state: TaskState::Pending,
-        // A task that started has met its moment; the due time since was that of a pause between attempts.
-        due_at: task.due_at.filter(|_| task.starts == 0),
-        start_by: None,
-        after,
-        comes_after,
-        claims: 0,
-        // One more attempt than were spent, whatever the limit was.
-        retries: task.retries.max(task.failures),
-        terms: Terms { failed_dependency: None, subject_changed: None, earlier: with_end(&task), ..task.terms },
-        ..task
-    };
+    let again = again(task, comes_after, after);
     let key = again.key.as_deref().map(|key| app.store.enter_key(key)).transpose()?;
     let _key = key.map(|slot| take_again(slot, id)).transpose()?;
     if memory == Remembered::Dropped {
@@ -80,6 +65,53 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     let settled = app.store.settle(&ending, lock).map_err(AppError::from);
     settled.map_err(|error| although(&format!("{id} is queued again"), error))?;
     Ok(ending.into_task())
+}
+
+/// Queues a finished task of several hosts again. It begins anew wherever it runs: what it remembered is on the host that had it.
+fn retry_shared(fleet: &dyn Fleet, id: TaskId, order: Order) -> Result<Task, AppError> {
+    refuse_local([(order == Order::Dropped, "--no-after")])?;
+    let queued = fleet.requeue(id, &|task| {
+        check(&task)?;
+        match task.status() {
+            Status::Completed => Err(not_kept(id, "has completed")),
+            _ => Ok(again(task, Vec::new(), Vec::new())),
+        }
+    })?;
+    queued.ok_or_else(|| not_kept(id, "ended more than 7 days ago"))
+}
+
+fn not_kept(id: TaskId, how: &str) -> AppError {
+    let message = format!("{id} {how}, and the store does not keep the environment of such a task");
+    AppError::new(Code::TaskOver, message)
+        .hint("`luzia enqueue` queues its command as a new task")
+        .next(format!("luzia show {id}"))
+}
+
+/// Refuses a task that is not over, or whose command cannot be started.
+fn check(task: &Task) -> Result<(), AppError> {
+    let (id, status) = (task.id, task.status());
+    if lifecycle::next(status, Trigger::Retry).is_none() {
+        let message = format!("{id} is {status}, so there is nothing to retry");
+        return Err(AppError::new(Code::TaskNotOver, message).next(format!("luzia show {id}")));
+    }
+    check_places(task)
+}
+
+/// The task as it waits again. It comes after some tasks, of which those of `after` are not over.
+fn again(task: Task, comes_after: Vec<TaskId>, after: Vec<TaskId>) -> Task {
+    Task {
+        state: TaskState::Pending,
+        // A task that started has met its moment; the due time since was that of a pause between attempts.
+        due_at: task.due_at.filter(|_| task.starts == 0),
+        start_by: None,
+        after,
+        comes_after,
+        claims: 0,
+        // One more attempt than were spent, whatever the limit was.
+        retries: task.retries.max(task.failures),
+        terms: Terms { failed_dependency: None, subject_changed: None, earlier: with_end(&task), ..task.terms },
+        ..task
+    }
 }
 
 /// The earlier ends of a task, and its last one, without the data that it handed on.

@@ -39,6 +39,8 @@ const RETRY_HELP: &str = "\
 Notes:
   The task has its old place, command and environment, and one attempt more than it has spent.
   It waits again for the tasks of its --after; a due time that has not come stays, --start-within does not.
+  With a store of several hosts, a task that has not completed can be retried for 7 days after its end.
+  It goes where it was placed, and begins anew, as with --from-start.
   Tasks that are chosen, and not named, are asked for on a terminal, and need --yes elsewhere.
   Steps that are done are not done again, without --from-start.
 
@@ -49,7 +51,7 @@ Examples:
 
 Exit codes:
   0    back in the queue, with the same id
-  1    a task has not finished, or one that it comes after has failed; it is unchanged
+  1    a task has not finished, one that it comes after has failed, or a store has not kept its environment; it is unchanged
   2    usage, or tasks that are chosen without --yes; nothing was changed
   66   no such task, or none that is chosen";
 

@@ -13,6 +13,7 @@ use super::output::console::{Answer, Console, End};
 use super::signals::{daemon_ended, ended};
 use super::top::on_screen;
 use super::{account_files, agent::setup, fleet, mcp_server, shim};
+use crate::app::queue::foreground::Kept;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 /// A group of `luzia --help`.
@@ -317,15 +318,15 @@ shown {
         };
 
     /// Take a lease on a lane, for scripts
-    Acquire(locks::acquire::AcquireArgs) "acquire" Locks [MakesState NoTimers RunsHooks]
-        in_state |args, at, console| locks::acquire::run(args, at.app, console);
+    Acquire(locks::acquire::AcquireArgs) "acquire" Locks [MakesState NoTimers RunsHooks Fleet]
+        in_state |args, at, console| locks::acquire::run(args, at.app, &|| (caller(), fleet::own::program()), console);
 
     /// Extend a lease
-    Renew(locks::renew::RenewArgs) "renew" Locks [NoRules NoTimers]
+    Renew(locks::renew::RenewArgs) "renew" Locks [NoRules NoTimers Fleet]
         in_state |args, at, console| locks::renew::run(args, at.app, console);
 
     /// Release a lane
-    Release(locks::release::ReleaseArgs) "release" Locks [NoRules NoTimers RunsHooks Harms]
+    Release(locks::release::ReleaseArgs) "release" Locks [NoRules NoTimers RunsHooks Harms Fleet]
         in_state |args, at, console| locks::release::run(args, at.app, account, at.agree.ask, console);
 
     /// Say whether a lane is free
@@ -444,6 +445,10 @@ own {
     /// Keeps the lanes of a `lock` with a store of several hosts.
     KeepLanes(KeepLanesArgs) "keep-lanes" [NoRules NoTimers]
         in_state |args, at, _console| fleet::own::kept_lanes(args, at.app);
+
+    /// Keeps the lanes of a lease of such a store.
+    KeepLease(Kept) "keep-lease" [NoRules NoTimers]
+        in_state |args, at, _console| fleet::own::kept_lease(args, at.app);
 
     /// Becomes the command of such a `lock`.
     UnderLanes(UnderLanesArgs) "under-lanes" [NoRules NoTimers]

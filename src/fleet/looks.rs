@@ -9,33 +9,40 @@ use crate::model::{Fence, LaneName, LockKind, LockRecord, Task, TaskId, Timestam
 use crate::store::{LockView, decode_task};
 use postgres::Row;
 
-/// The holders of a lane, or of all lanes.
-pub(super) fn holds(database: &Database, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError> {
+/// The holders of a lane, or of all lanes, with the tasks that have them.
+pub(super) fn keepers(database: &Database, lane: Option<&LaneName>) -> Result<Vec<(TaskId, LockView)>, AppError> {
     let lane = lane.map(ToString::to_string);
     let rows = database.with(|client| client.query(sql::HOLDS, &[&lane]))?;
     rows.iter().map(|row| held(row, database.host.now())).collect()
 }
 
-fn held(row: &Row, now: Timestamp) -> Result<LockView, AppError> {
+fn held(row: &Row, now: Timestamp) -> Result<(TaskId, LockView), AppError> {
     let id = id_of(row.get(4));
     let task = decode_task(&id.to_string(), row.get::<_, &str>(5).as_bytes(), None)?;
     let number = |at: usize| row.get::<_, i64>(at).unsigned_abs();
     let (age_ms, held_ms) = (number(8), number(9));
     let before = |ms: u64| Some(Timestamp(now.0.saturating_sub_unsigned(ms)));
+    let (holder, kind, command) = match task.lease() {
+        Some(lease) => (lease.holder.to_owned(), LockKind::Lease, &[][..]),
+        None => (id.to_string(), LockKind::Task, &task.command[..]),
+    };
+    let who = Who::of(task.agent.as_ref(), command, task.label.as_deref());
     let record = LockRecord {
         lane: LaneName::parse(row.get(0)).ok(),
-        task_id: Some(id.to_string()),
+        lock_id: row.get(10),
+        task_id: Some(holder),
         value: row.get(2),
         fence: Some(Fence(number(3))),
         acquired_at: before(held_ms),
         refreshed_at: before(age_ms),
         host: Some(row.get(6)),
-        kind: LockKind::Task,
-        who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
+        expires_at: row.get::<_, Option<i64>>(11).map(Timestamp),
+        kind,
+        who: Who { asked_by: task.asked_by.clone(), ..who },
         ..LockRecord::default()
     };
     let slot = u32::try_from(row.get::<_, i32>(1)).unwrap_or(0);
-    Ok(LockView::shared(record, slot, row.get(7), age_ms, held_ms))
+    Ok((id, LockView::shared(record, slot, row.get(7), age_ms, held_ms)))
 }
 
 /// Number of tasks that wait for a lane, and the first of them.
@@ -53,10 +60,10 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
     for lane in task.all_lanes().into_iter().filter(|lane| !lane.is_global()) {
         let LaneRules { limit, pause } = rules(database, &lane)?;
         obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
-        let holds = holds(database, Some(&lane))?;
+        let holds = keepers(database, Some(&lane))?;
         let used = u32::try_from(holds.len()).unwrap_or(u32::MAX);
         let needed = task.slots_of(&lane);
-        if let Some(first) = holds.first().filter(|_| used.saturating_add(needed) > limit) {
+        if let Some((_, first)) = holds.first().filter(|_| used.saturating_add(needed) > limit) {
             obstacles.push(full(lane, used, limit, needed, holder(first)));
         }
     }

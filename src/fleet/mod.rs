@@ -23,7 +23,7 @@ use crate::app::fleet::{
 };
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Obstacle};
-use crate::model::{LaneName, Name, Status, Task, TaskId};
+use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::store::{CancelRequest, LockView};
 
 /// A value of a statement.
@@ -77,8 +77,13 @@ impl Fleet for Database {
         looks::obstacles(self, task)
     }
 
-    fn holds(&self, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError> {
-        looks::holds(self, lane)
+    fn keepers(&self, lane: Option<&LaneName>) -> Result<Vec<(TaskId, LockView)>, AppError> {
+        looks::keepers(self, lane)
+    }
+
+    fn note_lease(&self, id: TaskId, lock_id: &str, expires_at: Timestamp) -> Result<bool, AppError> {
+        let given = [&tasks::number_of(id) as &Given, &lock_id, &expires_at.0];
+        Ok(self.with(|client| client.query_one(sql::NOTE_LEASE, &given))?.get(0))
     }
 
     fn waiting_in(&self, lane: &LaneName) -> Result<(u64, Option<TaskId>), AppError> {

@@ -50,7 +50,8 @@ CREATE TABLE lane (
 ) WITH (fillfactor = 70);
 CREATE INDEX lane_xid ON lane (xid) WHERE xid IS NOT NULL;
 
--- Exclusion: two grants of one slot cannot both commit, whatever a scheduler believes.
+-- Exclusion: two grants of one slot cannot both commit, whatever a scheduler believes. A lease has the id of its lock on its host, and
+-- the moment to which its host last extended it; neither ends a hold.
 CREATE TABLE hold (
   lane_id bigint NOT NULL REFERENCES lane,
   slot int NOT NULL,
@@ -59,6 +60,8 @@ CREATE TABLE hold (
   token uuid NOT NULL,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
   value text,
+  lock_id text,
+  expires_at timestamptz,
   PRIMARY KEY (lane_id, slot)
 );
 CREATE INDEX hold_task ON hold (task_id);
@@ -446,6 +449,15 @@ BEGIN
   RETURN true;
 END $$;
 
+-- Notes the id of the lock of a lease, and the moment at which the lease runs out, for all to see. Promise: false for a task that has
+-- left its host.
+CREATE FUNCTION luzia_1.note_lease(p_task bigint, p_lock_id text, p_expires_ms bigint) RETURNS bool
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+BEGIN
+  UPDATE hold SET lock_id = p_lock_id, expires_at = to_timestamp(p_expires_ms::double precision / 1000) WHERE task_id = p_task;
+  RETURN FOUND;
+END $$;
+
 -- Asks the host of a task for something. Promise: a repetition asks once. The name of the host, or nothing if no host has it.
 CREATE FUNCTION luzia_1.wish(p_request uuid, p_task bigint, p_what text, p_args text) RETURNS SETOF text
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
@@ -657,11 +669,12 @@ CREATE VIEW luzia_1.broken AS
 -- The holders of a lane, or of all lanes, in the order of their grants, each with its task and its host. A host is silent once
 -- its lease has run out by the clock of the server, which ends no lease.
 CREATE FUNCTION luzia_1.holds(p_lane text)
-RETURNS TABLE (lane text, slot int, value text, fence bigint, task_id bigint, record text, host text, is_silent bool, age_ms bigint, held_ms bigint)
+RETURNS TABLE (lane text, slot int, value text, fence bigint, task_id bigint, record text, host text, is_silent bool, age_ms bigint, held_ms bigint,
+  lock_id text, expires_ms bigint)
 LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
   SELECT l.name, h.slot, h.value, h.fence, h.task_id, r.body, o.name, o.renewed_at <= clock_timestamp() - o.lease_ms * interval '1 ms',
     (extract(epoch FROM clock_timestamp() - o.renewed_at) * 1000)::bigint,
-    (extract(epoch FROM clock_timestamp() - h.at) * 1000)::bigint
+    (extract(epoch FROM clock_timestamp() - h.at) * 1000)::bigint, h.lock_id, (extract(epoch FROM h.expires_at) * 1000)::bigint
   FROM hold h JOIN lane l ON l.id = h.lane_id JOIN task t ON t.id = h.task_id JOIN record r ON r.task_id = t.id
     JOIN host o ON o.id = t.host_id
   WHERE p_lane IS NULL OR l.name = p_lane ORDER BY h.at, l.name, h.slot $$;

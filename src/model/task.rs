@@ -48,6 +48,8 @@ impl fmt::Display for TaskId {
 
 /// The verb in the command of a task that keeps lanes for a command in the foreground of its host.
 pub const KEEP_LANES: &str = "keep-lanes";
+/// The verb of the command of a task that keeps lanes for a lease.
+pub const KEEP_LEASE: &str = "keep-lease";
 
 /// The environment variables that describe its task to a command. Supervisors and hooks are started without them.
 pub const TASK_VARIABLES: [&str; 9] = [
@@ -222,10 +224,27 @@ fn default_umask() -> u32 {
     0o022
 }
 
+/// A lease of a store, as the command of its task says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeaseOf<'a> {
+    /// The name of its holder.
+    pub holder: &'a str,
+    /// Whether it ends with a process that was named.
+    pub is_watched: bool,
+}
+
 impl Task {
     /// Whether it keeps lanes for a command in the foreground of its host.
     pub fn keeps_lanes(&self) -> bool {
         self.command.iter().any(|word| word == KEEP_LANES)
+    }
+
+    /// The lease for which it keeps lanes.
+    pub fn lease(&self) -> Option<LeaseOf<'_>> {
+        let at = self.command.iter().position(|word| word == KEEP_LEASE)?;
+        let (holder, rest) = self.command.get(at + 1..)?.split_first()?;
+        // Behind the time to live is the process of `acquire`, and then the one of --pid: three words each.
+        [4, 7].contains(&rest.len()).then_some(LeaseOf { holder, is_watched: rest.len() == 7 })
     }
 
     /// The number of the step at which it failed, from 0; 0 for a task without steps.

@@ -6,6 +6,7 @@ mod faults;
 mod hints;
 mod hosts;
 mod lanes;
+mod leases;
 mod locks;
 mod looks;
 mod places;

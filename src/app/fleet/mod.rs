@@ -2,11 +2,12 @@
 //! has all tasks.
 
 pub mod lanes;
+pub mod leases;
 pub mod places;
 
 use crate::app::lifecycle::Accepted;
 use crate::app::{App, AppError, Code, Obstacle};
-use crate::model::{LaneName, Name, Status, Task, TaskId};
+use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, Counts, LockView};
@@ -205,8 +206,16 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// Every reason why no host takes a task.
     fn obstacles(&self, task: &Task) -> Result<Vec<Obstacle>, AppError>;
 
+    /// The holders of a lane, or of all lanes, in the order of their grants, each with the task that has the lane.
+    fn keepers(&self, lane: Option<&LaneName>) -> Result<Vec<(TaskId, LockView)>, AppError>;
+
     /// The holders of a lane, or of all lanes, in the order of their grants.
-    fn holds(&self, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError>;
+    fn holds(&self, lane: Option<&LaneName>) -> Result<Vec<LockView>, AppError> {
+        Ok(self.keepers(lane)?.into_iter().map(|(_, view)| view).collect())
+    }
+
+    /// Lets all hosts see the id and the end of a lease. False if its task has left its host.
+    fn note_lease(&self, id: TaskId, lock_id: &str, expires_at: Timestamp) -> Result<bool, AppError>;
 
     /// Number of tasks that wait for a lane, and the first of them.
     fn waiting_in(&self, lane: &LaneName) -> Result<(u64, Option<TaskId>), AppError>;

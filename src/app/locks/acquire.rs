@@ -118,7 +118,7 @@ pub(crate) fn split_by_holder(app: &App, lanes: &[LaneName]) -> Result<Around, A
 }
 
 /// Checks the words of a lease, and separates its lanes as [`split_by_holder`] does.
-pub(super) fn split_lease(app: &App, lease: &Lease, holder: &str) -> Result<Around, AppError> {
+pub(crate) fn split_lease(app: &App, lease: &Lease, holder: &str) -> Result<Around, AppError> {
     Name::new(holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
     if lease.ttl_ms == Some(0) {
         return Err(AppError::usage("--ttl must be longer than 0"));
@@ -261,7 +261,7 @@ pub fn check(app: &App, lane: &LaneName) -> Result<Checked, AppError> {
 
 /// The error of a lease that can no longer be renewed: it names the present holder of the lane, or the reason why the lease
 /// is over.
-fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Timestamp) -> AppError {
+pub(crate) fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Timestamp) -> AppError {
     let (now_text, next) = match view {
         Some(view) if view.lock_id() == Some(lock_id) => (format!(": {}", view.verdict.why().text()), Vec::new()),
         Some(view) => {

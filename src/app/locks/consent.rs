@@ -69,7 +69,11 @@ pub fn release_question(app: &App, lane: &LaneName, asked: Asked, account: &str)
         return Ok(None);
     }
     let living = |view: &LockView| view.verdict.is_live();
-    let Some(view) = app.holders(lane)?.into_iter().find(living) else { return Ok(None) };
+    let holders = match &app.fleet {
+        Some(fleet) => fleet.holds(Some(lane))?,
+        None => app.holders(lane)?,
+    };
+    let Some(view) = holders.into_iter().find(living) else { return Ok(None) };
     let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
     // Without force, the lock of a living process is refused anyway.
     let ends = asked.force || is_lease;

@@ -4,9 +4,11 @@
 
 use super::acquire::{lanes_to_take, lanes_where};
 use crate::app::config_reload::lock_timeouts;
+use crate::app::fleet::leases;
 use crate::app::locks::lock::{End, grant_variables, not_started, wait_for};
 use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::{Grant, loan};
+use crate::model::task::FIRST_GRANTED;
 use crate::model::{Fence, LaneName, LockId, LockKind};
 use crate::os::{InPlace, Signal, Woken};
 use crate::store::{Event, LockView};
@@ -70,6 +72,7 @@ pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd,
     let mut lost: Option<(String, u64)> = None;
     loop {
         keepers.iter_mut().for_each(Keeper::keep);
+        held.iter().for_each(|one| extend_shared(app, one));
         let time = keepers.iter().map(Keeper::time_left).min().unwrap_or(LOOK).min(LOOK);
         if let Woken::Exited(exit) = wait_for(child.as_mut(), name, Some(time))? {
             return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) });
@@ -87,6 +90,12 @@ pub fn guard(app: &App, asked: &Guarded, command: &[String]) -> Result<GuardEnd,
             }
         }
     }
+}
+
+/// Extends a lease of a store that a task of this host keeps, once half of it is over. Where that fails, the lock is lost in time.
+fn extend_shared(app: &App, held: &Held) {
+    let keeper = held.view.task().filter(|id| *id >= FIRST_GRANTED);
+    keeper.into_iter().for_each(|id| drop(leases::extend_in_time(app, id)));
 }
 
 /// Reports the first lock that is not in force any more, and returns the reason.

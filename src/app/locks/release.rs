@@ -107,7 +107,7 @@ fn give_back(
         .next(format!("luzia explain {}", lane_word(lane))))
 }
 
-fn released(app: &App, lock: Break) -> Given {
+pub(crate) fn released(app: &App, lock: Break) -> Given {
     let holder = holder_of(&lock);
     let line = released_line(&lock.lane, holder);
     let event = Event::new("lock_released").for_lock(&lock.lane);
@@ -235,7 +235,7 @@ pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_
 
 /// The refusal to release the lane of a living holder. Its first hint waits or looks. Force is listed apart, and only if the
 /// holder is late or stopped (P10).
-fn living_error(app: &App, lane: &LaneName, view: &LockView, is_stopped: bool) -> AppError {
+pub(crate) fn living_error(app: &App, lane: &LaneName, view: &LockView, is_stopped: bool) -> AppError {
     let word = lane_word(lane);
     let hint = match view.record().map(|record| record.kind) {
         Some(LockKind::Lease) => "the holder itself releases it, by its name or with --lock-id".to_owned(),

@@ -1,7 +1,8 @@
 //! The command lines that luzia writes for itself. clap does not know them.
 
 use super::{Cli, Command, Globals};
-use crate::model::task::KEEP_LANES;
+use crate::app::queue::foreground::Kept;
+use crate::model::task::{KEEP_LANES, KEEP_LEASE};
 use crate::model::{Identity, TaskId};
 
 /// `luzia supervise`.
@@ -75,6 +76,7 @@ pub(super) fn of_supervisor(args: &[String]) -> Option<Cli> {
             "run-hooks" if words.next().is_none() => return Some(Cli { globals, command: Command::RunHooks(()) }),
             "watch-lease" if words.next().is_none() => return Some(Cli { globals, command: Command::WatchLease(()) }),
             KEEP_LANES => return of_lanes(globals, &words.collect::<Vec<&str>>()),
+            KEEP_LEASE => return of_lease(globals, &words.collect::<Vec<&str>>()),
             "under-lanes" => return under_lanes(globals, &words.collect::<Vec<&str>>()),
             "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
             _ => return None,
@@ -102,6 +104,17 @@ fn of_keeper(globals: Globals, words: &[&str]) -> Option<Cli> {
 fn of_lanes(globals: Globals, words: &[&str]) -> Option<Cli> {
     let [pid, start, boot] = words else { return None };
     Some(Cli { globals, command: Command::KeepLanes(KeepLanesArgs { caller: process(pid, start, boot)? }) })
+}
+
+/// Reads the command line of a keeper of a lease behind its verb.
+fn of_lease(globals: Globals, words: &[&str]) -> Option<Cli> {
+    let [_holder, _ttl_ms, pid, start, boot, rest @ ..] = words else { return None };
+    let watched = match rest {
+        [] => None,
+        [pid, start, boot] => Some(process(pid, start, boot)?),
+        _ => return None,
+    };
+    Some(Cli { globals, command: Command::KeepLease(Kept { caller: process(pid, start, boot)?, watched }) })
 }
 
 fn process(pid: &str, start: &str, boot: &str) -> Option<Identity> {

@@ -1,6 +1,6 @@
 //! The hidden verbs of stores: those that luzia starts itself.
 
-use crate::app::queue::foreground::keep_lanes;
+use crate::app::queue::foreground::{Kept, keep_lanes, keep_lease};
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{KeepLanesArgs, ListenArgs, UnderLanesArgs};
 use crate::cli::entry::not_started;
@@ -18,6 +18,12 @@ pub(in crate::cli) fn program() -> String {
 pub(in crate::cli) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> anyhow::Result<()> {
     real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
     Ok(keep_lanes(app, &args.caller, &mut || real::take(real::Caught::Terminate))?)
+}
+
+/// The hidden verb `keep-lease`: the command of a task that keeps lanes for a lease.
+pub(in crate::cli) fn kept_lease(kept: &Kept, app: &App) -> anyhow::Result<()> {
+    real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
+    Ok(keep_lease(app, kept, &mut || real::take(real::Caught::Terminate))?)
 }
 
 /// The hidden verb `under-lanes`: becomes a command while the keeper of its lanes lives. The keeper was alive after this process

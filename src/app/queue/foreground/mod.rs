@@ -2,6 +2,10 @@
 //! the caller runs here, with this terminal, and has the task in its environment. So it belongs to the tree of the task: the
 //! end of the lease, and a cancel from any host, end it with the task, also when its caller was killed.
 
+mod lease;
+
+pub use lease::{Kept, Named, Wanted, acquire_shared, keep_lease, release_shared, renew_shared};
+
 use crate::app::ask::cancel;
 use crate::app::fleet::Fleet;
 use crate::app::locks::acquire::split_by_holder;
@@ -28,6 +32,18 @@ const DECISION_MS: u64 = 5_000;
 const END_MS: [u64; 2] = [500, 3_000];
 /// Time between two looks at the processes that the command left behind.
 const LEFT: Duration = Duration::from_millis(200);
+
+/// A wait for lanes.
+#[derive(Clone, Copy)]
+struct Wait {
+    /// The longest wait in milliseconds; `None` waits for ever.
+    longest_ms: Option<u64>,
+    /// The hint where nothing else is known: what was not done.
+    undone: &'static str,
+}
+
+/// The hint of a command that did not start.
+const UNDONE: &str = "nothing was run";
 
 /// A command that is to run while lanes are held.
 #[derive(Clone, Copy)]
@@ -60,8 +76,9 @@ pub fn lock_shared(
     // The environment of the command is that of this process: the store keeps none of it.
     let bare = Caller { env: Environment::default(), cwd: Ok("/".to_owned()), ..caller };
     let task = enqueue(app, &request(app, &asked), &bare)?.task;
-    let started = begun(app, fleet, task.id, asked.wait_ms, tell)?;
-    let grants = grants(app, task.id, asked.lanes)?;
+    let wait = Wait { longest_ms: asked.wait_ms, undone: UNDONE };
+    let started = begun(app, fleet, task.id, wait, tell)?;
+    let grants = grants(app, task.id, asked.lanes, UNDONE)?;
     let state_dir = started.state_dir.clone().unwrap_or_else(|| app.store_path().to_owned());
     let mut env = lock_variables(app, &grants);
     env.retain(|(name, _)| name != "LUZIA_STATE_DIR");
@@ -91,16 +108,21 @@ fn own_line<'a>(
 
 /// The task of the keeper.
 fn request(app: &App, asked: &Foreground<'_>) -> TaskRequest {
-    let user = asked.lanes.iter().find(|lane| lane.is_user()).map(|lane| lane.key().to_string());
-    let named = asked.lanes.iter().filter(|lane| !lane.is_user()).map(ToString::to_string);
     let me = app.host.identity();
     let of_me = [me.pid.to_string(), me.start.to_string(), me.boot_id];
     let words: Vec<String> = asked.command.iter().map(shell_word).collect();
+    let label = asked.label.map_or_else(|| shortened(&words.join(" ")), str::to_owned);
+    keeper_of(asked.lanes, Some(label), own_line(app, asked.program, KEEP_LANES, &of_me).collect())
+}
+
+/// The task of a keeper of lanes.
+fn keeper_of(lanes: &[LaneName], label: Option<String>, command: Vec<String>) -> TaskRequest {
+    let named = lanes.iter().filter(|lane| !lane.is_user()).map(ToString::to_string);
     TaskRequest {
-        user,
+        user: lanes.iter().find(|lane| lane.is_user()).map(|lane| lane.key().to_string()),
         lanes: named.collect(),
-        command: own_line(app, asked.program, KEEP_LANES, &of_me).collect(),
-        label: Some(asked.label.map_or_else(|| shortened(&words.join(" ")), str::to_owned)),
+        command,
+        label,
         retries: Some(0),
         on_interrupt: Some(OnInterrupt::Fail),
         is_waited_for: true,
@@ -113,7 +135,7 @@ fn begun(
     app: &App,
     fleet: &dyn Fleet,
     id: TaskId,
-    wait_ms: Option<u64>,
+    Wait { longest_ms, undone }: Wait,
     tell: &mut dyn FnMut(&Obstacle, &Task),
 ) -> Result<Started, AppError> {
     let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
@@ -129,13 +151,14 @@ fn begun(
             looked_ms = Some(waited);
             let task = app.existing(id)?;
             if let Some(outcome) = task.outcome() {
-                return Err(lost(format!("{id}, which was to keep the lanes, ended before: {}", outcome.summary)));
+                let why = format!("{id}, which was to keep the lanes, ended before: {}", outcome.summary);
+                return Err(lost(why, undone));
             }
             let obstacle = fleet.obstacle(&task)?;
             obstacle.iter().for_each(|obstacle| tell(obstacle, &task));
             let is_decided = obstacle.is_some() || waited >= DECISION_MS;
-            if wait_ms.is_some_and(|most| waited >= most && is_decided) {
-                return Err(given_up(app, fleet, &task, obstacle.as_ref())?);
+            if longest_ms.is_some_and(|most| waited >= most && is_decided) {
+                return Err(given_up(app, fleet, &task, obstacle.as_ref())?.or_hint(undone));
             }
         }
         changes.wait(SOON);
@@ -156,31 +179,30 @@ fn given_up(app: &App, fleet: &dyn Fleet, task: &Task, obstacle: Option<&Obstacl
     if let Some(lane) = full
         && let Some(view) = fleet.holds(Some(&lane))?.first()
     {
-        return Ok(held_error(&lane, view, app.host.now()).or_hint("nothing was run"));
+        return Ok(held_error(&lane, view, app.host.now()));
     }
-    let error = match obstacle {
+    Ok(match obstacle {
         Some(Obstacle::Paused { pause }) => AppError::new(Code::LanePaused, format!("\"{}\" is paused", pause.what)),
         Some(Obstacle::NoHost { .. }) => {
             AppError::new(Code::LockHeld, "this host has no agent that is at work".to_owned())
                 .hint("`luzia daemon` with the same store is the agent of this host")
         }
         _ => AppError::new(Code::LockHeld, "the lanes were not granted in time".to_owned()),
-    };
-    Ok(error.or_hint("nothing was run"))
+    })
 }
 
-fn lost(message: String) -> AppError {
-    AppError::new(Code::LockLost, message).hint("nothing was run")
+fn lost(message: String, undone: &str) -> AppError {
+    AppError::new(Code::LockLost, message).hint(undone)
 }
 
 /// The grants of the keeper, in the order of the lanes.
-fn grants(app: &App, id: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>, AppError> {
+fn grants(app: &App, id: TaskId, lanes: &[LaneName], undone: &str) -> Result<Vec<Grant>, AppError> {
     let (mut grants, own) = (Vec::new(), id.to_string());
     for lane in lanes {
         let views = app.holders(lane)?;
         let view = views.iter().find(|view| view.holder() == Some(own.as_str()));
         let grant = view.and_then(|view| view.record().map(|record| record.grant(lane, view.slot)));
-        grants.push(grant.ok_or_else(|| lost(format!("lane \"{lane}\" was lost before the command started")))?);
+        grants.push(grant.ok_or_else(|| lost(format!("lane \"{lane}\" was lost at once"), undone))?);
     }
     Ok(grants)
 }

@@ -1,17 +1,20 @@
 //! `luzia acquire`: takes or refreshes a lease.
 
+use crate::app::fleet::{Fleet, refuse_local};
 use crate::app::locks::acquire::{Lease, Leased, acquire};
 use crate::app::locks::session;
 use crate::app::locks::session::{Session, acquire_for_session, session_holder};
 use crate::app::names::named_place;
 use crate::app::queue::doors::{check_user_lane, lane_notes, new_users, remember};
+use crate::app::queue::enqueue::Caller;
+use crate::app::queue::foreground::{Wanted, acquire_shared};
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError, Code, lane_word, shell_word};
 use crate::cli::args::{Identity, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::json;
+use crate::cli::output::{json, messages};
 use crate::model::LaneName;
 use crate::model::lock::Grant;
 use clap::{ArgGroup, Args};
@@ -27,6 +30,8 @@ use serde_json::{Value, json};
 /// gives nothing back, for the task keeps its lanes until it ends. This holds also inside the command of `luzia lock`.
 ///
 /// A lease that a running task takes under its own name (--task self) ends with that task.
+///
+/// With a store of several hosts a task of this host keeps the lease, which ends also with the lease of this host.
 ///
 /// With --session the lease lasts as long as the agent: when its process ends, the lease is free at once. In a sandbox in which
 /// no agent is to be seen the keeper would end with the sandbox. Then --session is refused, unless --ttl gives a time limit,
@@ -100,7 +105,7 @@ Exit codes:
   75   somebody else holds the lane";
 
 /// `luzia acquire`.
-pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &AcquireArgs, app: &App, caller: &dyn Fn() -> (Caller, String), console: &mut Console) -> Answer {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
     let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
     let mut lease = Lease {
@@ -112,6 +117,9 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         durable: args.durable,
     };
     lease.lanes.iter().try_for_each(|lane| check_user_lane(app, lane))?;
+    if app.fleet.is_some() {
+        refuse_local([(args.session.is_some(), "--session")])?;
+    }
     let session = match args.session.as_ref().map(|_| session::session(app, key.as_deref(), args.pid)).transpose() {
         Err(error) if error.code() == Code::EndsWithSandbox && args.ttl.is_some() => {
             if lease.holder.is_empty() {
@@ -122,10 +130,12 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         }
         other => other?,
     };
+    let label = args.label.as_deref();
     let mut progress = |line: &str| console.progress(line);
-    let taken = match &session {
-        Some(session) => acquire_for_session(app, &lease, session, &mut progress),
-        None => acquire(app, &lease, &mut progress),
+    let taken = match (&app.fleet, &session) {
+        (Some(fleet), _) => shared(app, &**fleet, caller(), (&lease, label), console),
+        (None, Some(session)) => acquire_for_session(app, &lease, session, &mut progress),
+        (None, None) => acquire(app, &lease, &mut progress),
     };
     let leased = match taken {
         Err(error) if error.is_of_busy_lane() && console.is_json() => {
@@ -152,6 +162,20 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         console.log(line);
     }
     tell(&leased, session.as_ref(), app, console)
+}
+
+/// Takes leases of all hosts.
+fn shared(
+    app: &App,
+    fleet: &dyn Fleet,
+    (caller, program): (Caller, String),
+    (lease, label): (&Lease, Option<&str>),
+    console: &mut Console,
+) -> Result<Leased, AppError> {
+    let wanted = Wanted { lease, label, program: &program };
+    acquire_shared(app, fleet, caller, wanted, &mut |obstacle, task| {
+        console.progress(&messages::obstacle_text(obstacle, task, console.now).0);
+    })
 }
 
 fn tell(leased: &Leased, session: Option<&Session>, app: &App, console: &mut Console) -> Answer {

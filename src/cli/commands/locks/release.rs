@@ -1,8 +1,10 @@
 //! `luzia release`: releases a lane.
 
+use crate::app::fleet::refuse_local;
 use crate::app::locks::consent::{Asked, release_question};
 use crate::app::locks::release::{Given, release};
 use crate::app::locks::session::{release_of_session, release_session};
+use crate::app::queue::foreground::{Named, release_shared};
 use crate::app::{App, AppError, lane_word};
 use crate::cli::args::pid;
 use crate::cli::context::Account;
@@ -26,7 +28,8 @@ use serde_json::{Value, json};
 /// In a lane of several slots, the named lock is released, else the first one; of a dead task with several slots all are.
 ///
 /// With -u and -l several lanes are released, the one that was taken last first. After them the first argument is TASK. Where
-/// one of the lanes is refused, the others are released all the same.
+/// one of the lanes is refused, the others are released all the same. With a store of several hosts, lanes that were taken together
+/// are released together.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = RELEASE_HELP)]
 pub struct ReleaseArgs {
@@ -84,6 +87,9 @@ Exit codes:
 /// `luzia release`.
 pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> anyhow::Result<()> {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
+    if app.fleet.is_some() {
+        refuse_local([(args.session.is_some(), "--session")])?;
+    }
     if args.all {
         return release_all(key.as_deref(), args.pid, app, console);
     }
@@ -102,10 +108,14 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
         return Err(AppError::usage("a session holds lanes under its own name: give no TASK with --session").into());
     }
     let (mut given, mut failed) = (Vec::new(), None);
+    let which = Named { holder: task, lock_id: args.lock_id.as_deref(), force: args.force };
+    let shared = app.fleet.as_ref().map(|fleet| release_shared(app, &**fleet, &lanes, which)).transpose()?;
+    let mut shared = shared.unwrap_or_default();
     for lane in lanes.iter().rev() {
-        let released = match &args.session {
-            Some(_) => release_of_session(app, lane, key.as_deref(), args.pid),
-            None => release(app, lane, task, args.lock_id.as_deref(), args.force),
+        let released = match (shared.pop(), &args.session) {
+            (Some(released), _) => released,
+            (None, Some(_)) => release_of_session(app, lane, key.as_deref(), args.pid),
+            (None, None) => release(app, lane, task, args.lock_id.as_deref(), args.force),
         };
         match released {
             Ok(one) => given.insert(0, (lane, one)),

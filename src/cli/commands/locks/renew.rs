@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::app::locks::acquire::renew_all;
+use crate::app::queue::foreground::renew_shared;
 use crate::cli::output::console::Console;
 use crate::cli::output::json;
 use crate::model::lock::Grant;
@@ -11,7 +12,8 @@ use serde_json::json;
 /// Extend the lease of a lane, or of several. Without a lane every lane that has this lock id is meant: all that one `acquire`
 /// has taken, as far as it is still held.
 ///
-/// Where one of the lanes is lost, the others are extended all the same, and the error names the lost one.
+/// Where one of the lanes is lost, the others are extended all the same, and the error names the lost one. With a store of several
+/// hosts a lease is extended on the host that has it.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = RENEW_HELP)]
 pub struct RenewArgs {
@@ -41,12 +43,15 @@ Examples:
 Exit codes:
   0    extended
   1    a lane is no longer held by this lock id, or that is no lease
-  2    usage; nothing was changed";
+  2    usage, or another host has the lease; nothing was changed";
 
 /// `luzia renew`.
 pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
-    let (grants, failed) = renew_all(app, &lanes, &args.lock_id)?;
+    let (grants, failed) = match &app.fleet {
+        Some(fleet) => renew_shared(app, &**fleet, &lanes, &args.lock_id)?,
+        None => renew_all(app, &lanes, &args.lock_id)?,
+    };
     if failed.is_some() || !console.is_json() {
         grants.iter().for_each(|grant| console.say(&format!("lane \"{}\" renewed", grant.lane)));
     }

@@ -1,0 +1,79 @@
+//! The rules of retries, leases and hints.
+
+use super::{REQUESTS, Rule, SESSION, assign, leave, ready, state, token};
+use postgres::Client;
+
+pub(super) const RULES: [Rule; 4] = [
+    (
+        "a repeated retry queues once",
+        "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
+        "END IF;",
+        a_repeated_retry_queues_once,
+    ),
+    (
+        "a retry follows the end that was seen",
+        "WHERE task_id = p_task AND body = p_seen; IF NOT FOUND THEN RETURN 'changed'",
+        "WHERE task_id = p_task; IF NOT FOUND THEN RETURN 'changed'",
+        a_retry_follows_the_end_that_was_seen,
+    ),
+    (
+        "the environment of a completed task is not kept",
+        "WHERE task_id = p_task AND p_ending = 'completed';",
+        "WHERE false;",
+        the_environment_of_a_completed_task_is_not_kept,
+    ),
+    (
+        "a lease is noted while a host has its task",
+        "RETURN FOUND;\nEND $$;\n\n-- Asks the host of a task",
+        "RETURN true;\nEND $$;\n\n-- Asks the host of a task",
+        a_lease_is_noted_while_a_host_has_its_task,
+    ),
+];
+
+fn retry(client: &mut Client, request: &str, task: i64, seen: &str) -> String {
+    let sql = "SELECT luzia_1.retry($1::text::uuid, $2, $3, '{\"n\":2}', NULL)";
+    client.query_one(sql, &[&request, &task, &seen]).unwrap().get(0)
+}
+
+/// A task that was cancelled before a host had it.
+fn cancelled(client: &mut Client) -> (i32, i64) {
+    let (host, task) = ready(client);
+    let cancel = "SELECT luzia_1.cancel('00000000-0000-0000-0000-00000000000d', $1, '{\"n\":1}')";
+    assert!(client.query_one(cancel, &[&task]).unwrap().get::<_, bool>(0));
+    (host, task)
+}
+
+fn a_repeated_retry_queues_once(client: &mut Client) -> bool {
+    let (host, task) = cancelled(client);
+    assert_eq!(retry(client, REQUESTS[0], task, r#"{"n":1}"#), "again");
+    assign(client, task, host);
+    retry(client, REQUESTS[0], task, r#"{"n":1}"#) == "again" && state(client, task) == "a"
+}
+
+fn a_retry_follows_the_end_that_was_seen(client: &mut Client) -> bool {
+    let (_, task) = cancelled(client);
+    retry(client, REQUESTS[0], task, "{}") == "changed" && state(client, task) == "e"
+}
+
+fn the_environment_of_a_completed_task_is_not_kept(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    let token = token(client, task);
+    assert!(leave(client, host, SESSION[0], task, &token, "e"));
+    let kept: i64 = client.query_one("SELECT count(*) FROM luzia.spec", &[]).unwrap().get(0);
+    kept == 0 && retry(client, REQUESTS[0], task, "{}") == "gone"
+}
+
+fn a_lease_is_noted_while_a_host_has_its_task(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    let note = |client: &mut Client| {
+        client.query_one("SELECT luzia_1.note_lease($1, 'x_1', 1795486342677)", &[&task]).unwrap().get::<_, bool>(0)
+    };
+    assert!(note(client) && note(client), "a repetition is true, too");
+    let seen = client.query_one("SELECT lock_id, expires_ms FROM luzia_1.holds('user:a')", &[]).unwrap();
+    assert_eq!((seen.get(0), seen.get(1)), ("x_1", 1_795_486_342_677_i64));
+    let token = token(client, task);
+    leave(client, host, SESSION[0], task, &token, "e");
+    !note(client)
+}

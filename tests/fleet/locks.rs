@@ -28,6 +28,13 @@ fn a_command_in_the_foreground_holds_lanes_of_all_hosts() {
     fences.dedup();
     assert_eq!(fences.len(), 6, "each has a fence of its own: {fences:?}");
     assert_eq!(holder(&fleet, "alice"), Value::Null, "a lock that has ended is free at once");
+    // Its task ends as the command did.
+    let ended = |user: &str| fleet.json(&["list", "--all", "-u", user])["items"][0].clone();
+    assert_eq!((&ended("alice")["status"], &ended("alice")["exit_code"]), (&"failed".into(), &7.into()));
+    hosts[0].luzia(&["lock", "-u", "dora", "--", "true"]).coded(0);
+    assert_eq!(ended("dora")["status"], "completed");
+    hosts[0].luzia(&["lock", "-u", "emil", "--", "sh", "-c", "kill -9 $$"]).coded(137);
+    assert_eq!((&ended("emil")["status"], &ended("emil")["exit_code"]), (&"failed".into(), &137.into()));
     // It has the environment and the directory of its caller, and nothing of them is in the store.
     let mut command = hosts[0].place.command(&["lock", "-u", "bob", "--", "sh", "-c", "echo $KEPT; pwd"]);
     command.env("LUZIA_STORE", fleet.url()).env("LUZIA_HOST", "one").env("KEPT", "geheim").current_dir("/usr");
@@ -94,6 +101,8 @@ fn the_lanes_are_held_until_the_last_process_of_the_command_has_ended() {
         let why = fleet.json(&["explain", "carol"]);
         (why["pending"] == 0 && why["holders"] == serde_json::json!([])).then_some(())
     });
+    let killed = &fleet.json(&["list", "--all", "-u", "carol"])["items"];
+    assert!(killed.as_array().unwrap().iter().any(|task| task["status"] == "failed"), "{killed:#}");
     assert_whole(&fleet);
 }
 

@@ -15,7 +15,7 @@ pub(in crate::cli) fn program() -> String {
 }
 
 /// The hidden verb `keep-lanes`: the command of a task that keeps lanes for a command in the foreground.
-pub(in crate::cli) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> anyhow::Result<()> {
+pub(in crate::cli) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> Answer {
     real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
     Ok(keep_lanes(app, &args.caller, &mut || real::take(real::Caught::Terminate))?)
 }

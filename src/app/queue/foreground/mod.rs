@@ -17,9 +17,10 @@ use crate::model::lock::Grant;
 use crate::model::name::shortened;
 use crate::model::task::{Environment, KEEP_LANES, OnInterrupt};
 use crate::model::{Identity, LaneName, Task, TaskId};
-use crate::os::{InPlace, Signal, TreeMark};
+use crate::os::{Exit, InPlace, Signal, TreeMark};
 use crate::request::TaskRequest;
 use crate::store::{CancelRequest, Started};
+use serde_json::Value;
 use std::time::Duration;
 
 /// Time between two looks at the store.
@@ -30,6 +31,11 @@ const SOON: Duration = Duration::from_millis(20);
 const DECISION_MS: u64 = 5_000;
 /// Time for which the end of the task is awaited, in milliseconds: here, where a process may be left behind, and in the store.
 const END_MS: [u64; 2] = [500, 3_000];
+/// The variable of a keeper with the exit code of the command.
+const EXIT_CODE: &str = "exit_code";
+/// The exit code of a command that luzia did not start, and the one of signal 0 as a shell gives them.
+const NOT_STARTED: i32 = 125;
+const BY_SIGNAL: i32 = 128;
 /// Time between two looks at the processes that the command left behind.
 const LEFT: Duration = Duration::from_millis(200);
 
@@ -89,6 +95,15 @@ pub fn lock_shared(
     let ran = run_here(app, place(&argv, &env), Care::default(), &|_| {});
     let since = Some(started.supervisor.start);
     let mark = TreeMark { state_dir, task_id: task.id.to_string(), since, ..TreeMark::default() };
+    let code = match &ran {
+        Ok(Exit::Code(code)) => *code,
+        Ok(Exit::Signal(signal)) => BY_SIGNAL + signal,
+        Err(_) => NOT_STARTED,
+    };
+    app.store.change_vars::<AppError>(task.id, |vars| {
+        vars.insert(EXIT_CODE.to_owned(), code.into());
+        Ok(())
+    })?;
     let left = end(app, fleet, task.id, &mark)?;
     let kept = left
         .iter()
@@ -234,20 +249,25 @@ fn tree(app: &App, mark: &TreeMark) -> Result<Vec<Identity>, AppError> {
         .map_err(|error| AppError::new(Code::Io, format!("cannot look for processes: {error}")))
 }
 
-/// Keeps the lanes of the task around this process as long as its caller and the processes of the command live.
-pub fn keep_lanes(app: &App, caller: &Identity, is_told_to_end: &mut dyn FnMut() -> bool) -> Result<(), AppError> {
-    let Some(id) = app.inside.as_ref().map(|inside| inside.task) else { return Ok(()) };
+/// Keeps the lanes of the task around this process as long as its caller and the processes of the command live. Returns the exit code
+/// of the command.
+pub fn keep_lanes(app: &App, caller: &Identity, is_told_to_end: &mut dyn FnMut() -> bool) -> Result<u8, AppError> {
+    let outside = || AppError::usage("it keeps the lanes of a task, and no task is around it");
+    let id = app.inside.as_ref().map(|inside| inside.task).ok_or_else(outside)?;
     let mut end = app.store.end_of(caller)?;
     while !is_told_to_end() && !app.host.await_death(caller, Duration::ZERO) {
         end.wait(Duration::from_secs(60));
     }
-    let Some(started) = app.store.started(id)?.flatten() else { return Ok(()) };
-    let state_dir = started.state_dir.unwrap_or_else(|| app.store_path().to_owned());
-    let since = Some(started.supervisor.start);
-    let mark = TreeMark { state_dir, task_id: id.to_string(), since, ..TreeMark::default() };
-    let me = app.host.identity().pid;
-    while tree(app, &mark)?.iter().any(|process| process.pid != me) {
-        app.host.sleep(LEFT);
+    if let Some(started) = app.store.started(id)?.flatten() {
+        let state_dir = started.state_dir.unwrap_or_else(|| app.store_path().to_owned());
+        let since = Some(started.supervisor.start);
+        let mark = TreeMark { state_dir, task_id: id.to_string(), since, ..TreeMark::default() };
+        let me = app.host.identity().pid;
+        while tree(app, &mark)?.iter().any(|process| process.pid != me) {
+            app.host.sleep(LEFT);
+        }
     }
-    Ok(())
+    let code = app.store.vars(id)?.value.get(EXIT_CODE).and_then(Value::as_u64);
+    let unknown = || AppError::new(Code::LockLost, "`luzia lock` was killed, so the end of its command is not known");
+    code.map(|code| u8::try_from(code).unwrap_or(u8::MAX)).ok_or_else(unknown)
 }

@@ -2,6 +2,7 @@
 //! task does in between is local and needs no database.
 
 use super::duty::Duty;
+use super::listener::Listener;
 use super::places::decline;
 use super::tasks::{id_of, number_of, split, word_of};
 use super::{Database, Given, sql};
@@ -14,7 +15,6 @@ use crate::app::query::status::capacity;
 use crate::app::{App, AppError, Code};
 use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, TaskVersion, Word};
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
-use crate::os::InPlace;
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
 use postgres::{Client, Row};
@@ -60,8 +60,7 @@ pub(super) struct Agent<'a> {
     seen: Option<(i64, u64, u64)>,
     renewed_ms: u64,
     free: Option<u32>,
-    /// Whether the listener was started.
-    is_heard: bool,
+    listener: Listener,
     tasks: BTreeMap<TaskId, Known>,
     duty: Duty,
 }
@@ -77,7 +76,7 @@ impl<'a> Agent<'a> {
             seen: None,
             renewed_ms: 0,
             free: None,
-            is_heard: false,
+            listener: Listener::default(),
             tasks: BTreeMap::new(),
             duty: Duty::new(lease_ms),
         }
@@ -97,6 +96,9 @@ impl FleetAgent for Agent<'_> {
             Some(session) => self.work(app, session),
             None => self.join(app),
         };
+        if let Some(session) = self.session {
+            self.listener.keep(app, self.database, session.host);
+        }
         if done.is_err() {
             // An observation counts only while the database has answered all the time.
             self.duty.forget();
@@ -138,28 +140,12 @@ impl Agent<'_> {
             self.seen.get_or_insert((beat, sent_ms, row.get::<_, i64>(2).unsigned_abs()));
             return Ok(());
         }
-        self.listen(app);
         let session = Session { host: row.get(0), word };
         renew_lease(app, word, sent_ms, self.lease_ms)?;
         start_watcher(app)?;
         (self.session, self.seen, self.renewed_ms) = (Some(session), None, sent_ms);
         self.remember(app)?;
         self.compare(app, session)
-    }
-
-    /// Starts the listener to hints, once: it ends with this process. Without it the agent looks each second.
-    fn listen(&mut self, app: &App) {
-        if std::mem::replace(&mut self.is_heard, true) {
-            return;
-        }
-        let me = app.host.identity();
-        let words = ["listen-store".to_owned(), me.pid.to_string(), me.start.to_string(), me.boot_id];
-        let argv: Vec<String> = std::iter::once(self.database.program.clone())
-            .chain(words)
-            .chain([self.database.target.to_string()])
-            .collect();
-        let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
-        self.is_heard = app.host.start_here(place).is_ok();
     }
 
     /// Whether the lease of this boot was refused.
@@ -227,7 +213,7 @@ impl Agent<'_> {
         }
         renew_lease(app, session.word, sent_ms, self.lease_ms)?;
         if self.free.is_none_or(|before| before < free) {
-            self.database.hint();
+            self.database.hint(&[]);
         }
         (self.renewed_ms, self.free) = (sent_ms, Some(free));
         start_watcher(app)
@@ -357,7 +343,7 @@ impl Agent<'_> {
             }
         }
         if self.tasks.len() < before {
-            self.database.hint();
+            self.database.hint(&[]);
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::policy::fair::Ledger;
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::decode_task;
 use postgres::Row;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Time after which a silent holder of the duty is replaced, in milliseconds.
 const TAKE_OVER_MS: u64 = 10_000;
@@ -211,15 +211,21 @@ impl Duty {
         let config = config(app);
         let weight = |user: &Name| config.weight(user);
         let terms = Terms { shares: config.tier_shares, now: app.host.now(), weight: &weight };
-        let mut propose = |batch: &[Proposal]| assign(database, &word, batch);
+        let mut given = BTreeSet::new();
+        let mut propose = |batch: &[Proposal]| {
+            let answers = assign(database, &word, batch)?;
+            let granted = batch.iter().zip(answers.iter().flatten()).filter(|(_, is_granted)| **is_granted);
+            given.extend(granted.map(|(one, _)| one.host));
+            Ok(answers)
+        };
         let mut refill = |memory: &mut Memory| refill(memory, database);
         let Some([granted, refused]) = known.memory.pass(&mut self.rooms, &terms, &mut propose, &mut refill)? else {
             (self.is_mine, self.memory) = (false, None);
             return Ok(());
         };
         known.is_ledger_new |= granted > 0;
-        if granted > 0 {
-            database.hint();
+        if !given.is_empty() {
+            database.hint(&given.into_iter().collect::<Vec<_>>());
         }
         // A grant may let another queue of its user start, which this pass has passed over.
         self.is_unsettled = granted > 0 || refused > 0;

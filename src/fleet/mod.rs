@@ -5,6 +5,7 @@ mod agent;
 mod duty;
 mod errors;
 mod lanes;
+mod listener;
 mod looks;
 mod memory;
 mod migrate;
@@ -114,8 +115,8 @@ impl Fleet for Database {
         tasks::tail(self, id)
     }
 
-    fn listen(&self, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError> {
-        self.listen(heard)
+    fn listen(&self, host: i32, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError> {
+        self.listen(host, heard)
     }
 
     fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_> {

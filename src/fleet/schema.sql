@@ -285,6 +285,11 @@ LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
 CREATE FUNCTION luzia_1.recent() RETURNS TABLE (ending text, tasks bigint) LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT ending, count(*) FROM task WHERE state = 'e' AND ended_at > clock_timestamp() - interval '1 hour' GROUP BY 1 $$;
 
+-- Announces that a look is worth while: to some hosts, by their numbers, or to the holder of the duty if none is named. The payload names
+-- the hosts; an empty one is for all, because nobody has the duty. Nothing depends on a hint.
+CREATE FUNCTION luzia_1.hint(p_hosts int[]) RETURNS void LANGUAGE sql SET search_path = luzia AS $$
+  SELECT pg_notify('luzia_1', array_to_string(CASE p_hosts WHEN '{}' THEN (SELECT ARRAY[d.host_id] FROM duty d) ELSE p_hosts END, ',')) $$;
+
 -- The state of the store: hosts, those whose leases are in force, tasks that wait for a host, tasks that a host has, and the host
 -- with the duty. One snapshot.
 CREATE FUNCTION luzia_1.state()
@@ -458,15 +463,15 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Asks the host of a task for something. Promise: a repetition asks once. The name of the host, or nothing if no host has it.
-CREATE FUNCTION luzia_1.wish(p_request uuid, p_task bigint, p_what text, p_args text) RETURNS SETOF text
+-- Asks the host of a task for something. Promise: a repetition asks once. The host, or nothing if no host has it.
+CREATE FUNCTION luzia_1.wish(p_request uuid, p_task bigint, p_what text, p_args text) RETURNS TABLE (host text, id int)
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
 DECLARE t task;
 BEGIN
-  SELECT * INTO t FROM task WHERE id = p_task AND state IN ('a', 'r', 'w') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN; END IF;
+  SELECT * INTO t FROM task WHERE task.id = p_task AND state IN ('a', 'r', 'w') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN; END IF;
   INSERT INTO request (uuid, tasks) VALUES (p_request, ARRAY[p_task]) ON CONFLICT DO NOTHING;
   IF FOUND THEN INSERT INTO wish (host_id, task_id, what, args) VALUES (t.host_id, p_task, p_what, p_args::jsonb); END IF;
-  RETURN QUERY SELECT h.name FROM host h WHERE h.id = t.host_id;
+  RETURN QUERY SELECT h.name, h.id FROM host h WHERE h.id = t.host_id;
 END $$;
 
 -- What is asked of a host, with the tokens of the tasks. A wish stays until its task leaves the host.

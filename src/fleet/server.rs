@@ -83,22 +83,23 @@ impl Database {
         }
     }
 
-    /// Tells the agents of all hosts that something has changed. A hint that is lost costs a second.
-    pub(super) fn hint(&self) {
+    /// Tells the agents of some hosts that there is something for them; of none, the agent with the duty. A hint that is lost costs a
+    /// second.
+    pub(super) fn hint(&self, hosts: &[i32]) {
         if let Some(client) = self.client.borrow_mut().as_mut() {
-            let _ = client.batch_execute(sql::HINT);
+            let _ = client.batch_execute(&sql::hint(hosts));
         }
     }
 
-    /// Calls `heard` after each hint, and once a second with false. Ends when that says so, or with the connection.
-    pub(super) fn listen(&self, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError> {
+    /// Calls `heard` after each hint for a host, and else once a second with false. Ends when that says so, or with the connection.
+    pub(super) fn listen(&self, host: i32, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError> {
         let mut client = self.connect()?;
         let failed = |error: Error| self.refused(&error);
         client.batch_execute(sql::LISTEN).map_err(failed)?;
         // Nobody told of changes before this moment.
         let mut goes_on = heard(true);
         while goes_on {
-            let is_hint = hinted(&mut client).map_err(failed)?;
+            let is_hint = hinted(&mut client, host).map_err(failed)?;
             goes_on = heard(is_hint) && !client.is_closed();
         }
         Ok(())
@@ -110,10 +111,31 @@ impl Database {
     }
 }
 
-/// Waits for a hint, a second at most. Several hints are one.
-fn hinted(client: &mut Client) -> Result<bool, Error> {
+/// Waits for a hint, a second at most; whether one is for a host. Several hints are one.
+fn hinted(client: &mut Client, host: i32) -> Result<bool, Error> {
     let mut hints = client.notifications();
-    let is_hint = hints.timeout_iter(QUIET).next()?.is_some();
-    while is_hint && hints.iter().next()?.is_some() {}
-    Ok(is_hint)
+    let Some(first) = hints.timeout_iter(QUIET).next()? else { return Ok(false) };
+    let mut is_meant = is_for(first.payload(), host);
+    while let Some(next) = hints.iter().next()? {
+        is_meant |= is_for(next.payload(), host);
+    }
+    Ok(is_meant)
+}
+
+/// Whether a hint is for a host. One that names none is for all.
+fn is_for(payload: &str, host: i32) -> bool {
+    payload.is_empty() || payload.split(',').any(|word| word.parse() == Ok(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_for;
+
+    #[test]
+    fn a_hint_is_for_the_hosts_that_it_names_or_for_all() {
+        assert_eq!(
+            ["", "7", "3,7", "17", "3", "x"].map(|payload| is_for(payload, 7)),
+            [true, true, true, false, false, false]
+        );
+    }
 }

@@ -72,7 +72,7 @@ pub const LEAVE: &str = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::
 /// Notes the id and the end of a lease; false if its task has left its host.
 pub const NOTE_LEASE: &str = "SELECT luzia_1.note_lease($1, $2, $3)";
 /// Asks the host of a task for something, once for each request.
-pub const WISH: &str = "SELECT * FROM luzia_1.wish($1::text::uuid, $2, $3, $4)";
+pub const WISH: &str = "SELECT host, id FROM luzia_1.wish($1::text::uuid, $2, $3, $4)";
 /// The requests to a host.
 pub const WISHES: &str = "SELECT id, task_id, token, what, args FROM luzia_1.wishes($1, $2::text::uuid)";
 /// The last part of the output of a task.
@@ -114,8 +114,13 @@ pub const HOLDS: &str = "SELECT lane, slot, value, fence, task_id, record, host,
 /// The number of queued tasks that take a lane, and the first of them.
 pub const WAITING_IN: &str = "SELECT tasks, first FROM luzia_1.waiting_in($1)";
 
-/// Tells the agents that a look is worth while. Its own transaction, after the commit of what they are to find: a NOTIFY makes its
-/// commit wait for those of all others. It need not be durable, because agents look each second anyway.
-pub const HINT: &str = "BEGIN; SET LOCAL synchronous_commit = off; NOTIFY luzia_1; COMMIT";
+/// Tells the agents of some hosts, or of none the holder of the duty, that a look is worth while. Its own transaction, after the
+/// commit of what they are to find: a NOTIFY makes its commit wait for those of all others. It need not be durable, because agents
+/// look each second anyway.
+pub fn hint(hosts: &[i32]) -> String {
+    let numbers: Vec<String> = hosts.iter().map(i32::to_string).collect();
+    let numbers = numbers.join(",");
+    format!("BEGIN; SET LOCAL synchronous_commit = off; SELECT luzia_1.hint('{{{numbers}}}'); COMMIT")
+}
 /// Listens to hints.
 pub const LISTEN: &str = "LISTEN luzia_1";

@@ -109,7 +109,7 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result
             None => database.refused(&error),
         }
     })?;
-    database.hint();
+    database.hint(&[]);
     let answers = rows.iter().zip(tasks).map(|(row, SharedTask { task, .. })| {
         let (id, created) = (id_of(row.get(0)), row.get(1));
         let task = if created { Task { id, ..task } } else { existing(database, id)? };
@@ -291,7 +291,7 @@ pub(super) fn requeue(database: &Database, id: TaskId, again: &Again) -> Result<
         let given = [&request as &Given, &number_of(id), &seen, &record, &due_ms];
         match database.with(|client| client.query_one(sql::RETRY, &given))?.get(0) {
             "again" => {
-                database.hint();
+                database.hint(&[]);
                 return Ok(Some(task));
             }
             "gone" => return Ok(None),
@@ -307,7 +307,7 @@ pub(super) fn wish_end(database: &Database, id: TaskId, request: &CancelRequest)
     let word = database.word()?.to_string();
     let args = json!({ "by": request.by, "reason": request.reason, "grace_ms": request.grace_ms }).to_string();
     let row = database.with(|client| client.query_opt(sql::WISH, &[&word, &number_of(id), &"cancel", &args]))?;
-    database.hint();
+    row.iter().for_each(|row| database.hint(&[row.get(1)]));
     Ok(row.map(|row| row.get(0)))
 }
 

@@ -239,9 +239,9 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// The last part of the output of a task.
     fn tail(&self, id: TaskId) -> Result<Tail, AppError>;
 
-    /// Calls `heard` with true whenever the agents are to look at the database, and with false each second in between, until it
-    /// returns false or the connection ends.
-    fn listen(&self, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError>;
+    /// Calls `heard` with true whenever the agent of a host is to look at the database, and with false each second in between, until
+    /// it returns false or the connection ends.
+    fn listen(&self, host: i32, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError>;
 
     /// The agent of this host, with the length of its lease.
     fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_>;

@@ -37,6 +37,8 @@ pub struct KeepLanesArgs {
 pub struct ListenArgs {
     /// The agent that is woken.
     pub agent: Identity,
+    /// The number of its host in the store.
+    pub host: i32,
     /// The store.
     pub url: String,
 }
@@ -123,8 +125,8 @@ fn process(pid: &str, start: &str, boot: &str) -> Option<Identity> {
 
 /// Reads the arguments of a listener.
 fn of_listener(words: &[String]) -> Option<ListenArgs> {
-    let [pid, start, boot, url] = words else { return None };
-    Some(ListenArgs { agent: process(pid, start, boot)?, url: url.clone() })
+    let [pid, start, boot, host, url] = words else { return None };
+    Some(ListenArgs { agent: process(pid, start, boot)?, host: host.parse().ok()?, url: url.clone() })
 }
 
 /// Reads the command line of a command under the lanes of a task behind its verb.

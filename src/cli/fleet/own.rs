@@ -36,7 +36,7 @@ pub(in crate::cli) fn under_lanes(args: &UnderLanesArgs, app: &App, console: &mu
     Ok(not_started(real::become_command(&args.command), console))
 }
 
-/// The hidden verb `listen-store`: wakes the agent with each hint of the store, as long as the agent lives.
+/// The hidden verb `listen-store`: wakes the agent with each hint of the store, as long as the agent and the connection live.
 pub(in crate::cli) fn listened(args: &ListenArgs) -> anyhow::Result<()> {
     let host = super::host();
     let store = super::open(host.clone(), &args.url, "--store")?;
@@ -44,10 +44,6 @@ pub(in crate::cli) fn listened(args: &ListenArgs) -> anyhow::Result<()> {
         true => host.signal(&args.agent, Signal::Wake),
         false => !host.await_death(&args.agent, Duration::ZERO),
     };
-    // A store that is away is tried again.
-    while heard(false) {
-        let _ = store.listen(&mut heard);
-        host.sleep(Duration::from_secs(1));
-    }
-    Ok(())
+    // The agent starts another listener.
+    Ok(store.listen(args.host, &mut heard)?)
 }

@@ -2,8 +2,10 @@
 
 use super::{REQUESTS, Rule, SESSION, assign, leave, ready, state, token};
 use postgres::Client;
+use postgres::fallible_iterator::FallibleIterator;
+use std::time::Duration;
 
-pub(super) const RULES: [Rule; 4] = [
+pub(super) const RULES: [Rule; 5] = [
     (
         "a repeated retry queues once",
         "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
@@ -27,6 +29,12 @@ pub(super) const RULES: [Rule; 4] = [
         "RETURN FOUND;\nEND $$;\n\n-- Asks the host of a task",
         "RETURN true;\nEND $$;\n\n-- Asks the host of a task",
         a_lease_is_noted_while_a_host_has_its_task,
+    ),
+    (
+        "a hint that names no host is for the holder of the duty",
+        "WHEN '{}' THEN (SELECT ARRAY[d.host_id] FROM duty d)",
+        "WHEN '{}' THEN ARRAY[0]",
+        a_hint_is_for_the_holder_of_the_duty,
     ),
 ];
 
@@ -76,4 +84,17 @@ fn a_lease_is_noted_while_a_host_has_its_task(client: &mut Client) -> bool {
     let token = token(client, task);
     leave(client, host, SESSION[0], task, &token, "e");
     !note(client)
+}
+
+fn a_hint_is_for_the_holder_of_the_duty(client: &mut Client) -> bool {
+    let heard = |client: &mut Client, hosts: &str| {
+        client.batch_execute(&format!("SELECT luzia_1.hint('{hosts}')")).unwrap();
+        let hint = client.notifications().timeout_iter(Duration::from_secs(20)).next().unwrap();
+        hint.unwrap().payload().to_owned()
+    };
+    client.batch_execute("LISTEN luzia_1").unwrap();
+    let unknown = heard(client, "{}");
+    let (host, _) = ready(client);
+    assert_eq!(heard(client, "{7,9}"), "7,9");
+    unknown.is_empty() && heard(client, "{}") == host.to_string()
 }

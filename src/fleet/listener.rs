@@ -1,0 +1,57 @@
+//! The listener of an agent: a process that hears the hints of the database and wakes the agent. Behind it the agent looks each second.
+
+use super::Database;
+use crate::app::App;
+use crate::model::Identity;
+use crate::model::process::Probe;
+use crate::os::InPlace;
+use std::time::Duration;
+
+/// The pauses before a listener that has ended is started again, in milliseconds: the first one, and the longest.
+const PAUSES_MS: (u64, u64) = (500, 10_000);
+/// Time after which a listener counts as one that works, in milliseconds.
+const STEADY_MS: u64 = 30_000;
+
+/// The listener of an agent.
+#[derive(Default)]
+pub(super) struct Listener {
+    process: Option<Identity>,
+    begun_ms: u64,
+    pause_ms: u64,
+}
+
+impl Listener {
+    /// Starts the listener, and starts it again once it has ended: it ends with its connection, too. The pauses before that become
+    /// longer as long as none works.
+    pub(super) fn keep(&mut self, app: &App, database: &Database, host: i32) {
+        let now = app.host.boot_ms();
+        if let Some(process) = &self.process {
+            if !app.host.await_death(process, Duration::ZERO) {
+                return;
+            }
+            app.host.reap();
+            let worked = now.saturating_sub(self.begun_ms) >= STEADY_MS;
+            self.pause_ms = if worked { PAUSES_MS.0 } else { (self.pause_ms * 2).clamp(PAUSES_MS.0, PAUSES_MS.1) };
+            (self.process, self.begun_ms) = (None, now);
+        }
+        if now.saturating_sub(self.begun_ms) < self.pause_ms {
+            return;
+        }
+        let me = app.host.identity();
+        let of_me = [me.pid.to_string(), me.start.to_string(), me.boot_id.clone(), host.to_string()];
+        let argv: Vec<String> = [database.program.clone(), "listen-store".to_owned()]
+            .into_iter()
+            .chain(of_me)
+            .chain([database.target.to_string()])
+            .collect();
+        let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
+        self.begun_ms = now;
+        self.process = app.host.start_here(place).ok().map(|child| {
+            let start = match app.host.probe(child.pid()) {
+                Probe::Alive { start } => start,
+                Probe::Gone | Probe::Zombie | Probe::Unknown => 0,
+            };
+            Identity { pid: child.pid(), start, ..me }
+        });
+    }
+}

@@ -16,6 +16,8 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_secs(1);
 /// Time between two looks of the watcher while granted tasks end.
 const AGAIN: Duration = Duration::from_millis(100);
+/// Longest time until the processes of a host that leaves have ended, in milliseconds.
+const LEAVE_MS: u64 = 20_000;
 
 /// Makes the state directory ready for granted tasks, with space for every later lease.
 pub fn prepare_host(app: &App) -> Result<(), AppError> {
@@ -37,6 +39,21 @@ pub fn end_lease(app: &App, session: Word) -> Result<(), AppError> {
         wake_supervisor(app, id)?;
     }
     Ok(())
+}
+
+/// Ends all that the agent of a host has left: its lease, its granted tasks, and their watcher. The agent must have ended.
+pub fn leave_store(app: &App) -> Result<(), AppError> {
+    let Some(lease) = app.store.host_lease()? else { return Ok(()) };
+    end_lease(app, lease.session)?;
+    let until = app.host.boot_ms() + LEAVE_MS;
+    while app.host.boot_ms() < until {
+        if app.store.take_lease_watch()?.is_some() && app.store.granted_in_flight()?.is_empty() {
+            return Ok(());
+        }
+        app.host.sleep(AGAIN);
+    }
+    let message = format!("tasks in \"{}\" do not end", app.store_path());
+    Err(AppError::new(Code::RecoveryPending, message).hint("try again"))
 }
 
 /// Accepts a task under the number, the token and the grants of the scheduler. A pass starts it.

@@ -1,6 +1,7 @@
 //! The store of several hosts that a command line, the environment or the configuration names.
 
 pub(super) mod own;
+pub(super) mod trial;
 
 use super::args::Globals;
 use super::configuration::config_of;
@@ -98,10 +99,12 @@ pub(super) fn of(globals: &Globals) -> Result<Store, AppError> {
 /// Reads the URL, and the password that the environment has for it. Connects to nothing yet.
 #[cfg(feature = "fleet")]
 pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Store, AppError> {
+    use crate::app::fleet::trial::TRIAL;
     use crate::fleet::{Database, Target};
     use crate::os::real::term;
 
-    let mut target = Target::parse(url)?;
+    let of_trial = (url == TRIAL).then(trial::url).transpose()?;
+    let mut target = Target::parse(of_trial.as_deref().unwrap_or(url))?;
     if let Some(path) = target.roots_file().map(str::to_owned) {
         let text = read(&path, "file of certificates", "sslrootcert in the URL of the store names it")?;
         target = target.with_roots(&text.map(|(text, _)| text).unwrap_or_default())?;

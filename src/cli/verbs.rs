@@ -385,6 +385,14 @@ shown {
     Store(operate::store::StoreArgs) "store" Operate []
         alone |args, cli, console| operate::store::run(&args.verb, &|| fleet::of(&cli.globals), console);
 
+    /// Try tasks of several hosts on this machine, with a database and two hosts
+    Fleet(operate::fleet::FleetArgs) "fleet" Operate []
+        alone |args, cli, console| operate::fleet::run(
+            &args.verb,
+            &|account, act| fleet::trial::with_trial(account, &cli.globals, act),
+            console,
+        );
+
     /// List the hosts of a store, and whether each takes tasks
     Hosts(operate::hosts::HostsArgs) "hosts" Operate [Fleet]
         in_state |args, at, console| operate::hosts::run(args, at.app, console);

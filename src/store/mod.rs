@@ -39,6 +39,7 @@ pub use files::locks::refresh::Kept;
 pub use files::locks::release::{By, Cleanup, GivenBack};
 pub use files::locks::request::{Acquired, Break, Denial, LaneNeed, NotNow, Release, Released, Request};
 pub use files::locks::session::{KeeperAnswer, SessionLock};
+pub(crate) use files::prune::remove_tree;
 pub use files::queue::accept::Place;
 pub(crate) use files::queue::accept::Told;
 pub use files::queue::claim::{Claim, Claimed, Judges};

@@ -20,4 +20,5 @@ mod storm;
 #[allow(dead_code, unused_imports, reason = "the other tests need all of it")]
 mod support;
 mod tls;
+mod trial;
 mod waiting;

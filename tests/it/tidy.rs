@@ -35,7 +35,7 @@ const APP_ORDER: [&str; 11] =
     ["capacity", "admission", "estimate", "lifecycle", "waits", "fleet", "pass", "query", "locks", "steps", "queue"];
 
 /// The files that connect the commands to the real operating system and the store.
-const WIRES: [&str; 14] = [
+const WIRES: [&str; 15] = [
     "src/cli/account_files.rs",
     "src/cli/agent/setup.rs",
     "src/cli/context.rs",
@@ -43,6 +43,7 @@ const WIRES: [&str; 14] = [
     "src/cli/entry.rs",
     "src/cli/fleet.rs",
     "src/cli/fleet/own.rs",
+    "src/cli/fleet/trial.rs",
     "src/cli/agent/hook.rs",
     "src/cli/input.rs",
     "src/cli/mcp_server.rs",

@@ -4,6 +4,7 @@
 pub mod lanes;
 pub mod leases;
 pub mod places;
+pub mod trial;
 
 use crate::app::lifecycle::Accepted;
 use crate::app::{App, AppError, Code, Obstacle};

@@ -120,6 +120,8 @@ const RELATED: &[(&str, &[(&str, u8)])] = &[
     ("luzia-enqueue", &[("luzia-run", 1), ("luzia-wait", 1), ("luzia-dispatch", 1), ("luzia-list", 1), ("at", 1)]),
     ("luzia-run", &[("luzia-enqueue", 1), ("luzia-attach", 1), ("luzia-lock", 1), ("systemd-run", 1)]),
     ("luzia-store", &[("luzia-fleet", 7), ("luzia-hosts", 1), ("luzia-daemon", 1), ("psql", 1)]),
+    ("luzia-fleet", &[("luzia-fleet", 7), ("luzia-store", 1), ("luzia-hosts", 1)]),
+    ("luzia-fleet-trial", &[("luzia-fleet", 7), ("luzia-store", 1), ("luzia-hosts", 1)]),
     ("luzia-hosts", &[("luzia-fleet", 7), ("luzia-store", 1), ("luzia-daemon", 1)]),
     ("luzia-attach", &[("luzia-run", 1), ("luzia-logs", 1)]),
     ("luzia-wait", &[("luzia-enqueue", 1), ("luzia-attach", 1)]),

@@ -27,7 +27,7 @@ pub use gauges::online_processors;
 pub use lines::{Job, Line, OneRequest, end_after, end_with_success_after, read_document, serve_lines};
 pub use process::RealProcesses;
 pub use process::account::{become_with_own_environment as become_command, exec_task};
-pub use process::passwd::{account_home, account_name};
+pub use process::passwd::{account_home, account_name, home_of};
 pub use process::pty::{RawInput, become_on_terminal, end_as, run_on_terminal};
 pub use process::run_capture::output;
 pub use process::signals::{Caught, catch, prepare_process, take};

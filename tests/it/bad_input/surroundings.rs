@@ -239,7 +239,14 @@ fn a_store_of_several_hosts_is_refused_by_a_luzia_without_the_feature() {
     }
     let place = lived_in();
     let store = ["--store", "postgres:///d?host=/nowhere"];
-    for args in [&["list"][..], &["enqueue", "-u", "a", "--", "true"], &["stats"], &["store", "status"], &["hosts"]] {
+    for args in [
+        &["list"][..],
+        &["enqueue", "-u", "a", "--", "true"],
+        &["stats"],
+        &["store", "status"],
+        &["fleet", "trial"],
+        &["hosts"],
+    ] {
         let ran = refused(&place, &[&args[..1], &store, &args[1..]].concat(), 2);
         assert!(ran.err.contains("`fleet`") && ran.err.contains("--store local"), "{}", ran.err);
     }

@@ -9,6 +9,7 @@ pub mod daemon;
 pub mod demo;
 pub mod dispatch;
 pub mod doctor;
+pub mod fleet;
 pub mod hook;
 pub mod hosts;
 pub mod install_docs;

@@ -343,6 +343,16 @@ queued int How many tasks wait for a host.
 active int How many tasks a host has.
 duty text~ The host that decides whose turn it is.
 
+= fleet-trial The trial of several hosts on this machine.
+status text running, stopped or absent.
+changed bool Whether anything was started, stopped or removed.
+folder text Its folder.
+store? text The word for --store.
+url? text The URL of its database.
+server? text The folder of its server.
+hosts? [text] The names of its hosts.
+next? [text] Commands that show both hosts.
+
 = hosts The hosts of a store.
 items [object] The hosts: name, alive, renewed_ms_ago, lease_ms, free, tasks, draining and duty; of drain and undrain the host, with changed.
 

@@ -57,6 +57,11 @@ pub fn account_home() -> io::Result<Option<PathBuf>> {
     Ok(host().with_uid(getuid().as_raw())?.map(|account| account.home))
 }
 
+/// The home of an account, where there is one of that name.
+pub fn home_of(name: &str) -> io::Result<Option<PathBuf>> {
+    Ok(host().with_name(name)?.map(|account| account.home))
+}
+
 /// An entry of passwd(5).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Account {

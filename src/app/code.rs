@@ -141,6 +141,7 @@ codes! {
     StillQueued "STILL_QUEUED" Busy "A task is still in the queue.";
     StoreAway "STORE_AWAY" Unavailable "The database of several hosts does not answer.";
     StoreFailed "STORE_FAILED" Io "The database of several hosts has failed.";
+    StoreOlder "STORE_OLDER" Config "The database of several hosts is older than what a host has seen of it.";
     StoreSchema "STORE_SCHEMA" Config "The database of several hosts has no tables for this luzia.";
     StoreUntrusted "STORE_UNTRUSTED" Config "The server of a store of several hosts cannot prove that it is the one that was named.";
     SupervisorStopped "SUPERVISOR_STOPPED" Busy "The supervisor of a task is stopped.";

@@ -3,6 +3,7 @@
 
 use super::duty::Duty;
 use super::listener::Listener;
+use super::met::Met;
 use super::places::decline;
 use super::tasks::{id_of, number_of, split, word_of};
 use super::{Database, Given, sql};
@@ -59,6 +60,8 @@ pub(super) struct Agent<'a> {
     /// The beat of another session of this host, the moment since which it was seen, and the length of its lease.
     seen: Option<(i64, u64, u64)>,
     renewed_ms: u64,
+    /// The last that this host has seen of the database.
+    met: Met,
     free: Option<u32>,
     listener: Listener,
     tasks: BTreeMap<TaskId, Known>,
@@ -75,6 +78,7 @@ impl<'a> Agent<'a> {
             session: None,
             seen: None,
             renewed_ms: 0,
+            met: Met::default(),
             free: None,
             listener: Listener::default(),
             tasks: BTreeMap::new(),
@@ -116,6 +120,7 @@ impl Agent<'_> {
             return Ok(());
         }
         prepare_host(app)?;
+        self.met.meet(app, self.database)?;
         let own = app.store.host_lease()?.filter(|lease| lease.boot == app.host.boot() && lease.end_ms > 0);
         let word = match self.word.or(own.map(|lease| lease.session)) {
             Some(word) => word,
@@ -141,6 +146,7 @@ impl Agent<'_> {
             return Ok(());
         }
         let session = Session { host: row.get(0), word };
+        self.met.beat(app, row.get(1))?;
         renew_lease(app, word, sent_ms, self.lease_ms)?;
         start_watcher(app)?;
         (self.session, self.seen, self.renewed_ms) = (Some(session), None, sent_ms);
@@ -207,9 +213,15 @@ impl Agent<'_> {
         let sent_ms = app.host.boot_ms();
         let (word, room) = (session.word.to_string(), i32::try_from(free).unwrap_or(i32::MAX));
         let row = self.database.with(|client| client.query_opt(sql::RENEW, &[&session.host, &word, &room]))?;
-        if row.is_none() {
+        let Some(row) = row else {
             (self.session, self.word, self.free) = (None, None, None);
+            // An older database has forgotten the session, which refuses nothing.
+            self.met.meet(app, self.database)?;
             return end_lease(app, session.word);
+        };
+        if !self.met.beat(app, row.get(0))? {
+            self.session = None;
+            return self.met.meet(app, self.database);
         }
         renew_lease(app, session.word, sent_ms, self.lease_ms)?;
         if self.free.is_none_or(|before| before < free) {
@@ -268,6 +280,7 @@ impl Agent<'_> {
         for row in self.database.with(|client| client.query(sql::ASSIGNED, &[&session.host, &word]))? {
             let task = granted(app, session, &row)?;
             let token = word_of(row.get(1));
+            self.met.number(app, task.id.0)?;
             if lacks_directory(app, &task) {
                 decline(self.database, session, task.id, token)?;
                 continue;

@@ -31,6 +31,11 @@ pub(super) fn migrate(database: &Database, dry_run: bool) -> Result<Migration, A
     Ok(migration)
 }
 
+/// Accepts the database as it is, in a new epoch.
+pub(super) fn recover(database: &Database) -> Result<(), AppError> {
+    database.with(|client| client.execute(sql::RECOVER, &[])).map(drop)
+}
+
 /// The state of the database.
 pub(super) fn state(database: &Database) -> Result<StoreState, AppError> {
     let server = server_version(database, &mut database.connect()?)?;

@@ -8,6 +8,7 @@ mod lanes;
 mod listener;
 mod looks;
 mod memory;
+mod met;
 mod migrate;
 mod places;
 mod server;
@@ -44,6 +45,10 @@ impl Fleet for Database {
 
     fn migrate(&self, dry_run: bool) -> Result<Migration, AppError> {
         migrate::migrate(self, dry_run)
+    }
+
+    fn recover(&self) -> Result<(), AppError> {
+        migrate::recover(self)
     }
 
     fn state(&self) -> Result<StoreState, AppError> {

@@ -9,7 +9,8 @@ SET LOCAL search_path = luzia;
 
 -- The version of the schema, and the oldest version of luzia's protocol that may use it.
 CREATE TABLE setting (name text PRIMARY KEY, value text NOT NULL);
-INSERT INTO setting VALUES ('schema', '1'), ('least', '1');
+-- The epoch is drawn anew when people accept a database that is older than its hosts.
+INSERT INTO setting VALUES ('schema', '1'), ('least', '1'), ('epoch', gen_random_uuid());
 
 -- A host. Its session is drawn anew by each start of its agent; beat counts the renewals of its lease. Never altered: later
 -- members go into about.
@@ -370,13 +371,35 @@ BEGIN
   END IF;
 END $$;
 
--- Renews the lease, and tells how many tasks the host could start; those that are assigned and not accepted are taken off. Promise:
--- no row for an older session.
-CREATE FUNCTION luzia_1.renew(p_host int, p_session uuid, p_free int) RETURNS SETOF bool
+-- A host tells the last that it has seen: the epoch, its beat and the greatest number of a task. True if the database has less: it was
+-- restored, and what it has forgotten has happened. In another epoch the database is right, and new numbers are above that of the
+-- host; the gap is for numbers that are drawn at this moment.
+CREATE FUNCTION luzia_1.meet(p_name text, p_epoch uuid, p_beat bigint, p_task bigint) RETURNS TABLE (epoch text, is_older bool)
+LANGUAGE plpgsql SET search_path = luzia AS $$
+DECLARE own text := (SELECT value FROM setting WHERE name = 'epoch');
+  last bigint := (SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM task_id);
+BEGIN
+  IF own = p_epoch::text THEN
+    RETURN QUERY SELECT own, last < p_task OR coalesce((SELECT h.beat FROM host h WHERE h.name = p_name), 0) < p_beat;
+    RETURN;
+  END IF;
+  IF last < p_task THEN PERFORM setval('task_id', p_task + 1000000); END IF;
+  RETURN QUERY SELECT own, false;
+END $$;
+
+-- Accepts the database as it is, by a new epoch. A copy may have left out the numbers of transactions: no change is from a later one.
+CREATE FUNCTION luzia_1.recover() RETURNS void LANGUAGE sql SET search_path = luzia AS $$
+  UPDATE setting SET value = gen_random_uuid() WHERE name = 'epoch';
+  UPDATE task SET xid = '0' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot());
+  UPDATE lane SET xid = '0' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()) $$;
+
+-- Renews the lease, and tells how many tasks the host could start; those that are assigned and not accepted are taken off. The beat.
+-- Promise: no row for an older session.
+CREATE FUNCTION luzia_1.renew(p_host int, p_session uuid, p_free int) RETURNS SETOF bigint
 LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
   UPDATE host SET beat = beat + 1, renewed_at = clock_timestamp(),
     free = p_free - (SELECT count(*) FROM task t WHERE t.host_id = p_host AND t.state = 'a')
-  WHERE id = p_host AND session = p_session RETURNING is_draining $$;
+  WHERE id = p_host AND session = p_session RETURNING beat $$;
 
 -- The tasks that are assigned to a host and not accepted, each with its record, what a start needs, and its grants.
 CREATE FUNCTION luzia_1.assigned(p_host int, p_session uuid)

@@ -54,7 +54,11 @@ pub const MIGRATE_LOCK: &str = "SET LOCAL lock_timeout = '1s'; SELECT pg_advisor
 
 /// A host joins, with a session of its own. A name belongs to one session as long as its beat moves.
 pub const JOIN: &str = "SELECT id, beat, lease_ms, is_joined FROM luzia_1.join($1, $2::text::uuid, $3, $4)";
-/// Renews the lease of a host; no row for an older session.
+/// The epoch of the database, and whether it is older than what a host has seen of it.
+pub const MEET: &str = "SELECT epoch, is_older FROM luzia_1.meet($1, $2::text::uuid, $3, $4)";
+/// Accepts a database that is older than its hosts.
+pub const RECOVER: &str = "SELECT luzia_1.recover()";
+/// Renews the lease of a host; no row for an older session, else the beat.
 pub const RENEW: &str = "SELECT * FROM luzia_1.renew($1, $2::text::uuid, $3)";
 /// The tasks that a host has to accept, with their grants.
 pub const ASSIGNED: &str =

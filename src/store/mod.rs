@@ -27,6 +27,7 @@ pub use files::dispatchers::lending::Lending;
 pub use files::dispatchers::standby::Standby;
 pub use files::dispatchers::{Duty, Presence};
 pub use files::granted::Taken;
+pub use files::granted::seen::StoreSeen;
 pub use files::locks::acquire::broken;
 pub(crate) use files::locks::bucket::Guards;
 pub(crate) use files::locks::line::turns::FreedBy;

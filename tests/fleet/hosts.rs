@@ -33,11 +33,21 @@ impl<'a> Host<'a> {
 
     /// Starts its daemon, and waits until it has joined.
     pub fn start(&mut self, lease: Option<&str>) {
+        self.start_alone(lease);
+        until(&format!("{} has joined", self.name), || self.row().filter(|row| row["alive"] == true));
+    }
+
+    /// Starts its daemon.
+    pub fn start_alone(&mut self, lease: Option<&str>) {
         let lease = lease.map_or_else(Vec::new, |lease| vec!["--lease", lease]);
         let mut command = self.place.command(&[&["daemon"], &lease[..]].concat());
         command.env("LUZIA_STORE", &self.url).env("LUZIA_HOST", &self.name);
         self.daemon = Some(self.place.spawn(&mut command));
-        until(&format!("{} has joined", self.name), || self.row().filter(|row| row["alive"] == true));
+    }
+
+    /// Gives it another name, for its next daemon.
+    pub fn rename(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
     }
 
     /// Its row in the list of hosts.

@@ -11,6 +11,7 @@ mod locks;
 mod looks;
 mod places;
 mod proxy;
+mod restore;
 mod retry;
 mod rules;
 mod server;

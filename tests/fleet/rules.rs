@@ -13,7 +13,7 @@ const SESSION: [&str; 2] = ["00000000-0000-0000-0000-000000000001", "00000000-00
 /// A rule, its text in the statements, a fault in its place, and the scene.
 type Rule = (&'static str, &'static str, &'static str, Scene);
 
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 23] = [
     (
         "an older token is refused",
         "SELECT * INTO t FROM task WHERE id = p_task AND token = p_token FOR NO KEY UPDATE",
@@ -28,8 +28,8 @@ const RULES: [Rule; 21] = [
     ),
     (
         "an older session renews nothing",
-        "WHERE id = p_host AND session = p_session RETURNING is_draining",
-        "WHERE id = p_host RETURNING is_draining",
+        "WHERE id = p_host AND session = p_session RETURNING beat",
+        "WHERE id = p_host RETURNING beat",
         an_older_session_renews_nothing,
     ),
     ("fences rise", "greatest(l.fence + 1, now_us)", "l.fence", fences_rise),
@@ -129,6 +129,13 @@ const RULES: [Rule; 21] = [
         "WHERE id = p_task AND state IN ('q', 'd');",
         "WHERE id = p_task;",
         a_task_of_a_host_is_not_cancelled_beside_it,
+    ),
+    ("a database with an older beat is refused", "< p_beat;\n    RETURN", "< 0;\n    RETURN", an_older_beat_is_refused),
+    (
+        "numbers go on above those that a host has seen",
+        "IF last < p_task THEN PERFORM setval",
+        "IF false THEN PERFORM setval",
+        numbers_go_on_above_those_of_a_host,
     ),
 ];
 
@@ -392,6 +399,26 @@ fn a_task_of_a_host_is_not_cancelled_beside_it(client: &mut Client) -> bool {
     assign(client, task, host);
     let cancel = "SELECT luzia_1.cancel('00000000-0000-0000-0000-00000000000c', $1, '{}')";
     !client.query_one(cancel, &[&task]).unwrap().get::<_, bool>(0) && state(client, task) == "a"
+}
+
+const MEET: &str = "SELECT epoch, is_older FROM luzia_1.meet('one', $1::text::uuid, $2, $3)";
+
+fn an_older_beat_is_refused(client: &mut Client) -> bool {
+    ready(client);
+    let epoch: String = client.query_one(MEET, &[&SESSION[0], &0_i64, &0_i64]).unwrap().get(0);
+    let is_older =
+        |client: &mut Client, beat: i64| -> bool { client.query_one(MEET, &[&epoch, &beat, &0_i64]).unwrap().get(1) };
+    let beat: i64 = client.query_one("SELECT beat FROM luzia.host", &[]).unwrap().get(0);
+    let is_refused = !is_older(client, beat) && is_older(client, beat + 1);
+    client.execute("SELECT luzia_1.recover()", &[]).unwrap();
+    is_refused && !is_older(client, beat + 1)
+}
+
+fn numbers_go_on_above_those_of_a_host(client: &mut Client) -> bool {
+    let seen = (1_i64 << 40) + 5000;
+    client.query_one(MEET, &[&SESSION[0], &0_i64, &seen]).unwrap();
+    let next: i64 = client.query_one("SELECT luzia_1.numbers(1)", &[]).unwrap().get(0);
+    next > seen
 }
 
 #[test]

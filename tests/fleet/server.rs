@@ -3,6 +3,7 @@
 use crate::support::{Place, Ran, is_root, skip, until};
 use postgres::{Client, NoTls};
 use serde_json::Value;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -145,6 +146,27 @@ impl Fleet {
     /// Does something in the database.
     pub fn sql(&self, statements: &str) {
         self.client().batch_execute(statements).unwrap();
+    }
+
+    /// A backup of the database.
+    pub fn backup(&self) -> Vec<u8> {
+        let made = Command::new("pg_dump").args(["-d", &self.url()]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        made.stdout
+    }
+
+    /// Puts a backup in the place of the database.
+    pub fn restore(&self, backup: &[u8]) {
+        let (own, new) = (&self.database, format!("{}_restored", self.database));
+        let mut server = self.server.client("postgres").unwrap();
+        server.batch_execute(&format!("CREATE DATABASE {new}")).unwrap();
+        let mut psql = Command::new("psql");
+        psql.args(["-qX", "-v", "ON_ERROR_STOP=1", "-d", &self.server.url("luzia", &new)]);
+        let mut reading = psql.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        reading.stdin.take().unwrap().write_all(backup).unwrap();
+        assert!(reading.wait().unwrap().success());
+        server.batch_execute(&format!("DROP DATABASE {own} WITH (FORCE)")).unwrap();
+        server.batch_execute(&format!("ALTER DATABASE {new} RENAME TO {own}")).unwrap();
     }
 
     /// Calls luzia with this store.

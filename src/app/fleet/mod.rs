@@ -181,6 +181,9 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// Brings the tables to this version in one transaction; with `dry_run` changes nothing.
     fn migrate(&self, dry_run: bool) -> Result<Migration, AppError>;
 
+    /// Accepts a database that is older than its hosts: they join again, and new tasks have numbers above those that they have seen.
+    fn recover(&self) -> Result<(), AppError>;
+
     /// The state of the database.
     fn state(&self) -> Result<StoreState, AppError>;
 

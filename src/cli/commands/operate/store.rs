@@ -34,6 +34,14 @@ pub enum StoreVerb {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+    /// Accept a database that was restored from an older backup, so that its hosts join again
+    ///
+    /// Hosts refuse a database that is older than what they have seen of it: it has forgotten tasks that were queued or have ended.
+    /// Make sure first that no newer copy of the database can be had. After this verb the database is right: a task that it does not
+    /// know is ended on its host. A task whose end it has forgotten runs again, unless its host has the record of the same start.
+    /// New tasks have numbers above all that a host has seen.
+    #[command(after_help = RECOVER_HELP)]
+    Recover,
     /// Show the versions of server and tables, and how many hosts and tasks there are
     #[command(after_help = STATUS_HELP)]
     Status,
@@ -66,6 +74,15 @@ Exit codes:
   77   the account may not make tables; nothing was changed
   78   the tables are of a newer luzia; nothing was changed";
 
+const RECOVER_HELP: &str = "\
+Examples:
+  luzia store recover
+
+Exit codes:
+  0    the hosts join again
+  69   the database does not answer; nothing was changed
+  78   the tables are absent, or of another version";
+
 const STATUS_HELP: &str = "\
 Examples:
   luzia store status
@@ -82,6 +99,7 @@ pub fn run(verb: &StoreVerb, store: &dyn Fn() -> Result<Store, AppError>, consol
     match verb {
         StoreVerb::Migrate { sql: true, .. } => console.out(store.script())?,
         StoreVerb::Migrate { dry_run, .. } => migrated(&*store, store.migrate(*dry_run)?, *dry_run, console)?,
+        StoreVerb::Recover => recovered(&*store, console)?,
         StoreVerb::Status => status(&*store, &store.state()?, console)?,
     }
     Ok(())
@@ -99,6 +117,14 @@ fn migrated(store: &dyn Fleet, done: Migration, dry_run: bool, console: &mut Con
         (true, true) => format!("nothing was changed; the tables of version {to} would be made"),
         (true, false) => format!("the tables of version {to} are made"),
     });
+    Ok(())
+}
+
+fn recovered(store: &dyn Fleet, console: &mut Console) -> anyhow::Result<()> {
+    store.recover()?;
+    if !console.json("store-recover", || json!({ "store": store.name() }))? {
+        console.say("the database is accepted as it is; hosts that have seen more of it join again");
+    }
     Ok(())
 }
 

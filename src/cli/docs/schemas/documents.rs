@@ -333,6 +333,9 @@ to int The version of this luzia.
 changed bool Whether tables were made.
 dry_run bool Whether nothing was to be changed.
 
+= store-recover The database that was accepted.
+store text The database.
+
 = store-status The state of a store.
 store text The database.
 server text The version of PostgreSQL.

@@ -62,13 +62,15 @@ pub(crate) const LEASE: &str = "lease";
 pub(crate) const LEASE_LOCK: &str = "lease.lock";
 /// Its time is the moment since which the database of several hosts does not answer.
 pub(crate) const AWAY: &str = "store.away";
+/// The last that this host has seen of that database.
+pub(crate) const SEEN: &str = "store.seen";
 /// Held by the agent of the host.
 pub(crate) const AGENT_LOCK: &str = "agent.lock";
 pub(crate) const NUMBERS: &str = "spool/numbers";
 pub(crate) const POSTED: &str = "spool/posted";
 
 /// The files that luzia makes in the state directory itself, and those that its owner may have there.
-const OWN_FILES: [&str; 8] = [FORMAT, DISPATCHERS, LEASE, LEASE_LOCK, AGENT_LOCK, AWAY, LOST_AND_FOUND, CONFIG];
+const OWN_FILES: [&str; 9] = [FORMAT, DISPATCHERS, LEASE, LEASE_LOCK, AGENT_LOCK, AWAY, SEEN, LOST_AND_FOUND, CONFIG];
 
 const HOUR_MS: i64 = 3_600_000;
 

@@ -1,6 +1,7 @@
 //! Tasks that another scheduler grants to this host: their grants, and the lease of the host.
 
 pub(crate) mod lease;
+pub(crate) mod seen;
 
 use crate::model::task::FIRST_GRANTED;
 use crate::model::{LaneName, Task, TaskId, Timer, Timestamp};

@@ -376,6 +376,7 @@ pub(super) fn around(globals: &Globals) -> doctor::Around {
     let others = others.into_iter().filter(is_there).map(|other| (other.path, other.rule.text())).collect();
     let loaded = config_of(globals);
     let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
+    let store = super::fleet::found(globals, &config);
     let does = [Does::OwnRules, Does::ReportsFaults];
     let seen = |Loaded { path, rule, warnings, .. }| doctor::ConfigSeen { path, rule, warnings };
     doctor::Around {
@@ -388,6 +389,7 @@ pub(super) fn around(globals: &Globals) -> doctor::Around {
         config: loaded.map(seen),
         forces_file_system: matches!(variable("LUZIA_FORCE_FILE_SYSTEM"), Ok(Some(_))),
         agents: super::agent::setup::named(globals),
+        store,
     }
 }
 

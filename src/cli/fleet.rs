@@ -96,6 +96,12 @@ pub(super) fn of(globals: &Globals) -> Result<Store, AppError> {
     }
 }
 
+/// The store that is named, or the error that keeps it from being asked.
+pub(super) fn found(globals: &Globals, config: &Config) -> Option<Result<Store, AppError>> {
+    let named = named(globals, Some(config)).transpose()?;
+    Some(named.and_then(|(url, from)| open(host(), &url, from)))
+}
+
 /// Reads the URL, and the password that the environment has for it. Connects to nothing yet.
 #[cfg(feature = "fleet")]
 pub(super) fn open(host: Host, url: &str, _from: &str) -> Result<Store, AppError> {

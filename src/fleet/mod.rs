@@ -21,7 +21,7 @@ pub use server::Database;
 pub use target::Target;
 
 use crate::app::fleet::{
-    Again, Fleet, FleetAgent, FleetCounts, FleetHost, Migration, SharedTask, Sink, StoreState, Tail,
+    Again, Fleet, FleetAgent, FleetCounts, FleetHost, Migration, SharedTask, Sink, StoreHealth, StoreState, Tail,
 };
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Obstacle};
@@ -53,6 +53,10 @@ impl Fleet for Database {
 
     fn state(&self) -> Result<StoreState, AppError> {
         migrate::state(self)
+    }
+
+    fn health(&self) -> Result<StoreHealth, AppError> {
+        migrate::health(self)
     }
 
     fn enqueue(&self, tasks: Vec<SharedTask>) -> Result<Vec<Accepted>, AppError> {

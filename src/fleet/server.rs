@@ -105,6 +105,16 @@ impl Database {
         Ok(())
     }
 
+    /// Whether a hint arrives. No host has the number that it names.
+    pub(super) fn hears_itself(&self) -> Result<bool, AppError> {
+        let mut client = self.connect()?;
+        let failed = |error: Error| self.refused(&error);
+        client.batch_execute(sql::LISTEN).map_err(failed)?;
+        self.hint(&[-1]);
+        let heard = client.notifications().timeout_iter(QUIET).next().map_err(failed)?;
+        Ok(heard.is_some())
+    }
+
     /// A random word, which the server draws.
     pub(super) fn word(&self) -> Result<Word, AppError> {
         Ok(word_of(self.with(|client| client.query_one(sql::WORD, &[]))?.get(0)))

@@ -126,5 +126,7 @@ pub fn hint(hosts: &[i32]) -> String {
     let numbers = numbers.join(",");
     format!("BEGIN; SET LOCAL synchronous_commit = off; SELECT luzia_1.hint('{{{numbers}}}'); COMMIT")
 }
+/// Whether the server keeps what it has committed.
+pub const KEEPS: &str = "SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off'";
 /// Listens to hints.
 pub const LISTEN: &str = "LISTEN luzia_1";

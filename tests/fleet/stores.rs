@@ -1,5 +1,6 @@
 //! The tables of a store, and every way in which a store cannot be used.
 
+use crate::hosts::Host;
 use crate::server::{Fleet, Server};
 use std::os::unix::fs::PermissionsExt;
 
@@ -125,4 +126,32 @@ fn a_verb_of_one_host_is_refused_with_the_way_to_it() {
     let ran = fleet.place.luzia(&["stats"]).coded(2);
     assert!(ran.err.contains("store in the configuration"), "{}", ran.err);
     fleet.place.ok(&["store", "status"]);
+}
+
+#[test]
+fn doctor_looks_at_the_store_that_is_named() {
+    let Some(fleet) = Fleet::new("doctor_looks_at_the_store") else { return };
+    let seen = |fleet: &Fleet| -> Vec<(String, String)> {
+        let ran = fleet.luzia(&["--json", "doctor"]).coded(1);
+        let items = ran.json()["items"].as_array().unwrap().clone();
+        let of_store = items.iter().filter(|item| item["check"] == "store");
+        of_store.map(|item| (item["level"].as_str().unwrap().to_owned(), item["message"].to_string())).collect()
+    };
+    let has = |found: &[(String, String)], level: &str, words: &str| {
+        found.iter().any(|(of, message)| of == level && message.contains(words))
+    };
+    // The server of the tests has fsync off.
+    let alone = seen(&fleet);
+    assert!(has(&alone, "problem", "before a commit is on its disk"), "{alone:?}");
+    assert!(has(&alone, "problem", "no host has a lease") && !has(&alone, "warn", "notifications"), "{alone:?}");
+    let host = Host::new(&fleet, "one", None);
+    let from_elsewhere = seen(&fleet);
+    assert!(has(&from_elsewhere, "warn", "this host has no lease"), "{from_elsewhere:?}");
+    assert!(!host.luzia(&["--json", "doctor"]).coded(1).out.contains("no lease"));
+    // As behind a pooler in transaction mode.
+    fleet.sql("CREATE OR REPLACE FUNCTION luzia_1.hint(p_hosts int[]) RETURNS void LANGUAGE sql AS ''");
+    let deaf = seen(&fleet);
+    assert!(has(&deaf, "warn", "notifications"), "{deaf:?}");
+    let away = fleet.with(&fleet.url_at(fleet.place.state().as_path()), &["doctor"]).coded(1);
+    assert!(away.out.contains("store") && away.err.contains("does not answer"), "{away:?}");
 }

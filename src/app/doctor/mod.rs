@@ -3,6 +3,7 @@
 
 mod checks_host;
 mod checks_queue;
+mod checks_store;
 mod checks_waiting;
 pub(crate) mod mend;
 
@@ -10,6 +11,7 @@ pub(crate) use checks_waiting::aside_hint;
 pub use mend::Mended;
 
 use super::agents::setup::Named;
+use super::fleet::Store;
 use super::queue::doors::no_exclusion;
 use super::{App, AppError};
 
@@ -104,6 +106,8 @@ pub struct Around {
     pub forces_file_system: bool,
     /// The programs that hooks and servers of agents name.
     pub agents: Vec<Named>,
+    /// The database that several hosts share, if one is named.
+    pub store: Option<Result<Store, AppError>>,
 }
 
 /// Looks at everything. Never fails: an error is a finding.
@@ -118,6 +122,9 @@ pub fn look(around: &Around) -> Vec<Finding> {
     if !around.agents.is_empty() {
         let well = "hooks and servers of agents name a program that is there";
         add("agents", well, Ok(checks_host::agents(around)), &mut findings);
+    }
+    if let Some(store) = &around.store {
+        tell("store", checks_store::store(store), &mut findings);
     }
     let Ok(app) = &around.app else { return findings };
     if let Some(warning) = no_exclusion(app) {

@@ -164,6 +164,19 @@ pub fn since(app: &App, error: AppError) -> AppError {
     }
 }
 
+/// The state of a database, with the faults of its server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoreHealth {
+    /// The state.
+    pub state: StoreState,
+    /// Whether the server keeps what it has committed.
+    pub is_synchronous: bool,
+    /// Whether a notification arrives.
+    pub are_hints_heard: bool,
+    /// Whether this host has a lease in force.
+    pub has_agent: bool,
+}
+
 /// The agent of a host, as a daemon calls it between its passes.
 pub trait FleetAgent {
     /// One round: renews the lease, accepts tasks, posts ends, and decides whose turn it is if this host has the duty.
@@ -186,6 +199,9 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
 
     /// The state of the database.
     fn state(&self) -> Result<StoreState, AppError>;
+
+    /// The state of the database, with the faults of its server. A notification is waited for a second at most.
+    fn health(&self) -> Result<StoreHealth, AppError>;
 
     /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and
     /// whether it is a new one.

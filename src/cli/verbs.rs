@@ -387,11 +387,9 @@ shown {
 
     /// Try tasks of several hosts on this machine, with a database and two hosts
     Fleet(operate::fleet::FleetArgs) "fleet" Operate []
-        alone |args, cli, console| operate::fleet::run(
-            &args.verb,
-            &|account, act| fleet::trial::with_trial(account, &cli.globals, act),
-            console,
-        );
+        alone |args, cli, console| fleet::trial::with_trial(args.verb.account(), &cli.globals, &mut |trial| {
+            operate::fleet::run(&args.verb, trial, console)
+        });
 
     /// List the hosts of a store, and whether each takes tasks
     Hosts(operate::hosts::HostsArgs) "hosts" Operate [Fleet]

@@ -85,9 +85,17 @@ impl Trial<'_> {
         let made = found.map_or_else(|| self.make(account), Ok)?;
         let store = (self.open)(&made.record.url)?;
         let is_started = self.start_server(&made, &programs, &*store)?;
-        let agents = HOSTS.map(|name| self.start_agent(&made, name, &*store));
-        let agents = agents.into_iter().collect::<Result<Vec<bool>, AppError>>()?;
-        Ok((made.record, is_started || agents.contains(&true)))
+        let begin = self.host.boot_ms();
+        let mut agents = Vec::new();
+        for name in HOSTS {
+            let lives = self.agent(&made, name).is_some();
+            agents.push((name, if lives { None } else { Some(self.spawn_agent(&made, name)?) }));
+        }
+        let is_started = is_started || agents.iter().any(|(_, started)| started.is_some());
+        for (name, started) in agents {
+            self.await_agent(&made, name, started, begin, &*store)?;
+        }
+        Ok((made.record, is_started))
     }
 
     /// Stops agents and server, and removes everything with `removes`. Returns whether that changed anything; `None` without a
@@ -110,7 +118,10 @@ impl Trial<'_> {
         if !is_away(&store.state()) {
             is_changed = true;
             let argv = ["pg_ctl", "-D", &made.record.server, "-m", "fast", "-w", "stop"];
-            self.call(&made, &self.programs()?, &argv)?;
+            if !self.call(&made, &self.programs()?, &argv)? {
+                return Err(AppError::new(Code::Server, "PostgreSQL does not stop")
+                    .hint(format!("its log is \"{}\"; nothing was removed", self.path_of(SERVER_LOG))));
+            }
         }
         if removes {
             self.remove(&made.record.server)?;
@@ -232,34 +243,13 @@ impl Trial<'_> {
         Err(self.not_started(made, "PostgreSQL", SERVER_LOG))
     }
 
-    /// Starts the agent of a host unless it lives, and waits until it has joined.
-    fn start_agent(&self, made: &Made, name: &str, store: &dyn Fleet) -> Result<bool, AppError> {
-        let begin = self.host.boot_ms();
-        let log = format!("{name}.log");
-        let mut child = match self.agent(made, name) {
-            Some(_) => None,
-            None => Some(self.spawn_agent(made, name, &log)?),
-        };
-        loop {
-            let waited = self.host.boot_ms().saturating_sub(begin);
-            let is_new = |age: u64| child.is_none() || age < waited;
-            if store.hosts()?.iter().any(|host| host.name == name && host.is_alive && is_new(host.age_ms)) {
-                return Ok(child.is_some());
-            }
-            let ended = child.as_mut().map(|child| child.wait(Some(LOOK)));
-            if waited > JOIN_MS || matches!(ended, Some(Ok(Woken::Exited(_)) | Err(_))) {
-                return Err(self.not_started(made, &format!("the agent of {name}"), &log));
-            }
-            self.host.sleep(LOOK);
-        }
-    }
-
-    fn spawn_agent(&self, made: &Made, name: &str, log: &str) -> Result<Box<dyn Child>, AppError> {
+    /// Starts the agent of a host, and notes its process.
+    fn spawn_agent(&self, made: &Made, name: &str) -> Result<Box<dyn Child>, AppError> {
         let dir = self.path_of(name);
         let argv = [&self.program, "--store", TRIAL, "--state-dir", &dir, "daemon", "--lease", LEASE];
         let host = (b"LUZIA_HOST".to_vec(), name.as_bytes().to_vec());
         let env = self.env.iter().cloned().chain([host]).collect();
-        let child = self.spawn(made, log, None, &argv, env)?;
+        let child = self.spawn(made, &log_of(name), None, &argv, env)?;
         if let Probe::Alive { start } = self.host.probe(child.pid()) {
             let identity = Identity { pid: child.pid(), start, ..self.host.identity() };
             let path = format!("{name}.json");
@@ -269,6 +259,29 @@ impl Trial<'_> {
             written.map_err(|error| failed("write", &self.path_of(&path), &error))?;
         }
         Ok(child)
+    }
+
+    /// Waits until the agent of a host has joined. One that was just started has joined when it has renewed the lease since `begin`.
+    fn await_agent(
+        &self,
+        made: &Made,
+        name: &str,
+        mut started: Option<Box<dyn Child>>,
+        begin: u64,
+        store: &dyn Fleet,
+    ) -> Result<(), AppError> {
+        loop {
+            let waited = self.host.boot_ms().saturating_sub(begin);
+            let is_new = |age: u64| started.is_none() || age < waited;
+            if store.hosts()?.iter().any(|host| host.name == name && host.is_alive && is_new(host.age_ms)) {
+                return Ok(());
+            }
+            let ended = started.as_mut().map(|child| child.wait(Some(LOOK)));
+            if waited > JOIN_MS || matches!(ended, Some(Ok(Woken::Exited(_)) | Err(_))) {
+                return Err(self.not_started(made, &format!("the agent of {name}"), &log_of(name)));
+            }
+            self.host.sleep(LOOK);
+        }
     }
 
     /// The living agent of a host.
@@ -350,6 +363,10 @@ impl Trial<'_> {
         let Some((above, name)) = path.rsplit_once('/') else { return Ok(()) };
         self.root(above, false)?.map_or(Ok(()), |files| Ok(remove_tree(&*files, name.to_owned())?))
     }
+}
+
+fn log_of(name: &str) -> String {
+    format!("{name}.log")
 }
 
 /// Whether a database did not answer.

@@ -38,6 +38,14 @@ pub enum FleetVerb {
     },
 }
 
+impl FleetVerb {
+    /// The account that is to run the server.
+    pub fn account(&self) -> Option<String> {
+        let Self::Trial { account, .. } = self;
+        account.clone()
+    }
+}
+
 const TRIAL_HELP: &str = "\
 Examples:
   luzia fleet trial
@@ -58,17 +66,12 @@ Exit codes:
 const NEXT: [&str; 2] =
     ["luzia --store trial run --anywhere -- sh -c 'echo $LUZIA_STATE_DIR'", "luzia --store trial hosts"];
 
-/// `luzia fleet`. `trial` makes the trial of an account.
-pub fn run(
-    verb: &FleetVerb,
-    trial: &dyn Fn(Option<String>, &mut dyn FnMut(&Trial) -> anyhow::Result<()>) -> anyhow::Result<()>,
-    console: &mut Console,
-) -> anyhow::Result<()> {
-    let FleetVerb::Trial { stop, rm, account } = verb;
-    trial(account.clone(), &mut |trial| match (stop, rm) {
-        (false, false) => started(trial, console),
-        (_, rm) => ended(trial, *rm, console),
-    })
+/// `luzia fleet`.
+pub fn run(verb: &FleetVerb, trial: &Trial, console: &mut Console) -> anyhow::Result<()> {
+    match verb {
+        FleetVerb::Trial { stop: false, rm: false, .. } => started(trial, console),
+        FleetVerb::Trial { rm, .. } => ended(trial, *rm, console),
+    }
 }
 
 fn started(trial: &Trial, console: &mut Console) -> anyhow::Result<()> {

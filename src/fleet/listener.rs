@@ -30,8 +30,7 @@ impl Listener {
                 return;
             }
             app.host.reap();
-            let worked = now.saturating_sub(self.begun_ms) >= STEADY_MS;
-            self.pause_ms = if worked { PAUSES_MS.0 } else { (self.pause_ms * 2).clamp(PAUSES_MS.0, PAUSES_MS.1) };
+            self.pause_ms = pause_after(self.pause_ms, now.saturating_sub(self.begun_ms));
             (self.process, self.begun_ms) = (None, now);
         }
         if now.saturating_sub(self.begun_ms) < self.pause_ms {
@@ -53,5 +52,32 @@ impl Listener {
             };
             Identity { pid: child.pid(), start, ..me }
         });
+        if self.process.is_none() {
+            self.pause_ms = pause_after(self.pause_ms, 0);
+        }
+    }
+}
+
+/// The pause after a listener that has lived for a while, and before which there was another pause.
+fn pause_after(before_ms: u64, lived_ms: u64) -> u64 {
+    let longer = if lived_ms >= STEADY_MS { 0 } else { before_ms.saturating_mul(2) };
+    longer.clamp(PAUSES_MS.0, PAUSES_MS.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pause_after;
+
+    #[test]
+    fn pauses_grow_to_ten_seconds_until_a_listener_works() {
+        let mut pause = 0;
+        let grown: Vec<u64> = std::iter::repeat_with(|| {
+            pause = pause_after(pause, 10);
+            pause
+        })
+        .take(7)
+        .collect();
+        assert_eq!(grown, [500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+        assert_eq!(pause_after(10_000, 60_000), 500);
     }
 }

@@ -107,7 +107,7 @@ fn lanes_that_were_taken_together_are_given_back_together() {
     assert!(given["lanes"].as_array().unwrap().iter().all(|lane| lane["released"] == true), "{given:#}");
     until_free(&fleet, "lane:db");
     until_free(&fleet, "lane:cache");
-    // What does not apply is refused, and nothing is taken.
+    // Options that do not apply are refused, and nothing is taken.
     for refused in [
         &["acquire", "alice", "--session", "key"][..],
         &["acquire", "alice", "--task", "x", "--durable"],

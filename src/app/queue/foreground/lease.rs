@@ -125,7 +125,23 @@ fn take(
     let request = keeper_of(lanes, wanted.label.map(str::to_owned), command);
     let bare = Caller { env: Environment::default(), cwd: Ok("/".to_owned()), ..caller };
     let id = enqueue(app, &request, &bare)?.task.id;
-    begun(app, fleet, id, Wait { longest_ms: Some(lease.wait_ms), undone: UNDONE }, tell)?;
+    let wait = Wait { longest_ms: Some(lease.wait_ms), undone: UNDONE };
+    let taken = begun(app, fleet, id, wait, tell).and_then(|_| begin_lease(app, fleet, id, lanes, ttl_ms));
+    if taken.is_err() {
+        // The keeper ends with this process at the latest; one that holds the lanes already ends now.
+        let _ = cancel(app, id, &CancelRequest::by("luzia acquire", UNDONE));
+    }
+    taken
+}
+
+/// Begins the lease of a keeper that holds the lanes, for this host and for all others.
+fn begin_lease(
+    app: &App,
+    fleet: &dyn Fleet,
+    id: TaskId,
+    lanes: &[LaneName],
+    ttl_ms: u64,
+) -> Result<Vec<Grant>, AppError> {
     let grants = grants(app, id, lanes, UNDONE)?;
     begin(app, id, ttl_ms)?;
     let lock_id = grants.first().map(|grant| grant.lock_id.to_string()).unwrap_or_default();

@@ -154,7 +154,7 @@ fn begun(
     tell: &mut dyn FnMut(&Obstacle, &Task),
 ) -> Result<Started, AppError> {
     let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
-    let mut looked_ms = None;
+    let (mut looked_ms, mut is_told) = (None, false);
     loop {
         if app.run_dir.is_tree_locked(id)?
             && let Some(started) = app.store.started(id)?.flatten()
@@ -170,7 +170,10 @@ fn begun(
                 return Err(lost(why, undone));
             }
             let obstacle = fleet.obstacle(&task)?;
-            obstacle.iter().for_each(|obstacle| tell(obstacle, &task));
+            if let Some(obstacle) = obstacle.as_ref().filter(|_| !is_told) {
+                tell(obstacle, &task);
+                is_told = true;
+            }
             let is_decided = obstacle.is_some() || waited >= DECISION_MS;
             if longest_ms.is_some_and(|most| waited >= most && is_decided) {
                 return Err(given_up(app, fleet, &task, obstacle.as_ref())?.or_hint(undone));

@@ -200,7 +200,7 @@ pub(super) struct InState<'a> {
     pub app: &'a App,
     /// The rule by which the state directory was found, in words.
     pub rule: &'static str,
-    /// The store of a daemon, which works in the state directory and shares tasks beside that.
+    /// The store of a daemon or an `attach`, which work in the state directory and ask the store beside that.
     pub store: Option<&'a dyn Fleet>,
     /// The way in which a person agrees.
     pub agree: Consent<'a>,
@@ -234,8 +234,9 @@ pub(super) fn in_state(
     let mut app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, &does)?;
     (app.agent, app.label) = caller_of(command, app.agent.take())?;
     app.fleet = store.map(|(url, from)| fleet::open(app.host.clone(), &url, from)).transpose()?;
-    let of_daemon = if matches!(command, Command::Daemon(_)) { app.fleet.take() } else { None };
-    if of_daemon.is_some() {
+    let works_here = matches!(command, Command::Daemon(_) | Command::Attach(_));
+    let beside = if works_here { app.fleet.take() } else { None };
+    if beside.is_some() && matches!(command, Command::Daemon(_)) {
         // The listener of the agent wakes it. Without that it looks each second.
         let _ = real::catch(&[real::Caught::Pass]);
     }
@@ -250,10 +251,10 @@ pub(super) fn in_state(
         }
     }
     let ask = |question: &str| confirm(&cli.globals, question);
-    let at =
-        InState { app: &app, rule, store: of_daemon.as_deref(), agree: Consent { ask: &ask, yes: cli.globals.yes } };
+    let at = InState { app: &app, rule, store: beside.as_deref(), agree: Consent { ask: &ask, yes: cli.globals.yes } };
     let answer = act(&at, console).map_err(|error| with_lock_instead(error, command));
-    let answer = if app.fleet.is_some() { fleet::with_since(&app, answer) } else { answer };
+    let asks_store = app.fleet.is_some() || beside.is_some() && matches!(command, Command::Attach(_));
+    let answer = if asks_store { fleet::with_since(&app, answer) } else { answer };
     if does.contains(&Does::RunsHooks) {
         run_hooks(&app, &mut |text| console.say(text));
     } else {

@@ -191,8 +191,10 @@ shown {
         });
 
     /// Stream a task from its beginning, and exit with its code
-    Attach(queue::attach::AttachArgs) "attach" Queue [OwnRules TakesEnded]
-        in_state |args, at, console| with_terminal(|terminal| queue::attach::run(args, at.app, terminal, console));
+    Attach(queue::attach::AttachArgs) "attach" Queue [OwnRules TakesEnded Fleet]
+        in_state |args, at, console| {
+            with_terminal(|terminal| queue::attach::run(args, at.app, at.store, terminal, console))
+        };
 
     /// Wait until tasks have finished
     Wait(queue::wait::WaitArgs) "wait" Queue [NoRules TakesEnded Fleet]

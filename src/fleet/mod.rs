@@ -39,6 +39,10 @@ impl Fleet for Database {
         self.target.to_string()
     }
 
+    fn host_name(&self) -> &str {
+        &self.name
+    }
+
     fn script(&self) -> &'static str {
         migrate::SCRIPT
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod attach;
 mod faults;
 mod hints;
 mod hosts;

@@ -188,6 +188,9 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// The database as it was named. It holds no password.
     fn name(&self) -> String;
 
+    /// The name of this host in it.
+    fn host_name(&self) -> &str;
+
     /// The statements that make the tables of this version.
     fn script(&self) -> &'static str;
 

@@ -1,6 +1,9 @@
 //! `luzia attach`: streams a task from its beginning and ends as the task does.
 
+mod shared;
+
 use super::room::{Patience, Room, Terminal};
+use crate::app::fleet::Fleet;
 use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::run::see_through;
 use crate::app::sandboxes::take_here;
@@ -19,6 +22,8 @@ use clap::Args;
 /// A task starts only in the sandbox in which it was queued. When that has ended, --here shows the command and runs it in the
 /// sandbox and with the limits of this call. The task keeps its place, its attempts, its key, its environment and its working
 /// directory. Nothing is asked: the call is the decision. It is refused while a process lives in that sandbox.
+///
+/// With a store of several hosts this works on the host that has the task, and --here is refused.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = ATTACH_HELP)]
 pub struct AttachArgs {
@@ -45,15 +50,24 @@ Exit codes:
   1    the task was cancelled
        --here, and its sandbox lives; nothing was changed
        inside a task for which this one waits: nobody would ever end
-  2    usage
+  2    usage, or another host has the task
   66   no such task
   124  a time limit ended the task
   125  luzia failed before the command was started
   126  the command cannot be executed
   127  there is no such command";
 
-/// `luzia attach`.
-pub fn run(args: &AttachArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {
+/// `luzia attach`. With a store the task is one of several hosts, and `app` has those of this host.
+pub fn run(
+    args: &AttachArgs,
+    app: &App,
+    store: Option<&dyn Fleet>,
+    terminal: &mut Terminal,
+    console: &mut Console,
+) -> Answer {
+    if let Some(store) = store {
+        return shared::attach(args, app, store, terminal, console);
+    }
     let id = app.task_id(&args.task)?;
     app.existing(id)?;
     refuse_waiting_for(app, &[id], false)?;

@@ -53,6 +53,8 @@ struct Known {
 pub(super) struct Agent<'a> {
     database: &'a Database,
     lease_ms: u64,
+    /// The labels of this host, as places of tasks.
+    labels: Vec<String>,
     /// Keeps other agents of this state directory away.
     lock: Option<Hold>,
     word: Option<Word>,
@@ -69,10 +71,11 @@ pub(super) struct Agent<'a> {
 }
 
 impl<'a> Agent<'a> {
-    pub(super) fn new(database: &'a Database, lease_ms: u64) -> Self {
+    pub(super) fn new(database: &'a Database, lease_ms: u64, labels: Vec<String>) -> Self {
         Self {
             database,
             lease_ms,
+            labels,
             lock: None,
             word: None,
             session: None,
@@ -132,7 +135,9 @@ impl Agent<'_> {
             self.seen.filter(|(_, since, lease)| sent_ms.saturating_sub(*since) > lease.saturating_add(BEYOND_MS));
         let (name, seen) = (self.database.name.clone(), silent.map_or(-1, |(beat, _, _)| beat));
         let (session, lease) = (word.to_string(), i64::try_from(self.lease_ms).unwrap_or(i64::MAX));
-        let row = self.database.with(|client| client.query_one(sql::JOIN, &[&name, &session, &seen, &lease]))?;
+        let row = self
+            .database
+            .with(|client| client.query_one(sql::JOIN, &[&name, &session, &seen, &lease, &self.labels]))?;
         if !row.get::<_, bool>(3) {
             let beat = row.get(1);
             if self.seen.is_some_and(|(last, _, _)| last != beat) {

@@ -139,7 +139,8 @@ impl Duty {
             let silent_ms = now.saturating_sub(since);
             // A host that has missed renewals is given nothing: it may be gone.
             if silent_ms <= (3 * RENEW_MS).min(lease_ms / 2) && !row.get::<_, bool>(6) {
-                rooms.insert(host, Room { name: row.get(1), session: row.get(2), free: row.get(5) });
+                rooms
+                    .insert(host, Room { name: row.get(1), labels: row.get(8), session: row.get(2), free: row.get(5) });
             }
             let is_silent = silent_ms > lease_ms.saturating_add(BEYOND_MS);
             if host == session.host || !is_silent || !row.get::<_, bool>(7) {

@@ -132,7 +132,7 @@ impl Fleet for Database {
         self.listen(host, heard)
     }
 
-    fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_> {
-        Box::new(agent::Agent::new(self, lease_ms))
+    fn agent(&self, lease_ms: u64, labels: Vec<String>) -> Box<dyn FleetAgent + '_> {
+        Box::new(agent::Agent::new(self, lease_ms, labels))
     }
 }

@@ -68,7 +68,7 @@ CREATE TABLE hold (
 CREATE INDEX hold_task ON hold (task_id);
 
 -- A task: q queued, d held, a assigned, r running, w waiting, e over. Narrow, because each change writes it. xid names the
--- transaction that changed it last. The place is the name of a host, or empty for any. counts are the numbers of slots of its lanes,
+-- transaction that changed it last. The place is the name or a label of hosts, or empty for any. counts are the numbers of slots of its lanes,
 -- where one is above 1. refused are the hosts that have declined it, and declined names the last one.
 CREATE SEQUENCE task_id START 1099511627776;
 CREATE TABLE task (
@@ -252,7 +252,7 @@ RETURNS TABLE (place text, hosts bigint, lane text, pause text, used bigint, cap
   held_ms bigint, declined text)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT nullif(t.place, ''),
-    (SELECT count(*) FROM host h WHERE (t.place = '' OR h.name = t.place) AND NOT h.is_draining
+    (SELECT count(*) FROM host h WHERE (t.place IN ('', h.name) OR t.place = ANY (h.labels)) AND NOT h.is_draining
       AND h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms'),
     bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, bar.held_ms, t.declined
   FROM task t LEFT JOIN LATERAL (
@@ -268,12 +268,13 @@ LANGUAGE sql STABLE SET search_path = luzia AS $$
 
 -- The hosts, by name.
 CREATE FUNCTION luzia_1.hosts()
-RETURNS TABLE (name text, is_alive bool, age_ms bigint, lease_ms bigint, free int, tasks bigint, is_draining bool, has_duty bool)
+RETURNS TABLE (name text, is_alive bool, age_ms bigint, lease_ms bigint, free int, tasks bigint, is_draining bool, has_duty bool,
+  labels text[])
 LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT h.name, h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms',
     (extract(epoch FROM clock_timestamp() - h.renewed_at) * 1000)::bigint, h.lease_ms, h.free,
     (SELECT count(*) FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')), h.is_draining,
-    EXISTS (SELECT FROM duty d WHERE d.host_id = h.id AND d.session = h.session)
+    EXISTS (SELECT FROM duty d WHERE d.host_id = h.id AND d.session = h.session), h.labels
   FROM host h ORDER BY h.name $$;
 
 -- The numbers of unfinished tasks of each user, by state and tier, and whether they are due. One snapshot.
@@ -356,14 +357,15 @@ INSERT INTO ledger (body) VALUES ('');
 
 -- A host joins. Promise: a name belongs to one session as long as the beat of that session moves. p_seen is the beat that the new
 -- session has itself seen unchanged for longer than the lease.
-CREATE FUNCTION luzia_1.join(p_name text, p_session uuid, p_seen bigint, p_lease bigint)
+CREATE FUNCTION luzia_1.join(p_name text, p_session uuid, p_seen bigint, p_lease bigint, p_labels text[] DEFAULT '{}')
 RETURNS TABLE (id int, beat bigint, lease_ms bigint, is_joined bool) LANGUAGE plpgsql SET search_path = luzia AS $$
 DECLARE h host;
 BEGIN
   INSERT INTO host (name, session, lease_ms) VALUES (p_name, p_session, p_lease) ON CONFLICT DO NOTHING;
   SELECT * INTO h FROM host WHERE host.name = p_name FOR NO KEY UPDATE;
   IF h.session = p_session OR h.beat = p_seen THEN
-    UPDATE host SET session = p_session, beat = host.beat + 1, renewed_at = clock_timestamp(), lease_ms = p_lease, free = 0
+    UPDATE host SET session = p_session, beat = host.beat + 1, renewed_at = clock_timestamp(), lease_ms = p_lease, free = 0,
+      labels = p_labels
       WHERE host.id = h.id;
     RETURN QUERY SELECT h.id, h.beat + 1, p_lease, true;
   ELSE
@@ -444,7 +446,7 @@ BEGIN
   DELETE FROM wish WHERE task_id = p_task;
   UPDATE host SET free = free + 1 WHERE id = p_host;
   UPDATE task SET refused = '{}', due_at = clock_timestamp() + p_again_ms * interval '1 ms' WHERE id = p_task
-    AND NOT EXISTS (SELECT FROM host o WHERE (task.place = '' OR o.name = task.place) AND NOT o.is_draining AND o.id <> ALL (task.refused)
+    AND NOT EXISTS (SELECT FROM host o WHERE (task.place IN ('', o.name) OR task.place = ANY (o.labels)) AND NOT o.is_draining AND o.id <> ALL (task.refused)
       AND o.renewed_at > clock_timestamp() - o.lease_ms * interval '1 ms');
   RETURN true;
 END $$;
@@ -579,10 +581,11 @@ LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
 
 -- The hosts as the duty needs them.
 CREATE FUNCTION luzia_1.rooms()
-RETURNS TABLE (id int, name text, session text, beat bigint, lease_ms bigint, free int, is_draining bool, has_tasks bool)
+RETURNS TABLE (id int, name text, session text, beat bigint, lease_ms bigint, free int, is_draining bool, has_tasks bool,
+  labels text[])
 LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT h.id, h.name, h.session::text, h.beat, h.lease_ms, h.free, h.is_draining,
-    EXISTS (SELECT FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')) FROM host h $$;
+    EXISTS (SELECT FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')), h.labels FROM host h $$;
 
 -- The free slots of a lane that a grant takes, each with its value: the lowest ones, or those of the first values that no holder has.
 -- A value whose slot a holder of another value has gets a slot behind all others.

@@ -26,7 +26,7 @@ pub const WHY: &str =
     "SELECT place, hosts, lane, pause, used, capacity, needed, holder, held_ms, declined FROM luzia_1.why($1)";
 /// The hosts.
 pub const HOSTS: &str =
-    "SELECT name, is_alive, age_ms, lease_ms, free, tasks, is_draining, has_duty FROM luzia_1.hosts()";
+    "SELECT name, is_alive, age_ms, lease_ms, free, tasks, is_draining, has_duty, labels FROM luzia_1.hosts()";
 /// The numbers of unfinished tasks, of one snapshot.
 pub const COUNTS: &str = "SELECT usr, state, tier, is_due, tasks, first FROM luzia_1.counts()";
 /// The ends of the last hour.
@@ -53,7 +53,7 @@ pub const SERVER: &str = "SELECT current_setting('server_version'), current_sett
 pub const MIGRATE_LOCK: &str = "SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_xact_lock(7858236391)";
 
 /// A host joins, with a session of its own. A name belongs to one session as long as its beat moves.
-pub const JOIN: &str = "SELECT id, beat, lease_ms, is_joined FROM luzia_1.join($1, $2::text::uuid, $3, $4)";
+pub const JOIN: &str = "SELECT id, beat, lease_ms, is_joined FROM luzia_1.join($1, $2::text::uuid, $3, $4, $5)";
 /// The epoch of the database, and whether it is older than what a host has seen of it.
 pub const MEET: &str = "SELECT epoch, is_older FROM luzia_1.meet($1, $2::text::uuid, $3, $4)";
 /// Accepts a database that is older than its hosts.
@@ -99,7 +99,8 @@ pub const LANE_RULES: &str = "SELECT id, capacity, paused_ms, usr FROM luzia_1.l
 /// The slots of tasks that hosts have.
 pub const HELD_SLOTS: &str = "SELECT task_id, lanes, counts FROM luzia_1.held_slots()";
 /// The hosts with their room and their beats.
-pub const ROOMS: &str = "SELECT id, name, session, beat, lease_ms, free, is_draining, has_tasks FROM luzia_1.rooms()";
+pub const ROOMS: &str =
+    "SELECT id, name, session, beat, lease_ms, free, is_draining, has_tasks, labels FROM luzia_1.rooms()";
 /// Grants a batch of tasks their lanes on hosts, each all or none.
 pub const ASSIGN_ALL: &str = "SELECT luzia_1.assign_all($1::text::uuid, $2, $3, $4::text[]::uuid[])";
 /// The use of users.

@@ -270,6 +270,7 @@ pub(super) fn hosts(database: &Database) -> Result<Vec<FleetHost>, AppError> {
         tasks: number(row, 5),
         is_draining: row.get(6),
         has_duty: row.get(7),
+        labels: row.get(8),
     };
     Ok(database.with(|client| client.query(sql::HOSTS, &[]))?.iter().map(host).collect())
 }

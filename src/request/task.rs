@@ -54,11 +54,11 @@ pub struct TaskRequest {
     #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
     pub priority: Option<u8>,
 
-    /// Run on this host of the store, e.g. `web1`; by default on the host of the caller
+    /// Run on this host of the store, or on one with this label; by default on the host of the caller
     ///
-    /// Only with a store of several hosts. The directory must exist on that host (else the task waits with the reason
+    /// Only with a store of several hosts. `luzia daemon --label` gives a host a label. The directory must exist on that host (else the task waits with the reason
     /// NoDirectory), and the command and its directory are not looked for here. `luzia hosts` lists the hosts.
-    #[arg(long = "on", value_name = "HOST", conflicts_with = "anywhere")]
+    #[arg(long = "on", value_name = "HOST|LABEL", conflicts_with = "anywhere")]
     pub on: Option<String>,
 
     /// Run on any host of the store: the one with the most free slots

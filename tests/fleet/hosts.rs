@@ -23,6 +23,14 @@ impl<'a> Host<'a> {
         Self::by(fleet, &fleet.url(), name, lease)
     }
 
+    /// A host with labels.
+    pub fn labelled(fleet: &'a Fleet, name: &str, labels: &[&str]) -> Self {
+        let place = Place::configured(&json!({ "slots": { "max": 4 } }));
+        let mut host = Self { fleet, place, name: name.to_owned(), url: fleet.url(), daemon: None };
+        host.start_with(&labels.iter().flat_map(|label| ["--label", label]).collect::<Vec<_>>());
+        host
+    }
+
     /// A host that reaches the store by another URL.
     pub fn by(fleet: &'a Fleet, url: &str, name: &str, lease: Option<&str>) -> Self {
         let place = Place::configured(&json!({ "slots": { "max": 4 } }));
@@ -33,14 +41,17 @@ impl<'a> Host<'a> {
 
     /// Starts its daemon, and waits until it has joined.
     pub fn start(&mut self, lease: Option<&str>) {
-        self.start_alone(lease);
+        self.start_with(&lease.map_or_else(Vec::new, |lease| vec!["--lease", lease]));
+    }
+
+    fn start_with(&mut self, options: &[&str]) {
+        self.start_alone(options);
         until(&format!("{} has joined", self.name), || self.row().filter(|row| row["alive"] == true));
     }
 
     /// Starts its daemon.
-    pub fn start_alone(&mut self, lease: Option<&str>) {
-        let lease = lease.map_or_else(Vec::new, |lease| vec!["--lease", lease]);
-        let mut command = self.place.command(&[&["daemon"], &lease[..]].concat());
+    pub fn start_alone(&mut self, options: &[&str]) {
+        let mut command = self.place.command(&[&["daemon"], options].concat());
         command.env("LUZIA_STORE", &self.url).env("LUZIA_HOST", &self.name);
         self.daemon = Some(self.place.spawn(&mut command));
     }

@@ -44,6 +44,40 @@ fn a_task_for_any_host_goes_where_room_is() {
 }
 
 #[test]
+fn a_label_is_the_place_of_each_host_that_has_it() {
+    let Some(fleet) = Fleet::new("a_label_is_the_place") else { return };
+    let caller = Host::new(&fleet, "caller", None);
+    let labelled = ["one", "two"].map(|name| Host::labelled(&fleet, name, &["gpu", name.get(..1).unwrap()]));
+    let row = labelled[0].row().unwrap();
+    assert_eq!(row["labels"], serde_json::json!(["gpu", "o"]), "{row}");
+    assert!(fleet.luzia(&["hosts"]).coded(0).out.contains("gpu t"));
+    let on = |label: &str, user: &str, command: &[&str]| {
+        let args = [&["enqueue", "--on", label, "-u", user, "--"][..], command].concat();
+        caller.luzia(&args).coded(0).line()
+    };
+    let ids: Vec<String> = (0..8).map(|n| on("gpu", &format!("u{n}"), &["sleep", "60"])).collect();
+    ids.iter().for_each(|id| until_status(&fleet, id, "running"));
+    let shares = labelled.each_ref().map(|host| host.row().unwrap()["tasks"].as_u64().unwrap());
+    assert_eq!((shares, &caller.row().unwrap()["tasks"]), ([4, 4], &0.into()));
+    let full = on("gpu", "u9", &["true"]);
+    let mine = on("t", "u8", &["true"]);
+    let nobody = on("tpu", "u8", &["true"]);
+    assert_eq!(fleet.json(&["show", &nobody])["reason"], "NoHost");
+    fleet.luzia(&["cancel", &ids[0], &ids[1], &ids[2], &ids[3], "--yes"]).coded(0);
+    fleet.luzia(&["wait", &full]).coded(0);
+    fleet
+        .luzia(&[&["cancel", "--yes"][..], &ids[4..].iter().map(String::as_str).collect::<Vec<_>>()].concat())
+        .coded(0);
+    fleet.luzia(&["wait", &mine]).coded(0);
+    assert_eq!(labelled[1].place.status(&mine), "completed");
+    // Without the option the host has no label.
+    let ran = caller.place.luzia(&["daemon", "--label", "x", "--store", "local"]).coded(2);
+    assert!(ran.err.contains("--label"), "{ran:?}");
+    fleet.luzia(&["daemon", "--label", ""]).coded(2);
+    assert_whole(&fleet);
+}
+
+#[test]
 fn a_task_waits_where_its_directory_is_missing_and_no_attempt_is_spent() {
     let Some(fleet) = Fleet::new("a_task_waits_where_its_directory") else { return };
     let host = Host::new(&fleet, "one", None);

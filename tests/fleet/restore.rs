@@ -35,7 +35,7 @@ fn hosts_refuse_an_older_database_until_it_is_accepted() {
     let waits = host.enqueue("carol", "true", &[]);
     let before = beat(&fleet);
     host.daemon().kill();
-    host.start_alone(Some("60s"));
+    host.start_alone(&["--lease", "60s"]);
     until_refused(&mut host);
     assert_eq!((status(&fleet, &waits), beat(&fleet)), ("pending".to_owned(), before));
     assert_eq!(host.place.status(&known), "running");

@@ -68,6 +68,8 @@ pub struct FleetHost {
     pub is_draining: bool,
     /// Whether it decides whose turn it is.
     pub has_duty: bool,
+    /// Its labels, which are places of tasks as its name is.
+    pub labels: Vec<String>,
 }
 
 /// Numbers of the tasks of all hosts.
@@ -266,8 +268,8 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// it returns false or the connection ends.
     fn listen(&self, host: i32, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError>;
 
-    /// The agent of this host, with the length of its lease.
-    fn agent(&self, lease_ms: u64) -> Box<dyn FleetAgent + '_>;
+    /// The agent of this host, with the length of its lease and the labels of the host.
+    fn agent(&self, lease_ms: u64, labels: Vec<String>) -> Box<dyn FleetAgent + '_>;
 }
 
 /// The store of a command.

@@ -17,7 +17,7 @@ const LONGEST_NAME: usize = 255;
 pub enum TaskPlace {
     /// That of the caller.
     Own,
-    /// The one of this name.
+    /// Those of this name or label.
     Host(String),
     /// Any.
     Any,
@@ -38,6 +38,13 @@ pub(crate) fn check_place(app: &App, new: &TaskRequest) -> Result<(), AppError> 
     }
 }
 
+/// Refuses a text that cannot be the name or a label of a host.
+pub fn check_name(name: &str, what: &str) -> Result<(), AppError> {
+    let is_wrong = name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control);
+    let error = || AppError::usage(format!("\"{}\" cannot be {what}", name.escape_debug()));
+    if is_wrong { Err(error()) } else { Ok(()) }
+}
+
 /// The host that is asked for.
 pub(super) fn place_of(app: &App, new: &TaskRequest) -> Result<TaskPlace, AppError> {
     let place = match (&new.on, new.anywhere) {
@@ -46,11 +53,9 @@ pub(super) fn place_of(app: &App, new: &TaskRequest) -> Result<TaskPlace, AppErr
         (None, true) => TaskPlace::Any,
         (Some(name), false) => TaskPlace::Host(name.clone()),
     };
-    if let TaskPlace::Host(name) = &place
-        && (name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control))
-    {
-        return Err(AppError::usage(format!("\"{}\" cannot be the name of a host", name.escape_debug()))
-            .hint("`luzia hosts` lists the hosts; nothing was queued"));
+    if let TaskPlace::Host(name) = &place {
+        check_name(name, "the name of a host")
+            .map_err(|error| error.hint("`luzia hosts` lists the hosts; nothing was queued"))?;
     }
     let (own, _) = own_context(app);
     let is_sandbox = config(app).contexts == Contexts::Same && is_private(own.sandbox());

@@ -31,8 +31,17 @@ type Turn = (Priority, i64);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Room {
     pub name: String,
+    pub labels: Vec<String>,
     pub session: String,
     pub free: i32,
+}
+
+impl Room {
+    /// Whether it has room for a task with a place: its name, one of its labels, or the empty text for any host.
+    pub(super) fn takes(&self, place: &str) -> bool {
+        let is_meant = place.is_empty() || self.name == place || self.labels.iter().any(|label| label == place);
+        is_meant && self.free > 0
+    }
 }
 
 /// The hosts that take tasks, by number.
@@ -43,7 +52,7 @@ pub(super) type Rooms = BTreeMap<i32, Room>;
 pub(super) struct Waiting {
     pub id: i64,
     pub user: Name,
-    /// The name of a host, or empty for any.
+    /// The name or a label of a host, or empty for any.
     pub place: String,
     pub tier: Tier,
     pub priority: Priority,

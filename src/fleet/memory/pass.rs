@@ -40,8 +40,7 @@ impl Offer {
 impl Memory {
     /// The heads that a round is offered: those of known users, and at most so many of each place and tier of the others.
     fn offered(&mut self, rooms: &Rooms, most: usize) -> Offer {
-        let has_room =
-            |place: &str| rooms.values().any(|room| room.free > 0 && (place.is_empty() || room.name == *place));
+        let has_room = |place: &str| rooms.values().any(|room| room.takes(place));
         let known: Vec<Queue> = self
             .known
             .iter()
@@ -178,9 +177,7 @@ impl Memory {
         if !self.fits(line, entry) {
             return None;
         }
-        let is_meant = |host: i32, room: &Room| {
-            room.free > 0 && (line.place.is_empty() || line.place == room.name) && !entry.refused.contains(&host)
-        };
+        let is_meant = |host: i32, room: &Room| room.takes(&line.place) && !entry.refused.contains(&host);
         let best = rooms.iter_mut().filter(|(host, room)| is_meant(**host, room)).max_by_key(|(_, room)| room.free);
         let (host, room) = best?;
         room.free -= 1;

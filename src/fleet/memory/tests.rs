@@ -53,7 +53,7 @@ impl Store {
             let host = i32::try_from(at).expect("few") + 1;
             let used = self.running.iter().filter(|(_, on)| *on == host).count();
             let free = self.slots[at] - i32::try_from(used).expect("few");
-            (host, Room { name: PLACES[at + 1].to_owned(), session: String::new(), free })
+            (host, Room { name: PLACES[at + 1].to_owned(), labels: Vec::new(), session: String::new(), free })
         };
         (0..2).map(room).collect()
     }

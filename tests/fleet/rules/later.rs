@@ -1,11 +1,11 @@
 //! The rules of retries, leases and hints.
 
-use super::{REQUESTS, Rule, SESSION, assign, leave, ready, state, token};
+use super::{REQUESTS, Rule, SESSION, assign, decline, joined, leave, ready, state, token};
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use std::time::Duration;
 
-pub(super) const RULES: [Rule; 5] = [
+pub(super) const RULES: [Rule; 7] = [
     (
         "a repeated retry queues once",
         "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
@@ -35,6 +35,18 @@ pub(super) const RULES: [Rule; 5] = [
         "WHEN '{}' THEN (SELECT ARRAY[d.host_id] FROM duty d)",
         "WHEN '{}' THEN ARRAY[0]",
         a_hint_is_for_the_holder_of_the_duty,
+    ),
+    (
+        "all hosts with a label decline before any is asked again",
+        "OR task.place = ANY (o.labels)",
+        "",
+        all_hosts_with_a_label_decline,
+    ),
+    (
+        "a task for a label waits for no other host",
+        "t.place IN ('', h.name) OR t.place = ANY (h.labels)",
+        "t.place IN ('', h.name)",
+        a_label_is_the_place_of_a_host,
     ),
 ];
 
@@ -97,4 +109,20 @@ fn a_hint_is_for_the_holder_of_the_duty(client: &mut Client) -> bool {
     let (host, _) = ready(client);
     assert_eq!(heard(client, "{7,9}"), "7,9");
     unknown.is_empty() && heard(client, "{}") == host.to_string()
+}
+
+fn all_hosts_with_a_label_decline(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    joined(client, "two", SESSION[1]);
+    client.batch_execute("UPDATE luzia.host SET labels = '{gpu}'; UPDATE luzia.task SET place = 'gpu'").unwrap();
+    assign(client, task, host);
+    let token = token(client, task);
+    assert!(decline(client, host, task, &token));
+    client.query_one("SELECT due_at IS NULL FROM luzia.task", &[]).unwrap().get(0)
+}
+
+fn a_label_is_the_place_of_a_host(client: &mut Client) -> bool {
+    let (_, task) = ready(client);
+    client.batch_execute("UPDATE luzia.host SET labels = '{cpu,gpu}'; UPDATE luzia.task SET place = 'gpu'").unwrap();
+    client.query_one("SELECT hosts FROM luzia_1.why($1)", &[&task]).unwrap().get::<_, i64>(0) == 1
 }

@@ -6,6 +6,7 @@ pub use unit::Unit;
 
 use super::talk::Talk;
 use crate::app::fleet::Fleet;
+use crate::app::fleet::places::check_name;
 use crate::app::pass::daemon::daemon;
 use crate::app::queue::terms::moments;
 use crate::app::{App, AppError};
@@ -31,6 +32,10 @@ pub struct DaemonArgs {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub lease: Option<String>,
 
+    /// With a store of several hosts: a label of this host, e.g. `gpu`, for tasks with --on; may be repeated
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub label: Vec<String>,
+
     /// Write a unit of systemd for this account, print the commands that start it, and end
     ///
     /// The unit is $XDG_CONFIG_HOME/systemd/user/luzia.service and starts this program. A state directory or a configuration
@@ -53,7 +58,7 @@ Examples:
   luzia daemon
   luzia daemon --poll 5s -v
   luzia daemon --install
-  luzia daemon --store 'postgres:///luzia?host=/run/postgresql' --lease 5m
+  luzia daemon --store 'postgres:///luzia?host=/run/postgresql' --lease 5m --label gpu
 
 Exit codes:
   0    stopped by SIGTERM or Ctrl-C; --install: the unit is there
@@ -85,7 +90,11 @@ pub fn run(
     if lease_ms.is_some() && store.is_none() {
         return Err(AppError::usage("--lease is for a store of several hosts, and none is named").into());
     }
-    let agent = store.map(|store| store.agent(lease_ms.unwrap_or(LEASE_MS)));
+    args.label.iter().try_for_each(|label| check_name(label, "a label of a host"))?;
+    if !args.label.is_empty() && store.is_none() {
+        return Err(AppError::usage("--label is for a store of several hosts, and none is named").into());
+    }
+    let agent = store.map(|store| store.agent(lease_ms.unwrap_or(LEASE_MS), args.label.clone()));
     console.log(&format!("luzia daemon in {}", app.store_path()));
     let mut log = Talk::new(console, ended, false);
     Ok(daemon(app, poll_ms.map(Duration::from_millis), agent, &mut log)?)

@@ -95,10 +95,11 @@ fn list(hosts: &[FleetHost], console: &mut Console) -> anyhow::Result<()> {
     if console.is_json() {
         return Ok(console.items("hosts", hosts.iter().map(host_json))?);
     }
-    let mut table = Table::of(&["HOST", "STATE", "TASKS", "FREE", "RENEWED"]);
+    let mut table = Table::of(&["HOST", "STATE", "TASKS", "FREE", "RENEWED", "LABELS"]);
     for host in hosts {
         let ago = format!("{} ago", brief::length(i64::try_from(host.age_ms).unwrap_or(i64::MAX)));
-        table.row([host.name.clone(), state(host).to_owned(), host.tasks.to_string(), host.free.to_string(), ago]);
+        let (tasks, free, labels) = (host.tasks.to_string(), host.free.to_string(), host.labels.join(" "));
+        table.row([host.name.clone(), state(host).to_owned(), tasks, free, ago, labels]);
     }
     console.table(&table)?;
     if hosts.is_empty() {
@@ -126,5 +127,6 @@ fn host_json(host: &FleetHost) -> Value {
         "tasks": host.tasks,
         "draining": host.is_draining,
         "duty": host.has_duty,
+        "labels": host.labels,
     })
 }

@@ -357,7 +357,7 @@ hosts? [text] The names of its hosts.
 next? [text] Commands that show both hosts.
 
 = hosts The hosts of a store.
-items [object] The hosts: name, alive, renewed_ms_ago, lease_ms, free, tasks, draining and duty; of drain and undrain the host, with changed.
+items [object] The hosts: name, alive, renewed_ms_ago, lease_ms, free, tasks, draining, duty and labels; of drain and undrain the host, with changed.
 
 = agent-setup The files that were changed.
 items [object] The files: path, action and backup.

@@ -3,6 +3,7 @@
 //! `enqueue` takes 16 to 28 % longer in the same loop (docs/decisions/070-static-link.md).
 //! A release build puts the functions of short commands side by side (`packaging/hot.ld`), packs relocations, and gives each
 //! segment the same place in the file as in memory: the kernel maps 2 MiB by one page fault where its cache has them in one piece.
+//! It keeps one of equal functions, and no tables of the unwinder (docs/decisions/453-a-program-without-unwind-tables.md).
 //! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems or another machine than the one that compiles, and
 //! builds for glibc with `+crt-static`, are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
 //!
@@ -16,8 +17,9 @@ use std::process::Command;
 
 /// The libraries of glibc that rustc names. Since 2.34 all but libm are parts of libc.
 const OF_GLIBC: [&str; 6] = ["c", "m", "dl", "pthread", "rt", "util"];
-/// What is linked and run before the choice is made: it allocates and starts a thread.
+/// What is linked and run before the choice is made: it allocates, starts a thread and takes a backtrace.
 const TRIAL: &str = "fn main() { let name = std::env::args().next().unwrap(); \
+                     let _ = std::backtrace::Backtrace::force_capture(); \
                      std::process::exit(i32::from(std::thread::spawn(move || name.len()).join().unwrap() == 0)) }";
 
 fn main() {
@@ -89,23 +91,40 @@ fn statically() -> Option<Vec<String>> {
     Some(arguments)
 }
 
-/// The arguments that make a start touch fewer pages, each where this linker takes it: one that does not leaves the program as
-/// it is.
+/// The arguments that make a start touch fewer pages, and the program smaller, each where this linker takes it: one that does
+/// not leaves the program as it is.
 fn closely(mut arguments: Vec<String>) -> Vec<String> {
     println!("cargo::rerun-if-changed=packaging/hot.ld");
+    println!("cargo::rerun-if-changed=packaging/tables.ld");
     if !runs_here() || variable("PROFILE") != "release" {
         return arguments;
     }
-    let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("packaging/hot.ld");
-    let dir = PathBuf::from(variable("OUT_DIR"));
-    let script = format!("-Wl,-T,{}", script.display());
-    for argument in [script.as_str(), "-Wl,-z,pack-relative-relocs", "-Wl,-z,separate-code"] {
-        arguments.push(argument.to_owned());
-        if runs(&dir, &arguments).is_none() {
-            arguments.pop();
-        }
+    let packaging = Path::new(&variable("CARGO_MANIFEST_DIR")).join("packaging");
+    let script = |name: &str| format!("-Wl,-T,{}", packaging.join(name).display());
+    let hot = script("hot.ld");
+    for argument in [hot.as_str(), "-Wl,-z,pack-relative-relocs", "-Wl,-z,separate-code", "-Wl,--icf=all"] {
+        add_if_it_runs(&mut arguments, &[argument]);
     }
+    // The unwinder of GCC ends a program that takes a backtrace without tables, so there the program takes none: a function
+    // of the C library that does nothing is called in its place.
+    let tables = script("tables.ld");
+    let _ = add_if_it_runs(&mut arguments, &[&tables])
+        || add_if_it_runs(
+            &mut arguments,
+            &[&tables, "-Wl,--wrap=_Unwind_Backtrace", "-Wl,--defsym=__wrap__Unwind_Backtrace=_dl_debug_state"],
+        );
     arguments
+}
+
+/// Adds further arguments if a program that is so linked runs.
+fn add_if_it_runs(arguments: &mut Vec<String>, further: &[&str]) -> bool {
+    let before = arguments.len();
+    arguments.extend(further.iter().map(|argument| (*argument).to_owned()));
+    let runs = runs(&PathBuf::from(variable("OUT_DIR")), arguments).is_some();
+    if !runs {
+        arguments.truncate(before);
+    }
+    runs
 }
 
 /// The arguments that make a dynamic start cheaper.

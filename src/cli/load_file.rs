@@ -132,7 +132,7 @@ fn stream(user: &Name, place: &str, value: &Value) -> Result<Stream, String> {
     if read.runs == RunLength::Unknown {
         return Err(format!("{place}.runs is missing: how long a task runs"));
     }
-    read.lanes.sort();
+    read.lanes.sort_unstable();
     read.lanes.dedup();
     read.takes_user_lane = own_lane.unwrap_or(read.lanes.is_empty());
     if !read.takes_user_lane && read.lanes.is_empty() {

@@ -35,7 +35,7 @@ pub fn lane_set(mut lanes: Vec<LaneName>) -> Result<Vec<LaneName>, Wrong> {
     if lanes.len() > MOST_LANES {
         return Err(Wrong::TooMany(lanes.len()));
     }
-    lanes.sort_by(|one, other| key(one).cmp(&key(other)));
+    lanes.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
     for (one, next) in lanes.iter().zip(lanes.iter().skip(1)) {
         if one == next {
             return Err(Wrong::Twice(one.clone()));

@@ -293,7 +293,7 @@ pub fn named_programs(
             Content::Toml { .. } => toml_text::server_program(&text).into_iter().collect(),
             Content::Block | Content::Whole(_) => Vec::new(),
         };
-        programs.sort();
+        programs.sort_unstable();
         programs.dedup();
         let named = |program: String| Named { agent, path: target.path.clone(), is_there: is_there(&program), program };
         found.extend(programs.into_iter().map(named));

@@ -162,7 +162,7 @@ pub fn cron_list(app: &App) -> Result<Schedules, AppError> {
             Err(error) => return Err(error.into()),
         }
     }
-    found.rows.sort_by(|a, b| a.schedule.name.cmp(&b.schedule.name));
+    found.rows.sort_unstable_by(|a, b| a.schedule.name.cmp(&b.schedule.name));
     Ok(found)
 }
 
@@ -180,7 +180,7 @@ pub fn cron_next(app: &App, name: Option<&str>, count: usize) -> Result<Vec<(Sch
         let coming = std::iter::successors(first.flatten(), |at| pattern.after(*at)).take(count.min(MOST_TOLD));
         slots.extend(coming.map(|at| (row.clone(), at)));
     }
-    slots.sort_by(|(a, first), (b, second)| (first, &a.schedule.name).cmp(&(second, &b.schedule.name)));
+    slots.sort_unstable_by(|(a, first), (b, second)| (first, &a.schedule.name).cmp(&(second, &b.schedule.name)));
     slots.truncate(count.min(MOST_TOLD));
     Ok(slots)
 }

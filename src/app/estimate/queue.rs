@@ -88,7 +88,7 @@ impl Builder<'_> {
     }
 
     fn add_waiting(&mut self, mut waiting: Vec<Task>) {
-        waiting.sort_by_key(|task| task.id);
+        waiting.sort_unstable_by_key(|task| task.id);
         let control = config_reload::control(self.app);
         let mut after = Vec::new();
         for task in &waiting {

@@ -47,7 +47,7 @@ fn as_resumed(task: &Task) -> Resumed {
 pub(super) fn start_resumed(app: &App, starts: &mut Starts) -> Result<(), AppError> {
     let mut ready: Vec<(Priority, TaskId)> =
         starts.pass.ready.iter().map(|ready| (ready.task.priority, ready.task.id)).collect();
-    ready.sort();
+    ready.sort_unstable();
     for (_, id) in ready {
         if matches!(try_resumed(app, id, starts)?, Tried::NoSlot) {
             break;

@@ -166,7 +166,7 @@ pub fn lane_rows(app: &App, wanted: Option<&Named>) -> Result<Lanes, AppError> {
         Held::All | Held::Pattern(_) => None,
     }));
     names.extend(wanted.filter(|wanted| !wanted.is_pattern()).map(|wanted| wanted.0.clone()));
-    names.sort();
+    names.sort_unstable();
     names.dedup();
     names.retain(|name| wanted.is_none_or(|wanted| wanted.means(name)));
     let count = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or(0);

@@ -261,7 +261,7 @@ pub fn tree(app: &App, root: TaskId) -> Result<Vec<Branch>, AppError> {
     let (mut branches, mut open) = (Vec::new(), vec![(root, 0, true)]);
     while let Some((task, depth, is_last)) = open.pop() {
         let mut own = children.remove(&task.id).unwrap_or_default();
-        own.sort_by_key(|child| std::cmp::Reverse(child.id));
+        own.sort_unstable_by_key(|child| std::cmp::Reverse(child.id));
         let is_lowest = |at: usize| at == 0;
         open.extend(own.into_iter().enumerate().map(|(at, child)| (child, depth + 1, is_lowest(at))));
         let memory = memory(app, task.id)?;

@@ -287,7 +287,7 @@ fn lanes_of(new: &TaskRequest, user: &Name, given: Vec<LaneName>) -> Result<(Vec
     }
     let names_user = new.user.is_some() || new.project.is_some() || lanes.contains(&own);
     lanes.retain(|lane| *lane != own && !lane.is_global());
-    lanes.sort();
+    lanes.sort_unstable();
     lanes.dedup();
     let takes_user_lane = names_user || lanes.is_empty();
     Ok((lanes, takes_user_lane))

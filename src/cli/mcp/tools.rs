@@ -51,7 +51,7 @@ const OF_LATER: [&str; 2] = ["after", "at"];
 fn members(names: &[&str]) -> Vec<Member> {
     let mut members = of_task();
     members.retain(|member| names.contains(&member.name.as_str()));
-    members.sort_by_key(|member| names.iter().position(|name| *name == member.name));
+    members.sort_unstable_by_key(|member| names.iter().position(|name| *name == member.name));
     for member in &mut members {
         match (&member.shape, &member.option) {
             (Shape::Texts, Some(option)) => member.name.clone_from(option),

@@ -200,7 +200,7 @@ fn near(wrong: &str) -> Vec<String> {
     // A short name is similar to many others.
     let most = place(&given).chars().count().div_ceil(4).min(2);
     rated.retain(|(distance, _)| *distance <= most);
-    rated.sort();
+    rated.sort_unstable();
     rated.into_iter().take(MOST_NEAR).map(|(_, name)| name).collect()
 }
 

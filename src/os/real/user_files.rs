@@ -138,7 +138,7 @@ impl Shims for RealShims {
                 names.push(name.to_owned());
             }
         }
-        names.sort();
+        names.sort_unstable();
         Ok(names)
     }
 

@@ -218,7 +218,7 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
             }
             changes.extend([(from, 1), (to, -1)]);
         }
-        changes.sort_by_key(|(at, change)| (*at, -change));
+        changes.sort_unstable_by_key(|(at, change)| (*at, -change));
         let mut active = 0_i64;
         for (at, change) in changes {
             active += change;

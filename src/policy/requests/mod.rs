@@ -125,7 +125,7 @@ mod tests {
         let mut waiting: Vec<(TaskId, Option<TaskId>)> = Vec::new();
         let mut order = Vec::new();
         let next = |waiting: &mut Vec<(TaskId, Option<TaskId>)>, order: &mut Vec<_>| {
-            waiting.sort_by_key(|(id, first)| place(Priority::DEFAULT, *first, *id));
+            waiting.sort_unstable_by_key(|(id, first)| place(Priority::DEFAULT, *first, *id));
             if !waiting.is_empty() {
                 order.push(waiting.remove(0));
             }

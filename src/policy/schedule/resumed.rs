@@ -23,7 +23,7 @@ impl<L: std::ops::DerefMut<Target = super::Ledger>> Round<L> {
     /// Adds tasks that continue after a wait.
     #[must_use]
     pub fn with_resumed(mut self, mut tasks: Vec<Resumed>) -> Self {
-        tasks.sort_by_key(|task| std::cmp::Reverse((task.priority, task.id)));
+        tasks.sort_unstable_by_key(|task| std::cmp::Reverse((task.priority, task.id)));
         for task in tasks {
             self.resumed[task.priority.tier().index()].push(task);
         }

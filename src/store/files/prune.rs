@@ -122,7 +122,7 @@ impl Spool {
         let today = self.host.clock.now().day();
         let newest = self.newest_segment(&today)?;
         // The first segment of a day goes last: while it is there and full, writers go on to the newest one.
-        kept.sort_by_key(|segment| (segment.day.clone(), segment.number == 1, segment.number));
+        kept.sort_unstable_by_key(|segment| (segment.day.clone(), segment.number == 1, segment.number));
         let mut sizes = Vec::new();
         for segment in kept {
             let size = self.meta(&segment.path())?.map_or(0, |meta| meta.size);

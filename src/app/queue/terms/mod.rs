@@ -302,7 +302,7 @@ pub(crate) fn with_ruled_lanes(
             lanes.push(lane);
         }
     }
-    lanes.sort();
+    lanes.sort_unstable();
     lanes.dedup();
     Ok(lanes)
 }

@@ -158,7 +158,7 @@ fn users(overview: &Overview) -> Vec<(&str, u64, u64)> {
     let count = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or(0);
     let mut users: Vec<_> =
         names.into_iter().map(|name| (name, count(&overview.counts.users, name), count(running, name))).collect();
-    users.sort_by_key(|(name, pending, active)| (std::cmp::Reverse(pending + active), *name));
+    users.sort_unstable_by_key(|(name, pending, active)| (std::cmp::Reverse(pending + active), *name));
     users
 }
 

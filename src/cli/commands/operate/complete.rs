@@ -122,7 +122,7 @@ fn tasks(app: &App, all: bool) -> Vec<(String, String)> {
     each(app, all, &mut |task| {
         found.push((task.id, format!("{} {}: {}", task.user, task.status(), task.command.join(" "))));
     });
-    found.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+    found.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
     found.into_iter().map(|(id, about)| (id.to_string(), about)).collect()
 }
 

@@ -429,7 +429,7 @@ impl Spool {
     pub fn refuse_foreign(&self) -> Result<()> {
         let is_ours = |name: &str| is_outer(name) || OWN_FILES.contains(&name);
         let mut names: Vec<_> = self.list(".")?.into_iter().filter(|entry| !is_ours(&entry.name)).collect();
-        names.sort_by(|a, b| a.name.cmp(&b.name));
+        names.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         match names.first() {
             None => Ok(()),
             Some(entry) => Err(StoreError::Foreign { thing: self.state_dir().into(), name: entry.name.to_string() }),

@@ -142,7 +142,7 @@ pub(crate) fn settled(mut task: Task) -> std::result::Result<Task, String> {
 fn lanes_of(mut lanes: Vec<LaneName>, user: &Name) -> std::result::Result<Vec<LaneName>, String> {
     let own = LaneName::user(user);
     lanes.retain(|lane| *lane != own && !lane.is_global());
-    lanes.sort();
+    lanes.sort_unstable();
     lanes.dedup();
     match lanes.iter().find(|lane| lane.is_user()) {
         Some(other) => Err(format!("it takes the lane of a second user, \"{other}\"")),

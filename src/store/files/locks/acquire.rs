@@ -89,7 +89,7 @@ impl Spool {
                 return Ok(Acquired::Denied(Denial::Behind(need.lane.clone())));
             }
         }
-        plan.takes.sort_by_key(|(at, _)| *at);
+        plan.takes.sort_unstable_by_key(|(at, _)| *at);
         let answer = self.carry_out(request, plan, &mut guards, judge)?;
         if let (Some(in_line), Acquired::Granted { .. }) = (in_line, &answer) {
             self.leave_with_lane(in_line, request.needs.iter().map(|need| need.limit).max().unwrap_or(1));

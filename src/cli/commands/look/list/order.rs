@@ -36,13 +36,13 @@ impl<'a> Order<'a> {
     /// Sorts tasks. With `last`, only that many tasks stay, the latest ones.
     pub(super) fn sort(&self, tasks: &mut Vec<Task>, now: Timestamp) {
         if let Some(most) = self.last {
-            tasks.sort_by_key(|task| std::cmp::Reverse((latest(task), task.id)));
+            tasks.sort_unstable_by_key(|task| std::cmp::Reverse((latest(task), task.id)));
             tasks.truncate(most);
         }
         if let Some((key, is_descending)) = &self.key {
             let (mut known, unknown): (Vec<_>, Vec<_>) =
                 tasks.drain(..).map(|task| (key(&task, now), task)).partition(|(key, _)| key.is_some());
-            known.sort_by(|(a, one), (b, other)| (a, one.id).cmp(&(b, other.id)));
+            known.sort_unstable_by(|(a, one), (b, other)| (a, one.id).cmp(&(b, other.id)));
             if *is_descending {
                 known.reverse();
             }

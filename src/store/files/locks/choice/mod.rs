@@ -246,7 +246,7 @@ fn free_slot(roots: &mut BTreeSet<u32>) -> u32 {
 
 /// Slots that are to be taken, in their order.
 fn take(mut chosen: Vec<Choice>, seen: &mut Seen) -> Chosen {
-    chosen.sort_by_key(|choice| choice.slot);
+    chosen.sort_unstable_by_key(|choice| choice.slot);
     chosen.iter_mut().for_each(|choice| choice.fence_seen = seen.fence);
     if let Some(first) = chosen.first_mut() {
         (first.is_first, first.breaks) = (true, std::mem::take(&mut seen.breaks));

@@ -139,8 +139,8 @@ impl Spool {
     }
 }
 
-/// The parts of the name of a task's queue.
-type QueueParts<'a> = (&'a Name, Option<&'a SandboxId>, Option<&'a [LaneName]>);
+/// The parts of the name of a task's queue. No task of a batch is in a group.
+type QueueParts<'a> = (&'a Name, Option<&'a str>, Option<&'a SandboxId>, Option<&'a [LaneName]>);
 
 /// The names of the queues of a batch, each made once.
 struct QueueNames<'a>(HashMap<QueueParts<'a>, Arc<str>>);
@@ -157,6 +157,7 @@ impl<'a> QueueNames<'a> {
     fn parts(task: &Task) -> QueueParts<'_> {
         (
             &task.user,
+            task.share.as_deref(),
             task.sandbox.as_ref().map(|named| named.id()),
             (!task.takes_user_lane).then_some(task.lanes.as_slice()),
         )
@@ -208,18 +209,20 @@ fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::queue::digest;
     use crate::model::{LaneName, Name, TaskId};
     use crate::store::files::disk::task_record::tests::task;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// User, priority, whether it has a further lane, whether it is parked.
-    type Wish = (u8, u8, bool, bool);
+    /// User, priority, whether it has a share of its own, whether it has a further lane, whether it is parked.
+    type Wish = (u8, u8, bool, bool, bool);
 
-    fn task_of(id: u64, (user, priority, has_lane, is_parked): Wish) -> Task {
+    fn task_of(id: u64, (user, priority, has_share, has_lane, is_parked): Wish) -> Task {
         Task {
             user: Name::new(&format!("u{user}")).expect("a name"),
             priority: Priority::new(priority).expect("a priority"),
+            share: has_share.then(|| digest("project:docs")),
             lanes: if has_lane { vec![LaneName::parse("thread:7").expect("a lane")] } else { Vec::new() },
             after: if is_parked { vec![TaskId(1)] } else { Vec::new() },
             due_at: None,
@@ -233,7 +236,9 @@ mod tests {
         fn every_task_is_published_once_and_none_before_an_earlier_one_of_its_lane(
             first in 1..3000_u64,
             lane_holds in 0..400_usize,
-            wishes in prop::collection::vec((0..3_u8, 4..6_u8, prop::bool::weighted(0.02), prop::bool::weighted(0.1)), 0..1500),
+            wishes in prop::collection::vec(
+                (0..3_u8, 4..6_u8, any::<bool>(), prop::bool::weighted(0.02), prop::bool::weighted(0.1)), 0..1500,
+            ),
         ) {
             let tasks: Vec<Task> = (first..).zip(wishes).map(|(id, wish)| task_of(id, wish)).collect();
             let is_parked = |task: &Task| !task.after.is_empty();
@@ -254,7 +259,7 @@ mod tests {
                 for task in all {
                     ids.push(task.id);
                     if !is_parked(task) {
-                        let before = last.insert((task.user.clone(), task.priority), task.id);
+                        let before = last.insert((task.queue(), task.priority), task.id);
                         prop_assert!(before.is_none_or(|before| before < task.id), "{before:?} {:?}", task.id);
                     }
                 }

@@ -12,7 +12,7 @@ use crate::policy::fair::Ledger;
 use crate::store;
 use crate::store::files::disk::counter::CounterLine;
 use crate::store::files::running::{self, decode_pause};
-use crate::store::{Event, KnownSandboxes, Part, conductor, decode_named, decode_task, encode_task, journal};
+use crate::store::{Event, KnownMembers, Part, conductor, decode_named, decode_task, encode_task, journal};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -40,8 +40,12 @@ pub fn task(bytes: &[u8]) {
     assert_eq!(of_bob.ok().as_ref(), Some(&task), "a record that names its user keeps it");
     assert!(is_object_by_form(bytes), "{}", text(bytes));
     check_task(&task);
-    let seen = decode_named("x", bytes, Part::Description(&KnownSandboxes::default()), None).ok().map(|(seen, _)| seen);
-    assert_eq!(seen, Some(Task { env: Environment::Unread, limits: None, ..task.clone() }), "{}", text(bytes));
+    let known = KnownMembers::default();
+    // The second time it is a record like the last one.
+    for _ in 0..2 {
+        let seen = decode_named("x", bytes, Part::Description(&known), || None).ok().map(|(seen, _)| seen);
+        assert_eq!(seen, Some(Task { env: Environment::Unread, limits: None, ..task.clone() }), "{}", text(bytes));
+    }
     match encode_task(&task) {
         Ok(written) => {
             assert_eq!(written.iter().filter(|byte| **byte == b'\n').count(), 1, "one line");

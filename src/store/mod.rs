@@ -20,7 +20,7 @@ pub use error::{Result, StoreError, Thing};
 pub use files::capacity::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::publish::Disk;
-pub(crate) use files::disk::task_record::{KnownSandboxes, Part, decode_named};
+pub(crate) use files::disk::task_record::{KnownMembers, Part, decode_named};
 pub use files::disk::task_record::{OF_A_START, decode_task, encode_task};
 pub(crate) use files::disk::{file_name, json_object, layout};
 pub use files::dispatchers::lending::Lending;
@@ -73,7 +73,7 @@ pub struct Spool {
     pub(crate) journal: journal::Journal,
     pub(crate) told: journal::hooks::Told,
     pub(crate) known: files::disk::known::Known,
-    pub(crate) sandboxes: KnownSandboxes,
+    pub(crate) known_members: KnownMembers,
     pub(crate) seen: Arc<Mutex<files::queue::pending::Seen>>,
     /// The content of `format` that was found to be valid.
     pub(crate) format: Arc<OnceLock<Vec<u8>>>,
@@ -104,7 +104,7 @@ impl Spool {
             journal: journal::Journal::default(),
             told: journal::hooks::Told::default(),
             known: files::disk::known::Known::default(),
-            sandboxes: KnownSandboxes::default(),
+            known_members: KnownMembers::default(),
             seen: Arc::default(),
             format: Arc::default(),
             parsed: files::locks::sidecar::Parsed::default(),

@@ -204,24 +204,40 @@ pub(crate) fn together<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) 
     Ok(T::deserialize(Together(from)).ok())
 }
 
+/// The loss of a value. Its reason has no words, because most records lack most of these values.
+#[derive(Debug, thiserror::Error)]
+#[error("members are missing or invalid")]
+struct Lost;
+
+impl Error for Lost {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
 /// Takes every member of a struct before it parses one of them.
 struct Together<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Together<D> {
-    type Error = D::Error;
+    type Error = Lost;
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         members: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let taken = self.0.deserialize_struct(name, members, ObjectVisitor(PhantomData::<Map<String, Value>>))?;
-        Value::Object(taken.0).deserialize_struct(name, members, visitor).map_err(D::Error::custom)
+    ) -> Result<V::Value, Lost> {
+        let all = ObjectVisitor(PhantomData::<Map<String, Value>>);
+        let taken = self.0.deserialize_struct(name, members, all).map_err(Lost::custom)?.0;
+        // At least one member is required.
+        if taken.is_empty() {
+            return Err(Lost);
+        }
+        Value::Object(taken).deserialize_struct(name, members, visitor).map_err(Lost::custom)
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_any(visitor)
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Lost> {
+        self.0.deserialize_any(visitor).map_err(Lost::custom)
     }
 
     serde::forward_to_deserialize_any! {

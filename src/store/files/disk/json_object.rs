@@ -30,6 +30,39 @@ pub(crate) fn apart<'de, T: Deserialize<'de>, const N: usize>(
     Ok((rest, texts))
 }
 
+/// The text of an object without members that stand in it, at the highest level, just as they are given: each as its name and
+/// as its whole text, both with the comma before it. `None` if one of them is missing or has another value. The text itself may
+/// be invalid: the result is valid only if the text is.
+pub(crate) fn without(text: &str, members: &[(String, String)]) -> Option<String> {
+    let bytes = text.as_bytes();
+    let (mut rest, mut kept) = (String::with_capacity(text.len()), 0);
+    let (mut at, mut depth, mut is_string, mut found) = (0, 0_usize, false, 0);
+    while found < members.len() {
+        match *bytes.get(at)? {
+            b'\\' if is_string => at += 1,
+            b'"' => is_string = !is_string,
+            _ if is_string => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            b',' if depth == 1 => {
+                if let Some((_, whole)) = members.iter().find(|(name, _)| bytes[at..].starts_with(name.as_bytes())) {
+                    let end = at + whole.len();
+                    if !bytes[at..].starts_with(whole.as_bytes()) || !matches!(bytes.get(end), Some(b',' | b'}')) {
+                        return None;
+                    }
+                    rest.push_str(&text[kept..at]);
+                    (kept, at, found) = (end, end, found + 1);
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    rest.push_str(&text[kept..]);
+    (found > 0).then_some(rest)
+}
+
 struct Parted<'a, 'de, T> {
     names: &'a [&'a str],
     texts: &'a mut [Option<&'de RawValue>],

@@ -9,9 +9,10 @@ use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, Name, NamedSandbox, Task, loan};
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, Result, StoreError, json_object};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The part of a record that is read.
 #[derive(Clone, Copy)]
@@ -19,31 +20,67 @@ pub(crate) enum Part<'a> {
     /// All of it.
     Whole,
     /// All that decides about a task and describes it. The members that only its start needs are most of a record.
-    Description(&'a KnownSandboxes),
+    Description(&'a KnownMembers),
 }
 
 /// The members that only the start of a task needs, which `Part::Description` leaves out; last the one that many records have in
 /// common.
 pub const OF_A_START: [&str; 4] = ["env", "env_hex", "limits", "sandbox"];
 
-/// The sandboxes of records by their texts, so that those of many records are parsed and named once.
+/// The members [`OF_A_START`] of earlier records, for those that read the descriptions of many records.
 #[derive(Clone, Default)]
-pub(crate) struct KnownSandboxes(Arc<Mutex<HashMap<String, Option<Arc<NamedSandbox>>>>>);
+pub(crate) struct KnownMembers(Arc<Mutex<Members>>);
+
+#[derive(Default)]
+struct Members {
+    /// The sandboxes by their texts, so that those of many records are parsed and named once.
+    sandboxes: HashMap<String, Option<Arc<NamedSandbox>>>,
+    /// The members of the record that was read last, each as a name and as its whole text with the comma before it; and its
+    /// sandbox. A further record of the same request has the same ones.
+    last: (Vec<(String, String)>, Option<Arc<NamedSandbox>>),
+}
 
 /// Number of sandboxes that are remembered at once.
 const MOST_SANDBOXES: usize = 1000;
 
-impl KnownSandboxes {
-    fn parse(&self, text: &str) -> serde_json::Result<Option<Arc<NamedSandbox>>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sandbox) = known.get(text) {
+impl KnownMembers {
+    fn members(&self) -> MutexGuard<'_, Members> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a record like the one that was read last: one that has the same members. `None` for any other record.
+    fn parse_like_last(&self, text: &str) -> Option<Task> {
+        let members = self.members();
+        let (last, sandbox) = &members.last;
+        let task: Task = serde_json::from_str(&json_object::without(text, last)?).ok()?;
+        let is_like_last = task.sandbox.is_none() && task.limits.is_none();
+        is_like_last.then(|| Task { env: Environment::Unread, sandbox: sandbox.clone(), ..task })
+    }
+
+    fn parse(&self, text: &str) -> serde_json::Result<Task> {
+        let (task, texts) = json_object::apart::<Task, _>(text, OF_A_START)?;
+        let [.., sandbox] = texts;
+        let mut members = self.members();
+        let sandbox = sandbox.map(|text| members.sandbox(text.get())).transpose()?.flatten();
+        let with_comma = |(name, text): (&str, Option<&RawValue>)| {
+            let name = format!(",\"{name}\":");
+            Some((name.clone(), name + text?.get()))
+        };
+        members.last = (OF_A_START.into_iter().zip(texts).filter_map(with_comma).collect(), sandbox.clone());
+        Ok(Task { env: Environment::Unread, sandbox, ..task })
+    }
+}
+
+impl Members {
+    fn sandbox(&mut self, text: &str) -> serde_json::Result<Option<Arc<NamedSandbox>>> {
+        if let Some(sandbox) = self.sandboxes.get(text) {
             return Ok(sandbox.clone());
         }
         let sandbox = recorded::deserialize(&mut serde_json::Deserializer::from_str(text))?;
-        if known.len() >= MOST_SANDBOXES {
-            known.clear();
+        if self.sandboxes.len() >= MOST_SANDBOXES {
+            self.sandboxes.clear();
         }
-        known.insert(text.to_owned(), sandbox.clone());
+        self.sandboxes.insert(text.to_owned(), sandbox.clone());
         Ok(sandbox)
     }
 }
@@ -72,14 +109,21 @@ pub(crate) fn encode_pretty<T: Serialize>(path: &str, record: &T) -> Result<Vec<
 
 /// Reads a task record. `user` is the user of the record's lane, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
-    decode_named(path, bytes, Part::Whole, user).map(|(task, _)| task)
+    decode_named(path, bytes, Part::Whole, || user.cloned()).map(|(task, _)| task)
 }
 
 /// Reads a part of a task record like [`decode_task`], and returns whether the record itself names its user.
-pub(crate) fn decode_named(path: &str, bytes: &[u8], part: Part, user: Option<&Name>) -> Result<(Task, bool)> {
+pub(crate) fn decode_named(
+    path: &str,
+    bytes: &[u8],
+    part: Part,
+    user: impl FnOnce() -> Option<Name>,
+) -> Result<(Task, bool)> {
     let (task, names_user) = match json_object::text(bytes).and_then(|text| parsed(text, part)) {
         Ok(task) => (task, true),
-        Err(error) => (of_user(path, bytes, user)?.ok_or_else(|| newer_or_corrupt(path, bytes, &error))?, false),
+        Err(error) => {
+            (of_user(path, bytes, user().as_ref())?.ok_or_else(|| newer_or_corrupt(path, bytes, &error))?, false)
+        }
     };
     if task.v == TaskVersion::Granted && task.terms.granted.is_none() {
         return Err(StoreError::Newer { thing: path.into(), version: TaskVersion::GRANTED });
@@ -88,10 +132,10 @@ pub(crate) fn decode_named(path: &str, bytes: &[u8], part: Part, user: Option<&N
 }
 
 fn parsed(text: &str, part: Part) -> serde_json::Result<Task> {
-    let Part::Description(sandboxes) = part else { return serde_json::from_str(text) };
-    let (task, [.., sandbox]) = json_object::apart::<Task, _>(text, OF_A_START)?;
-    let sandbox = sandbox.map(|text| sandboxes.parse(text.get())).transpose()?.flatten();
-    Ok(Task { env: Environment::Unread, sandbox, ..task })
+    match part {
+        Part::Whole => serde_json::from_str(text),
+        Part::Description(known) => known.parse_like_last(text).map_or_else(|| known.parse(text), Ok),
+    }
 }
 
 /// The record of a task that names no user, with `user` filled in; `None` when the record lacks something else.

@@ -284,7 +284,7 @@ impl Spool {
         bytes: &[u8],
         id: TaskId,
     ) -> Result<(Task, bool)> {
-        let (mut task, names_user) = decode_named(path, bytes, part, user_of_path(path).as_ref())?;
+        let (mut task, names_user) = decode_named(path, bytes, part, || user_of_path(path))?;
         if task.id != id {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }

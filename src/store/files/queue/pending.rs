@@ -384,13 +384,13 @@ impl Spool {
 
     /// The description of a head; `None` when its record is gone or damaged, which the claim finds out.
     pub fn peek(&self, head: &Head) -> Option<Task> {
-        let (_, read) = self.read_pending(Part::Description(&self.sandboxes), head.priority, &head.queue, head.id);
+        let (_, read) = self.read_pending(Part::Description(&self.known_members), head.priority, &head.queue, head.id);
         read.ok().flatten().map(|(task, _)| task)
     }
 
     /// The error on the record of a queue's first task, when a newer version wrote it.
     pub fn newer_head(&self, head: &Head) -> Option<StoreError> {
-        let read = self.read_pending(Part::Description(&self.sandboxes), head.priority, &head.queue, head.id).1;
+        let read = self.read_pending(Part::Description(&self.known_members), head.priority, &head.queue, head.id).1;
         read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
     }
 

@@ -256,7 +256,7 @@ impl Spool {
     }
 
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
-        let part = Part::Description(&self.sandboxes);
+        let part = Part::Description(&self.known_members);
         Survey { store: self, part, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
     }
 

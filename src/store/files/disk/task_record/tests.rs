@@ -45,11 +45,29 @@ fn a_description_is_a_record_without_what_a_start_needs_and_is_never_written() {
     let bytes = encode_task(&whole).expect("it encodes");
     let text = String::from_utf8(bytes.clone()).expect("text");
     assert!(OF_A_START.iter().all(|member| text.contains(&format!("\"{member}\":"))), "{text}");
-    let sandboxes = KnownSandboxes::default();
+    let known = KnownMembers::default();
+    let read = |bytes: &[u8]| decode_named("x", bytes, Part::Description(&known), || None);
     for _ in 0..2 {
-        let read = decode_named("x", &bytes, Part::Description(&sandboxes), None).expect("it reads");
-        assert!(read.1 && encode_task(&read.0).is_err());
-        assert_eq!(read.0, Task { env: Environment::Unread, limits: None, ..whole.clone() });
+        let (task, names_user) = read(&bytes).expect("it reads");
+        assert!(names_user && encode_task(&task).is_err());
+        assert_eq!(task, Task { env: Environment::Unread, limits: None, ..whole.clone() });
+    }
+    // Records that differ from the last one in one of these members, or only look like it.
+    let (sandbox, env) = (",\"sandbox\":{", ",\"env\":[[\"A\",\"b=c\"]]");
+    assert!(text.contains(sandbox) && text.contains(env), "{text}");
+    let other = read(text.replacen("\"seccomp\":0", "\"seccomp\":2", 1).as_bytes()).expect("it reads").0;
+    assert_eq!(other.sandbox.map(|named| named.sandbox().seccomp), Some(2));
+    let none = read(text.replacen(sandbox, ",\"other\":{", 1).as_bytes()).expect("it reads").0;
+    assert_eq!(none.sandbox, None);
+    for (was, is) in [
+        (env, ",\"env\":[[\"A\",\"b=c\"]"),
+        (env, ",\"env\":[[\"A\",\"b=c\"]]]"),
+        (env, &format!(",{env}")),
+        ("\"user\":\"alice\"", &format!("\"user\":\"alice{env}\"")),
+    ] {
+        read(&bytes).expect("it reads");
+        assert!(text.contains(was), "{was} in {text}");
+        assert!(matches!(read(text.replacen(was, is, 1).as_bytes()), Err(StoreError::Corrupt { .. })), "{is}");
     }
 }
 

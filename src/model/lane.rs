@@ -109,6 +109,11 @@ impl LaneName {
         [self.kind.as_str(), "_", &self.key.encoded()].concat()
     }
 
+    /// The stem of the lane of a user.
+    pub fn user_stem(user: &Name) -> String {
+        ["user", "_", &user.encoded()].concat()
+    }
+
     /// The lane of a stem; `None` if the key is hashed or the stem is not one of ours.
     pub fn from_stem(stem: &str) -> Option<Self> {
         let (kind, key) = stem.split_once('_')?;

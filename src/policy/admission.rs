@@ -160,8 +160,9 @@ pub struct Situation {
     pub lacks_dispatcher: bool,
 }
 
-/// Every obstacle, in the order in which dispatch meets them.
-pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item = Obstacle> + 'a {
+/// The obstacles that dispatch meets before it looks at the lanes of a task, in their order.
+pub fn before_lanes<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item = Obstacle> + 'a {
+    let paused = now.paused.clone().map(|pause| Obstacle::Paused { pause });
     let delayed = task.due_at.filter(|at| *at > now.now).map(|until| Obstacle::Delayed { until });
     let after = (!now.unfinished.is_empty()).then(|| Obstacle::After { tasks: now.unfinished.clone() });
     let elsewhere = (!now.context.is_empty()).then(|| Obstacle::OtherContext {
@@ -172,20 +173,17 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
     let no_grant = now.no_grant.clone().map(|lane| Obstacle::NoGrant { lane });
     let newer = now.newer.clone().map(|(first, record)| Obstacle::NewerRecord { first, record });
     let order = (now.ahead > 0).then_some(Obstacle::Priority { ahead: now.ahead });
+    paused.into_iter().chain(delayed).chain(after).chain(elsewhere).chain(no_grant).chain(newer).chain(order)
+}
+
+/// Every obstacle, in the order in which dispatch meets them.
+pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item = Obstacle> + 'a {
     let lane_order =
         now.first_in_lane.iter().map(|(lane, first)| Obstacle::LaneOrder { lane: lane.clone(), first: *first });
     // A pass of this process would not start the task, so the missing dispatcher is elsewhere. The reason above already reports
     // that.
     let nobody = (now.lacks_dispatcher && now.context.is_empty()).then_some(Obstacle::NoDispatcher);
-    let paused = now.paused.clone().map(|pause| Obstacle::Paused { pause });
-    paused
-        .into_iter()
-        .chain(delayed)
-        .chain(after)
-        .chain(elsewhere)
-        .chain(no_grant)
-        .chain(newer)
-        .chain(order)
+    before_lanes(task, now)
         .chain(lane_order)
         .chain(now.shut.iter().map(|shut| Obstacle::HostBusy { shut: shut.clone() }))
         .chain(now.narrow.iter().map(|narrow| Obstacle::TooFewSlots { narrow: narrow.clone() }))

@@ -154,6 +154,8 @@ pub(crate) fn unfinished_before(app: &App, task: &Task) -> Vec<TaskId> {
 pub(crate) struct Reach {
     own: Option<(Arc<NamedSandbox>, Shared<Limits>)>,
     known: BTreeMap<SandboxId, bool>,
+    /// The sandbox that was compared last, and its differences: many tasks in turn share theirs.
+    compared: Option<(Arc<NamedSandbox>, Vec<Difference>)>,
 }
 
 /// The sandbox of this process and the limits that it gives to its children.
@@ -170,7 +172,13 @@ pub(crate) fn own_context(app: &App) -> (Arc<NamedSandbox>, Shared<Limits>) {
 pub(crate) fn context_differences(app: &App, task: &Task) -> Vec<Difference> {
     match (&task.sandbox, config(app).contexts) {
         (None, _) | (_, Contexts::Any) => Vec::new(),
-        (Some(theirs), Contexts::Same) => differences(own_context(app).0.sandbox(), theirs.sandbox()),
+        (Some(theirs), Contexts::Same) => {
+            let own = own_context(app).0;
+            let mut reach = app.reach.borrow_mut();
+            let compared = reach.compared.take().filter(|(known, _)| Arc::ptr_eq(known, theirs));
+            let compare = || (Arc::clone(theirs), differences(own.sandbox(), theirs.sandbox()));
+            reach.compared.insert(compared.unwrap_or_else(compare)).1.clone()
+        }
     }
 }
 

@@ -74,31 +74,39 @@ pub(crate) struct Known {
     queues: Queues,
     tier: Tier,
     sides: Vec<Side>,
+    /// The place of the queue of which these are the turns; `None` if it has no work in the tier.
+    own: Option<usize>,
     order: Order,
 }
 
 impl Known {
-    /// Looks at the queues of a user.
-    pub fn of(app: &App, user: &Name, queues: Queues, tier: Tier) -> Result<Self, AppError> {
+    /// Looks at the queues of a user that take turns with the queue `own`.
+    pub fn of(app: &App, user: &Name, own: &str, queues: Queues, tier: Tier) -> Result<Self, AppError> {
         let sides = sides(app, &queues, tier)?;
         let order = Order::of(Turns::new(&ledger(app, &sides)?, user, &sides), MOST_AHEAD);
-        Ok(Self { queues, tier, sides, order })
+        let own = sides.iter().position(|side| side.queue == own);
+        Ok(Self { queues, tier, sides, own, order })
     }
 
     /// Like `of`, for a task that may not be queued, or that is behind those that are looked at.
     pub fn with(app: &App, task: &Task, mut queues: Queues) -> Result<Self, AppError> {
-        let (own, turn) = (queues.entry(task.queue()).or_default(), task.turn());
+        let (queue, turn) = (task.queue(), task.turn());
+        let own = queues.entry(queue.clone()).or_default();
         if let Err(at) = own.binary_search(&turn) {
             own.insert(at, turn);
         }
-        Self::of(app, &task.user, queues, task.priority.tier())
+        Self::of(app, &task.user, &queue, queues, task.priority.tier())
     }
 
-    /// The queue of a task and its number there; `None` if the task is not among the known ones.
+    /// The queue `own` and the number there of one of its tasks; `None` if the task is not among the known ones.
     pub fn find(&self, task: &Task) -> Option<(usize, usize)> {
-        let queue = task.queue();
-        let at = self.sides.iter().position(|side| side.queue == queue)?;
+        let at = self.own?;
         Some((at, self.sides[at].turns.binary_search(&task.turn()).ok()?))
+    }
+
+    /// The first task of the queue `own`.
+    pub fn first(&self) -> Option<Turn> {
+        self.sides[self.own?].turns.first().copied()
     }
 
     /// The tasks that start before the task of the queue `own` with this number, by queue and tier: those of its queue first. A

@@ -11,15 +11,15 @@ use crate::app::pass::recovery::blindness_of;
 use crate::app::processes::{is_own_task, stopped_supervisor};
 use crate::app::query::cycles::{Member, cycle_in, cycle_of};
 use crate::app::query::details::{evidence_of, is_short, standstill};
-use crate::app::query::order::Order;
+use crate::app::query::order::{Order, head};
 use crate::app::query::{list, shared};
 use crate::app::sandboxes::Sandboxes;
 use crate::app::waits::{as_seen, is_resume_ready, lanes_wanted};
 use crate::app::{App, AppError};
 use crate::model::evidence::Reason;
 use crate::model::lock::loan::{Lent, lendable, lent};
-use crate::model::{Identity, LaneName, LockKind, Status, Target, Task, TaskId, Tier};
-use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
+use crate::model::{Identity, LaneName, LockKind, Status, Target, Task, TaskId, Tier, Timestamp};
+use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, before_lanes, obstacles};
 use crate::policy::witness::Blind;
 use crate::store::{LineWaiter, LockIndex, LockView, QueueIndex};
 use std::collections::BTreeMap;
@@ -139,7 +139,13 @@ impl Reasons<'_> {
         if task.status() == Status::Running {
             return standstill(self.app, task);
         }
-        let situation = self.situation(task)?;
+        let ahead = self.ahead_now(task)?;
+        let alone = self.situation_before_lanes(task, ahead)?;
+        // Most tasks of a long list wait for others of their user, and their lanes need no look.
+        if let Some(first) = before_lanes(task, &alone).next() {
+            return Ok(Some(first));
+        }
+        let situation = self.situation_with_lanes(task, alone)?;
         Ok(obstacles(task, &situation).next())
     }
 
@@ -151,15 +157,28 @@ impl Reasons<'_> {
 
     /// The facts that admission needs about a pending task.
     fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
-        let now = self.app.host.now();
-        let is_parked = task.due_at.is_some_and(|at| at > now)
-            || task.is_held(now)
-            || !unfinished_before(self.app, task).is_empty();
+        let ahead = self.ahead_now(task)?;
+        let alone = self.situation_before_lanes(task, ahead)?;
+        self.situation_with_lanes(task, alone)
+    }
+
+    /// Number of tasks for which a pending task waits now; 0 for a task that has no turn yet, or whose user's lane is lent to
+    /// it.
+    fn ahead_now(&mut self, task: &Task) -> Result<u64, AppError> {
+        let unfinished = unfinished_before(self.app, task);
+        if is_parked(task, &unfinished, self.app.host.now()) {
+            return Ok(0);
+        }
         let lenders = lenders_of(self.app, task)?;
         let goes_before = task.takes_user_lane && is_lent_by(&lenders)(&LaneName::user(&task.user));
-        let ahead = if is_parked || goes_before { 0 } else { self.ahead_of(task)? };
+        if goes_before { Ok(0) } else { self.ahead_of(task) }
+    }
+
+    /// Completes `situation_before_lanes` with the lanes, and with whether a process would start the task.
+    fn situation_with_lanes(&mut self, task: &Task, alone: Situation) -> Result<Situation, AppError> {
+        let is_parked = is_parked(task, &alone.unfinished, alone.now);
         let booked = if is_parked { None } else { self.booked_before(task)? };
-        let mut situation = Situation { booked, ..self.situation_after(task, ahead)? };
+        let mut situation = Situation { booked, ..self.with_lanes(task, alone)? };
         // The task may wait for a running task, whose supervisor makes a pass at its end. A task that waits for nothing else
         // needs a process that makes a pass now. No event reports an idle host, or a port that becomes free: only a process
         // that looks again by itself starts the task then.
@@ -172,7 +191,22 @@ impl Reasons<'_> {
 
     /// Like `situation`, with so many tasks that come before it, if a process would start it.
     pub(super) fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
-        let unfinished = unfinished_before(self.app, task);
+        let alone = self.situation_before_lanes(task, ahead)?;
+        self.with_lanes(task, alone)
+    }
+
+    /// The facts about a pending task that come before those of its lanes, with so many tasks that come before it.
+    fn situation_before_lanes(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
+        let newer = if ahead > 0 { self.newer_before(task)? } else { None };
+        let mut alone = situation_alone(self.app, task);
+        if let (Some(theirs), false) = (&task.sandbox, alone.context.is_empty()) {
+            alone.origin = (self.sandboxes.life(self.app, theirs)?, is_own_task(self.app, task));
+        }
+        Ok(Situation { unfinished: unfinished_before(self.app, task), newer, ahead, ..alone })
+    }
+
+    /// Adds the lanes of a task, as they are, to the facts that come before them.
+    fn with_lanes(&mut self, task: &Task, alone: Situation) -> Result<Situation, AppError> {
         let lenders = lenders_of(self.app, task)?;
         let is_lent = is_lent_by(&lenders);
         let mut first_in_lane = self.firsts.before(&self.app.store, task)?;
@@ -194,12 +228,7 @@ impl Reasons<'_> {
             }
         }
         let shut = shut(self.app, all_lanes.iter().filter(|lane| !is_lent(lane)), false);
-        let newer = if ahead > 0 { self.newer_before(task)? } else { None };
-        let mut alone = situation_alone(self.app, task);
-        if let (Some(theirs), false) = (&task.sandbox, alone.context.is_empty()) {
-            alone.origin = (self.sandboxes.life(self.app, theirs)?, is_own_task(self.app, task));
-        }
-        Ok(Situation { unfinished, newer, ahead, first_in_lane, shut, lanes, ..alone })
+        Ok(Situation { first_in_lane, shut, lanes, ..alone })
     }
 
     /// The reasons why a waiting task that has what it waited for does not go on: no task comes before it, but its lanes may
@@ -224,8 +253,14 @@ impl Reasons<'_> {
         if let Some(known) = self.newer.get(&place) {
             return Ok(known.clone());
         }
-        let head = self.app.store.head(place.1, &place.0)?;
-        let newer = head.and_then(|head| Some((head.id, self.app.store.newer_head(&head)?.to_string())));
+        let first = self.turns.get(&place).and_then(|known| known.first());
+        let head = match first.map(|first| head(&place.0, first)) {
+            Some(head) => Some(head),
+            None => self.app.store.head(place.1, &place.0)?,
+        };
+        // A task whose wait is known has a record that this version reads.
+        let unread = head.filter(|head| !self.tried_waits.contains_key(&head.id));
+        let newer = unread.and_then(|head| Some((head.id, self.app.store.newer_head(&head)?.to_string())));
         self.newer.insert(place, newer.clone());
         Ok(newer)
     }
@@ -278,6 +313,11 @@ pub fn reasons(app: &App) -> Result<Reasons<'_>, AppError> {
         has_dispatcher: [None; 2],
         sandboxes: Sandboxes::default(),
     })
+}
+
+/// Whether a pending task has no turn yet: it is not due, is held, or comes after these unfinished tasks.
+fn is_parked(task: &Task, unfinished: &[TaskId], now: Timestamp) -> bool {
+    task.due_at.is_some_and(|at| at > now) || task.is_held(now) || !unfinished.is_empty()
 }
 
 /// As [`Reasons::first_obstacle`], for one task.

@@ -170,7 +170,7 @@ impl Reasons<'_> {
         }
         let index = self.index()?;
         let queues = queues_among(self.app, &index, task)?;
-        let known = Rc::new(Known::of(self.app, &task.user, queues, place.1)?);
+        let known = Rc::new(Known::of(self.app, &task.user, &place.0, queues, place.1)?);
         self.turns.insert(place, Rc::clone(&known));
         Ok(known)
     }
@@ -226,7 +226,8 @@ fn ids(turns: &[Turn]) -> Vec<TaskId> {
     turns.iter().map(|(_, (_, id))| *id).collect()
 }
 
-fn head(queue: &str, (priority, (_, id)): Turn) -> Head {
+/// The head of a queue whose first task has this turn.
+pub(super) fn head(queue: &str, (priority, (_, id)): Turn) -> Head {
     Head { queue: queue.to_owned(), priority, id }
 }
 

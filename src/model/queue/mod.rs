@@ -19,6 +19,9 @@ use std::fmt::Write as _;
 /// Number of words of a command that identify the work.
 const WORDS: usize = 2;
 
+/// Bytes for the name of most queues.
+const USUAL_BYTES: usize = 96;
+
 /// The parts of the name of a queue.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct QueueName<'a> {
@@ -63,7 +66,8 @@ impl<'a> QueueName<'a> {
     /// The place of a task of a queue among those of its priority: the place of the first task of its group, then its own.
     pub fn place_in(queue: &str, id: TaskId) -> (TaskId, TaskId) {
         // Most names have no such part and need no parsing.
-        let group = if queue.contains("~g") { QueueName::parse(queue).and_then(|name| name.group) } else { None };
+        let may_have = queue.split('~').skip(1).any(|part| part.starts_with('g'));
+        let group = if may_have { QueueName::parse(queue).and_then(|name| name.group) } else { None };
         (group.unwrap_or(id), id)
     }
 
@@ -121,7 +125,8 @@ impl Task {
 
     /// The name of the queue of the task while it is pending.
     pub fn queue(&self) -> String {
-        let mut name = LaneName::user(&self.user).stem();
+        let mut name = String::with_capacity(USUAL_BYTES);
+        name.push_str(&LaneName::user_stem(&self.user));
         if !self.takes_user_lane {
             let lanes: Vec<String> = self.lanes.iter().map(LaneName::to_string).collect();
             name.push_str("~n");

@@ -169,7 +169,7 @@ impl Told {
 
     /// A name for its queue. It replaces the real name, because events do not have the session.
     pub fn queue(&self) -> String {
-        let mut name = LaneName::user(&self.user).stem();
+        let mut name = LaneName::user_stem(&self.user);
         if self.lane.is_none() {
             let lanes: Vec<String> = self.lanes.iter().map(LaneName::to_string).collect();
             name += &format!("~n{}", digest(&lanes.join("\n")));

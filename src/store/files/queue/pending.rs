@@ -411,7 +411,7 @@ impl Spool {
         most: u64,
         counts: &dyn Fn(&str) -> bool,
     ) -> Result<BTreeMap<String, Vec<Turn>>> {
-        let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
+        let (stem, most) = (LaneName::user_stem(user), usize::try_from(most).unwrap_or(usize::MAX));
         let mut first: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
         for (queue, priorities) in index.of_user(&stem).filter(|(queue, _)| counts(queue)) {
             let heads = self.first_among(priorities.iter().copied(), queue, most)?.into_iter();

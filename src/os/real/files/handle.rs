@@ -2,6 +2,7 @@
 
 use crate::os::real::files::meta_of;
 use crate::os::{Handle, Meta};
+use rustix::buffer::spare_capacity;
 use rustix::fs::{
     FallocateFlags, OFlags, SeekFrom, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fstat, fsync, seek,
 };
@@ -54,17 +55,16 @@ impl Handle for RealHandle {
         let mut bytes = Vec::new();
         let mut chunk = usize::try_from(size).map_err(|_| too_large(cap))? + 1;
         loop {
-            let done = bytes.len();
-            bytes.resize(done + chunk, 0);
-            let got = retry_on_intr(|| pread(&self.file, &mut bytes[done..], done as u64))?;
-            bytes.truncate(done + got);
-            // The read asked for one byte more than the size: when just the size came, the end was reached.
-            if got == 0 || got < chunk {
-                return Ok(bytes);
-            }
+            bytes.reserve(chunk);
+            let (done, asked) = (bytes.len(), bytes.capacity() - bytes.len());
+            let got = retry_on_intr(|| pread(&self.file, spare_capacity(&mut bytes), done as u64))?;
             // The file may grow while it is read, so the bytes that came count, not the size of fstat.
             if bytes.len() as u64 > cap {
                 return Err(too_large(cap));
+            }
+            // The read asked for one byte more than the size: when just the size came, the end was reached.
+            if got < asked {
+                return Ok(bytes);
             }
             chunk = 4096;
         }

@@ -63,6 +63,10 @@ fn whole(bytes: &[u8]) -> usize {
 }
 
 fn escape_but(text: &str, stays: impl Fn(char, &str) -> bool) -> Cow<'_, str> {
+    // Most texts are plain.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
     let bad = |(at, c): &(usize, char)| is_unseen(*c) && !stays(*c, &text[at + c.len_utf8()..]);
     let Some((first, _)) = text.char_indices().find(bad) else {
         return Cow::Borrowed(text);

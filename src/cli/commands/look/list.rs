@@ -212,7 +212,7 @@ enum Form {
 
 impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
     fn begin(args: &ListArgs, app: &'a App, console: &'c mut Console<'w>) -> Result<Self, AppError> {
-        let shown = columns::chosen(&args.columns)?;
+        let shown = columns::chosen(&args.columns, console.format == OutputFormat::Wide)?;
         let is_table = !console.is_json() && console.format != OutputFormat::Name;
         if !is_table && (args.no_header || !args.columns.is_empty()) {
             return Err(AppError::usage("--columns and --no-header are about tables; nothing was listed")

@@ -37,10 +37,10 @@ pub(super) fn title(at: usize) -> &'static str {
 /// The place of REASON, the one column that costs looks at the locks.
 pub(super) const REASON: usize = 13;
 
-/// The places of the requested columns; all places when no column was requested.
-pub(super) fn chosen(names: &[String]) -> Result<Vec<usize>, AppError> {
+/// The places of the requested columns; when no column was requested, those of a table that `is_wide` or not.
+pub(super) fn chosen(names: &[String], is_wide: bool) -> Result<Vec<usize>, AppError> {
     if names.is_empty() {
-        return Ok((0..COLUMNS.len()).collect());
+        return Ok((0..COLUMNS.len()).filter(|at| is_wide || !COLUMNS[*at].is_wide).collect());
     }
     let place = |name: &String| {
         COLUMNS.iter().position(|column| column.title.eq_ignore_ascii_case(name.trim())).ok_or_else(|| {
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn columns_are_chosen_by_name() {
         assert_eq!(COLUMNS[REASON].title, "REASON");
-        let names = |names: &[&str]| chosen(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let names = |names: &[&str]| chosen(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), true);
         assert_eq!(names(&["command", " Id"]).expect("columns"), [14, 0]);
         assert_eq!(names(&[]).expect("columns").len(), COLUMNS.len());
         let refused = names(&["id", "colour"]).expect_err("no such column");

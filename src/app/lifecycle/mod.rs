@@ -28,7 +28,12 @@ pub struct Accepted {
 
 /// The event of a task that is accepted.
 pub(crate) fn enqueued(task: &Task) -> Event {
-    let mut data = json!({ "priority": task.priority.number(), "work": task.work() });
+    enqueued_to_do(task, task.work())
+}
+
+/// Like [`enqueued`], for a task whose digest of work is known.
+pub(crate) fn enqueued_to_do(task: &Task, work: String) -> Event {
+    let mut data = json!({ "priority": task.priority.number(), "work": work });
     if task.due_at.is_some() || !task.after.is_empty() || task.hold.is_some() {
         data["delayed"] = true.into();
     }

@@ -12,7 +12,7 @@ use crate::app::estimate::{Estimate, THOROUGH, expected};
 use crate::app::fleet::places::check_place;
 use crate::app::fleet::shared;
 use crate::app::granted::of_parent;
-use crate::app::lifecycle::{Accepted, enqueued};
+use crate::app::lifecycle::{Accepted, enqueued_to_do};
 use crate::app::names::named_lanes;
 use crate::app::processes::asked_by;
 use crate::app::query::explain::reasons;
@@ -26,6 +26,7 @@ use crate::app::queue::terms::{
 use crate::app::steps::words::check_prompt;
 use crate::app::{App, AppError, Code, Kind, shell_word};
 use crate::model::name::shortened;
+use crate::model::queue::Works;
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
@@ -99,6 +100,10 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
     for ((line, _), task) in batch.iter().zip(&mut tasks) {
         check_dependencies(app, task).map_err(|error| line_error(*line, error))?;
     }
+    let created = |task| Accepted { task, created: true };
+    if tasks.iter().zip(batch).all(|(task, (_, new))| !stands_alone(task, new)) {
+        return Ok(accept_run(app, tasks)?.into_iter().map(created).collect());
+    }
     let mut accepted: Vec<Accepted> = Vec::with_capacity(tasks.len());
     let mut lines = tasks.into_iter().zip(batch).peekable();
     while let Some((task, (line, new))) = lines.next() {
@@ -115,7 +120,7 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
             run.push(task);
         }
         let run = accept_run(app, run).map_err(|error| naming_earlier(error, &accepted))?;
-        accepted.extend(run.into_iter().map(|task| Accepted { task, created: true }));
+        accepted.extend(run.into_iter().map(created));
     }
     Ok(accepted)
 }
@@ -131,7 +136,9 @@ fn accept_run(app: &App, mut run: Vec<Task>) -> Result<Vec<Task>, AppError> {
 }
 
 pub(crate) fn accept(app: &App, tasks: &[Task]) -> Result<(), AppError> {
-    app.store.accept(tasks, Some(&enqueued)).map_err(|error| half_accepted(app, tasks, error.into()))?;
+    let works = Works::default();
+    let told = |task: &Task| enqueued_to_do(task, works.of(task));
+    app.store.accept(tasks, Some(&told)).map_err(|error| half_accepted(app, tasks, error.into()))?;
     note_children(app, tasks);
     Ok(())
 }

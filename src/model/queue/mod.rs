@@ -13,6 +13,7 @@ use super::lane::LaneName;
 use super::name::{Name, hex, is_hex};
 use super::task::{Priority, Task, TaskId, Tier};
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -94,15 +95,34 @@ pub fn digest(text: &str) -> String {
 /// The place of a task among those with which it takes turns: its priority, the first task of its group, and its number.
 pub type Turn = (Priority, (TaskId, TaskId));
 
+/// The digests of the work of tasks that are looked at one after another: that of equal work is made once.
+#[derive(Default)]
+pub struct Works(RefCell<(String, String)>);
+
+impl Works {
+    /// The digest of the work of a task ([`Task::work`]).
+    pub fn of(&self, task: &Task) -> String {
+        let (mut last, text) = (self.0.borrow_mut(), task.work_text());
+        if last.0 != text {
+            *last = (text, task.work());
+        }
+        last.1.clone()
+    }
+}
+
 impl Task {
     /// A digest of the first words of the command and of its directory. Equal work has an equal digest.
     pub fn work(&self) -> String {
+        digest(&self.work_text())
+    }
+
+    fn work_text(&self) -> String {
         let command: Vec<&str> = match self.command.as_slice() {
             // For a shell, the words of its script count.
             [_, option, script] if option == "-c" => script.split_whitespace().take(WORDS).collect(),
             words => words.iter().take(WORDS).map(String::as_str).collect(),
         };
-        digest(&format!("{}\n{}", command.join("\n"), self.cwd))
+        format!("{}\n{}", command.join("\n"), self.cwd)
     }
 
     /// Its place among the tasks with which it takes turns.

@@ -85,6 +85,9 @@ impl Members {
     }
 }
 
+/// Bytes for most records.
+const USUAL_BYTES: usize = 4096;
+
 /// The record of a task as one line, as it is written.
 pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
     encode_line("task record", task)
@@ -92,7 +95,8 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
 
 /// A record as one line, which is no longer than the limit for reading.
 pub(crate) fn encode_line<T: Serialize>(path: &str, record: &T) -> Result<Vec<u8>> {
-    let mut bytes = serde_json::to_vec(record).map_err(|error| StoreError::corrupt(path, error.to_string()))?;
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    serde_json::to_writer(&mut bytes, record).map_err(|error| StoreError::corrupt(path, error.to_string()))?;
     bytes.push(b'\n');
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_RECORD_BYTES {
         return Err(StoreError::TooLarge { bytes: bytes.len() });

@@ -139,64 +139,51 @@ impl Spool {
     }
 }
 
-/// The parts of the name of a task's queue. No task of a batch is in a group.
-type QueueParts<'a> = (&'a Name, Option<&'a str>, Option<&'a SandboxId>, Option<&'a [LaneName]>);
+/// The facts about a task that tell the lane of its record from others, without the name of that lane. No task of a batch is
+/// in a group.
+type LaneKey<'a> = (Priority, &'a Name, Option<&'a str>, Option<&'a SandboxId>, Option<&'a [LaneName]>);
 
-/// The names of the queues of a batch, each made once.
-struct QueueNames<'a>(HashMap<QueueParts<'a>, Arc<str>>);
+fn lane_key(task: &Task) -> LaneKey<'_> {
+    let lanes = (!task.takes_user_lane).then_some(task.lanes.as_slice());
+    (task.priority, &task.user, task.share.as_deref(), task.sandbox.as_ref().map(|named| named.id()), lanes)
+}
 
-impl<'a> QueueNames<'a> {
-    fn of(tasks: &'a [Task]) -> Self {
-        let mut names = HashMap::new();
-        for task in tasks {
-            names.entry(Self::parts(task)).or_insert_with(|| task.queue().into());
-        }
-        Self(names)
-    }
-
-    fn parts(task: &Task) -> QueueParts<'_> {
-        (
-            &task.user,
-            task.share.as_deref(),
-            task.sandbox.as_ref().map(|named| named.id()),
-            (!task.takes_user_lane).then_some(task.lanes.as_slice()),
-        )
-    }
-
-    fn name(&self, task: &Task) -> Arc<str> {
-        self.0.get(&Self::parts(task)).map_or_else(|| task.queue().into(), Arc::clone)
-    }
+/// The lane of some tasks of a batch, and their number.
+struct Lane {
+    queue: Arc<str>,
+    count: usize,
 }
 
 /// The portions of a batch in the order of their first tasks. All tasks for a lane go into its folder if that holds so many,
 /// and else into segments. A folder goes as a whole only when no task in it needs a hint beside its record: a later task of a
 /// lane must not appear before an earlier one. Parked tasks are in no lane.
 fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) -> bool) -> Vec<Portion<'a>> {
-    let queues = QueueNames::of(tasks);
-    let lane_of = |task: &Task| (task.priority, queues.name(task));
-    let parked: Vec<bool> = tasks.iter().map(must_park).collect();
-    let pending = || tasks.iter().zip(&parked).filter_map(|(task, is_parked)| (!is_parked).then_some(task));
-    let mut depths: HashMap<(Priority, Arc<str>), usize> = HashMap::new();
-    pending().for_each(|task| *depths.entry(lane_of(task)).or_default() += 1);
-    let key_of = |task: &Task| {
-        let (priority, queue) = lane_of(task);
-        let is_deep = depths[&(priority, Arc::clone(&queue))] > lane_holds;
-        (priority, queue, is_deep.then(|| layout::segment(task.id)))
+    let (mut known, mut lanes): (HashMap<LaneKey<'a>, usize>, Vec<Lane>) = Default::default();
+    let mut place = |task: &'a Task| {
+        let at = *known.entry(lane_key(task)).or_insert_with(|| {
+            lanes.push(Lane { queue: task.queue().into(), count: 0 });
+            lanes.len() - 1
+        });
+        lanes[at].count += 1;
+        at
     };
-    let mut folders: HashMap<FolderKey, (Vec<&Task>, bool)> = HashMap::new();
-    for task in pending() {
-        let (all, is_plain) = folders.entry(key_of(task)).or_insert_with(|| (Vec::new(), true));
+    let places: Vec<Option<usize>> = tasks.iter().map(|task| (!must_park(task)).then(|| place(task))).collect();
+    let folder_of = |at: usize, task: &Task| (at, (lanes[at].count > lane_holds).then(|| layout::segment(task.id)));
+    // By lane and segment: the tasks for a folder, and whether it goes as a whole.
+    let mut folders: HashMap<_, (Vec<&Task>, bool)> = HashMap::new();
+    for (task, at) in tasks.iter().zip(&places).filter_map(|(task, at)| Some((task, (*at)?))) {
+        let (all, is_plain) = folders.entry(folder_of(at, task)).or_insert_with(|| (Vec::new(), true));
         all.push(task);
         *is_plain &= task.lanes.is_empty() && task.start_by.is_none() && task.warns_at().is_none();
     }
     let mut portions = Vec::new();
-    for (task, is_parked) in tasks.iter().zip(parked) {
-        let key = (!is_parked).then(|| key_of(task));
-        let found = key.and_then(|key| folders.get_mut(&key).map(|folder| (key, folder)));
-        match found {
-            Some((key, (all, true))) if all.len() != 1 => {
+    for (task, place) in tasks.iter().zip(places) {
+        let folder = place.map(|at| folder_of(at, task));
+        match folder.and_then(|folder| Some((folder, folders.get_mut(&folder)?))) {
+            Some(((at, segment), (all, true))) if all.len() != 1 => {
                 // The first process takes all; the others find nothing.
                 if !all.is_empty() {
+                    let key = (task.priority, Arc::clone(&lanes[at].queue), segment);
                     portions.push(Portion::Folder(key, std::mem::take(all)));
                 }
             }

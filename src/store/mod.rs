@@ -54,7 +54,7 @@ pub use files::schedules::ScheduleBook;
 pub use files::steps::done::StepRecord;
 pub use files::steps::waits::{DoneWait, LateCommand, Mail, OpenWait, OutputEnd, OutputWatch, Waiter, Waits};
 pub use files::steps::{Beat, Document, Vars, var_text};
-pub use journal::{Add, Event, EventReader, KINDS, ReadEvent, SEGMENT_BYTES, Segment, is_kind};
+pub use journal::{Add, Event, EventLine, EventReader, KINDS, ReadEvent, SEGMENT_BYTES, Segment, is_kind};
 pub use outside::{Changes, Hold};
 pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::{RunDir, Short};

@@ -12,7 +12,7 @@ use crate::policy::analytics::record::Record;
 use crate::policy::fair::Ledger;
 pub use crate::policy::simulate::estimate::Estimate;
 use crate::policy::simulate::estimate::{Holding, estimate, estimate_lock};
-use crate::policy::simulate::history::{History, expect};
+use crate::policy::simulate::history::{History, OF_LOCKS, expect};
 pub use crate::policy::simulate::load::Length as RunLength;
 use crate::policy::simulate::load::{Length, Load, Random};
 pub use crate::policy::simulate::plan::{Change, Gap, MOST_TASKS, Plan, Stream, To};
@@ -105,7 +105,7 @@ pub fn expected(app: &App, task: &Task, reasons: &[Obstacle], effort: Effort) ->
 /// The moment at which `lock` or `acquire` is expected to get a lane, behind so many others in its line. An error here does
 /// not fail the verb.
 pub(crate) fn expected_lock(app: &App, lane: &LaneName, ahead: u64) -> Option<Estimate> {
-    let history = history(app, QUICK.event_bytes).ok()?;
+    let history = history_of_lane(app, lane, QUICK.event_bytes).ok()?;
     let now = app.host.now();
     let holders: Vec<Holding> = app
         .holders(lane)
@@ -134,6 +134,22 @@ pub(crate) fn history(app: &App, bytes: u64) -> Result<History, AppError> {
             history.take(&record);
         }
         true
+    })?;
+    Ok(history)
+}
+
+/// Like [`history`], for one lane and the work of its holders. Many processes may wait for one lane, and each asks: the lines of
+/// other events are not parsed.
+fn history_of_lane(app: &App, lane: &LaneName, bytes: u64) -> Result<History, AppError> {
+    let mut history = History::default();
+    let named = serde_json::Value::from(lane.to_string()).to_string();
+    app.store.recent_unparsed(bytes, &mut |line| {
+        if line.is_of("finished") {
+            let record = line.event().and_then(|event| Record::of(event.at, &event.line));
+            record.iter().for_each(|record| history.take(record));
+        } else if OF_LOCKS.into_iter().any(|kind| line.is_of(kind)) && line.text().contains(&named) {
+            history.take_lock(line.text());
+        }
     })?;
     Ok(history)
 }

@@ -10,6 +10,8 @@ use crate::model::queue::digest;
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::policy::fair::Weights;
+use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -47,21 +49,58 @@ pub struct History {
     open: BTreeMap<(String, String), Timestamp>,
 }
 
+/// The kinds of events that tell how long locks without a task lasted.
+pub const OF_LOCKS: [&str; 3] = ["lock_acquired", "lock_released", "lock_broken"];
+
+/// The members of the event of a lock that its length needs.
+#[derive(Deserialize)]
+struct LockLine<'a> {
+    at: Timestamp,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow)]
+    lane: Cow<'a, str>,
+    #[serde(borrow)]
+    data: LockData<'a>,
+}
+
+#[derive(Deserialize)]
+struct LockData<'a> {
+    #[serde(borrow)]
+    lock_id: Cow<'a, str>,
+}
+
 impl History {
     /// Learns from an event.
     pub fn take(&mut self, record: &Record) {
         match record.kind.as_str() {
             "finished" => self.finished(record),
             "enqueued" => self.arrived(record),
-            "lock_acquired" if self.open.len() < MOST_KINDS => {
+            kind => {
                 if let (Some(lane), Some(id)) = (&record.lane, record.text("lock_id")) {
-                    self.open.insert((lane.clone(), id.to_owned()), record.at);
+                    self.lock(kind, lane, id, record.at);
                 }
             }
+        }
+    }
+
+    /// Like [`History::take`], for the line of an event of a lock. Other members of it are not read.
+    pub fn take_lock(&mut self, line: &str) {
+        if let Ok(LockLine { at, event, lane, data }) = serde_json::from_str(line) {
+            self.lock(&event, &lane, &data.lock_id, at);
+        }
+    }
+
+    /// Handles the begin or the end of a lock without a task.
+    fn lock(&mut self, kind: &str, lane: &str, id: &str, at: Timestamp) {
+        let place = || (lane.to_owned(), id.to_owned());
+        match kind {
+            "lock_acquired" if self.open.len() < MOST_KINDS => {
+                self.open.insert(place(), at);
+            }
             "lock_released" | "lock_broken" => {
-                let (Some(lane), Some(id)) = (&record.lane, record.text("lock_id")) else { return };
-                if let Some(since) = self.open.remove(&(lane.clone(), id.to_owned())) {
-                    remember(&mut self.lanes, lane, record.at.saturating_ms_since(since));
+                if let Some(since) = self.open.remove(&place()) {
+                    remember(&mut self.lanes, lane, at.saturating_ms_since(since));
                 }
             }
             _ => {}
@@ -270,5 +309,12 @@ mod tests {
         }
         let lane = [LaneName::global(), LaneName::parse("deploy").expect("a lane")];
         assert_eq!(seen(&history.lengths(None, &lane)), [30, 30, 30]);
+        for (at, kind) in [("2026-01-31T00:00:00.000Z", OF_LOCKS[0]), ("2026-01-31T00:00:00.040Z", OF_LOCKS[1])] {
+            let data = r#"{"lock_id":"pid-1_0","fence":7,"holder":"pid-1"}"#;
+            history
+                .take_lock(&format!(r#"{{"v":1,"at":"{at}","event":"{kind}","pid":1,"lane":"deploy","data":{data}}}"#));
+        }
+        history.take_lock("{\"v\":1");
+        assert_eq!(seen(&history.lengths(None, &lane)), [30, 30, 30, 40]);
     }
 }

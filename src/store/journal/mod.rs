@@ -13,7 +13,7 @@ use crate::model::record::Version;
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::os::{Handle, Open};
 use crate::store::{Result, Spool, file_name, layout};
-pub use reading::{EventReader, ReadEvent};
+pub use reading::{EventLine, EventReader, ReadEvent};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;

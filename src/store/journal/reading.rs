@@ -25,6 +25,30 @@ pub struct ReadEvent {
 /// Takes an event, and returns whether to go on.
 pub type TakeEvents<'a> = dyn FnMut(ReadEvent) -> bool + 'a;
 
+/// Takes the line of an event, and returns whether to go on.
+type TakeLines<'a> = dyn FnMut(&[u8]) -> bool + 'a;
+
+/// A line of the log that was not parsed. It may be invalid.
+pub struct EventLine<'a>(&'a str);
+
+impl<'a> EventLine<'a> {
+    /// Its text.
+    pub fn text(&self) -> &'a str {
+        self.0
+    }
+
+    /// Whether it is the line of an event of this kind.
+    pub fn is_of(&self, kind: &str) -> bool {
+        let value = self.0.split_once("\"event\":\"").map_or("", |(_, value)| value);
+        value.strip_prefix(kind).is_some_and(|rest| rest.starts_with('"'))
+    }
+
+    /// The event, if the line is valid.
+    pub fn event(&self) -> Option<ReadEvent> {
+        decode(self.0.as_bytes())
+    }
+}
+
 /// Reads events as they are written.
 pub struct EventReader {
     at: Position,
@@ -101,6 +125,20 @@ impl Spool {
 
     /// Gives the newest events to `take`, of about `bytes` bytes at most, in the order in which they were written.
     pub fn recent_events(&self, bytes: u64, take: &mut TakeEvents<'_>) -> Result<()> {
+        self.recent_lines(bytes, &mut |line| decode(line).is_none_or(&mut *take))
+    }
+
+    /// Like `recent_events`, for a caller that parses few of the lines.
+    pub fn recent_unparsed(&self, bytes: u64, take: &mut dyn FnMut(&EventLine<'_>)) -> Result<()> {
+        self.recent_lines(bytes, &mut |line| {
+            if let Ok(line) = str::from_utf8(line) {
+                take(&EventLine(line));
+            }
+            true
+        })
+    }
+
+    fn recent_lines(&self, bytes: u64, take: &mut TakeLines<'_>) -> Result<()> {
         let (mut left, mut positions) = (bytes, Vec::new());
         for segment in self.event_segments()?.into_iter().rev() {
             let size = self.event_bytes(&segment)?;
@@ -112,7 +150,7 @@ impl Spool {
         }
         for mut at in positions.into_iter().rev() {
             // The part may begin with the rest of a line, which is invalid.
-            if !at.read(self, take)? {
+            if !at.read_lines(self, take)? {
                 break;
             }
         }
@@ -187,6 +225,10 @@ fn first_whole(part: &[u8]) -> Option<Timestamp> {
 impl Position {
     /// Reads on to the end of the segment. False once `take` returns false.
     pub(super) fn read(&mut self, store: &Spool, take: &mut TakeEvents<'_>) -> Result<bool> {
+        self.read_lines(store, &mut |line| decode(line).is_none_or(&mut *take))
+    }
+
+    fn read_lines(&mut self, store: &Spool, take: &mut TakeLines<'_>) -> Result<bool> {
         let path = self.segment.path();
         let Some(mut file) = store.open(&path, Open::ReadOnly)? else { return Ok(true) };
         let mut most = PART_BYTES;
@@ -194,10 +236,8 @@ impl Position {
             let length = usize::try_from(most).unwrap_or(usize::MAX);
             let part = file.read_part(self.from, length).map_err(StoreError::io("read", &path))?;
             let whole = part.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            for event in part[..whole].split(|byte| *byte == b'\n').filter_map(decode) {
-                if !take(event) {
-                    return Ok(false);
-                }
+            if !part[..whole].split(|byte| *byte == b'\n').all(&mut *take) {
+                return Ok(false);
             }
             self.from += whole as u64;
             if part.len() < length {

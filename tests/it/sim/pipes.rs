@@ -56,6 +56,10 @@ impl Pipe for PretendPipe {
         self.other = None;
     }
 
+    fn watches(&self) -> bool {
+        self.other.is_some()
+    }
+
     fn wait(&mut self, time: Duration) -> io::Result<bool> {
         let until_us = self.ctx.aside(|world, _| alarm(world, time)).unwrap_or(0);
         let wait = Wait { until_us, dirs: vec![(self.ino, self.heard)], end: self.other, ..Wait::default() };
@@ -65,11 +69,11 @@ impl Pipe for PretendPipe {
             .ctx
             .aside(|world, _| (world.disk.nodes[ino].version, other.is_some_and(|other| !world.is_open(other))));
         let (version, is_over) = seen.ok_or_else(|| errno(EMFILE))?;
-        let is_called = std::mem::replace(&mut self.heard, version) != version;
         if is_over {
             self.other = None;
+            return Ok(true);
         }
-        Ok(is_called || is_over)
+        Ok(std::mem::replace(&mut self.heard, version) != version)
     }
 }
 

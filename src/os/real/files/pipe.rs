@@ -97,6 +97,10 @@ impl Pipe for RealPipe {
         self.other = None;
     }
 
+    fn watches(&self) -> bool {
+        self.other.is_some()
+    }
+
     fn wait(&mut self, time: Duration) -> io::Result<bool> {
         // Descriptors without requested events stand in for missing ones: the kernel reports only their end.
         let woken = signals::wakeups().map_or_else(|| self.own.as_fd(), AsFd::as_fd);
@@ -111,6 +115,7 @@ impl Pipe for RealPipe {
         }
         if !fds[2].revents().is_empty() {
             self.other = None;
+            return Ok(true);
         }
         signals::drain();
         drain(&self.own).map(|()| true)
@@ -175,8 +180,10 @@ mod tests {
         assert!(second.watch("1").expect("an answer"));
         assert!(files.call_pipe("1").expect("an answer"));
         assert!(!second.wait(SOON).expect("a wait"), "the call was for another");
+        assert!(files.call_pipe("2").expect("an answer") && second.watches());
         drop(first);
-        assert!(second.wait(LONG).expect("a wait"));
+        assert!(second.wait(LONG).expect("a wait") && !second.watches());
+        assert!(second.wait(LONG).expect("a wait"), "a call beside the end is not lost");
         assert!(!second.wait(SOON).expect("a wait"), "the end is told once");
         assert!(!second.watch("1").expect("an answer"), "it is over");
     }

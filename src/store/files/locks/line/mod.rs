@@ -321,7 +321,14 @@ impl Spool {
     pub fn wait_in_line(&self, in_line: &mut InLine<'_>, longest: Duration, life_look: Duration) -> Option<bool> {
         let place = in_line.place.as_mut()?;
         let Some(holder) = &mut place.holder else {
-            return Some(self.wait_for_call(place.pipe.as_mut(), longest));
+            let pipe = place.pipe.as_mut();
+            let has_watched = pipe.watches();
+            let is_woken = self.wait_for_call(pipe, longest);
+            // The one before it has gone, mostly because it has the lane now. Then its call says when the lane is free.
+            if has_watched && !pipe.watches() {
+                self.wait_for_call(pipe, longest.min(FIRST_LOOK));
+            }
+            return Some(is_woken);
         };
         let (mut pause, mut left) = (FIRST_LOOK, longest);
         while !left.is_zero() {

@@ -2,10 +2,8 @@
 
 use crate::app::AppError;
 use crate::app::queue::enqueue::line_error;
+use crate::model::record::Members;
 use crate::request::{TaskRequest, members};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::Value;
-use std::fmt;
 
 /// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are skipped.
 /// Any other mistake is reported with the number of its line, and nothing is queued. Each request comes with the number of
@@ -25,31 +23,6 @@ pub fn read(text: &str) -> Result<Vec<(usize, TaskRequest)>, AppError> {
 fn task_line(line: &str) -> Result<TaskRequest, String> {
     let members: Members = serde_json::from_str(line).map_err(|error| format!("it is no JSON object: {error}"))?;
     members::read(members.0)
-}
-
-/// The members of a JSON object in the order of the text: a map would lose a member that is given twice.
-struct Members(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct All;
-        impl<'de> Visitor<'de> for All {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        from.deserialize_map(All)
-    }
 }
 
 #[cfg(test)]

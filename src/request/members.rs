@@ -8,12 +8,13 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserialize, Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
 /// Reads the members, in their order. A name may have `-` for `_`. A name that is given twice is a mistake.
-pub fn read(members: Vec<(String, Value)>) -> Result<TaskRequest, String> {
-    let last = RefCell::new(String::new());
+pub fn read(members: Vec<(Cow<'_, str>, Value)>) -> Result<TaskRequest, String> {
+    let last = RefCell::new(Cow::Borrowed(""));
     let noted = members.into_iter().map(|(name, value)| {
         let field = name.replace('-', "_");
         *last.borrow_mut() = name;

@@ -1,6 +1,6 @@
 //! JSON objects, for records and the configuration. Knows no file.
 
-use crate::model::record::Object;
+use crate::model::record::{MemberName, Object};
 use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -88,9 +88,6 @@ struct Rest<'a, 'de, A> {
     names: &'a [&'a str],
     texts: &'a mut [Option<&'de RawValue>],
 }
-
-#[derive(Deserialize)]
-struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, 'de, A> {
     type Error = A::Error;

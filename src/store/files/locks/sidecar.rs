@@ -1,13 +1,14 @@
 //! The JSON beside a lock file. Reads the sidecars of other programs with tolerance; writes the fields of the contract.
 
 use crate::model::process::OTHER_ROOT;
-use crate::model::record::Version;
+use crate::model::record::{Members, Version};
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
 use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Sidecar, Timestamp, Who};
 use crate::store::FORMAT_VERSION;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest sidecar read, in bytes.
@@ -39,8 +40,31 @@ impl Parsed {
     }
 }
 
-/// Members of a sidecar that were not read yet. Of members with one name the last counts.
-type Unread = BTreeMap<String, Value>;
+/// Members of a sidecar, in the order of their names, each with its value until that is read. Of members with one name the
+/// last counts.
+struct Unread<'a>(Vec<(Cow<'a, str>, Option<Value>)>);
+
+impl<'a> Unread<'a> {
+    fn of(bytes: &'a [u8]) -> serde_json::Result<Self> {
+        let mut members: Vec<(Cow<str>, Option<Value>)> =
+            serde_json::from_slice::<Members>(bytes)?.0.into_iter().map(|(name, value)| (name, Some(value))).collect();
+        // The sort keeps the order of equal names, so that the last of them is the first of them backwards.
+        members.sort_by(|one, other| one.0.cmp(&other.0));
+        members.reverse();
+        members.dedup_by(|one, other| one.0 == other.0);
+        members.reverse();
+        Ok(Self(members))
+    }
+
+    fn member(&mut self, name: &str) -> Option<&mut Option<Value>> {
+        let at = self.0.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
+        Some(&mut self.0[at].1)
+    }
+
+    fn remove(&mut self, name: &str) -> Option<Value> {
+        self.member(name)?.take()
+    }
+}
 
 #[derive(Serialize)]
 struct SidecarFile<'a> {
@@ -79,7 +103,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord, root: Option<RootId>) -> Vec
 /// program, a member of the wrong type counts as absent. `own` is the state directory: in a copy of another directory, a
 /// record of the other one names no process.
 pub fn decode(bytes: &[u8], own: Option<RootId>) -> Sidecar {
-    let Ok(mut members) = serde_json::from_slice::<Unread>(bytes) else {
+    let Ok(mut members) = Unread::of(bytes) else {
         return Sidecar::Corrupt;
     };
     let found = &mut members;
@@ -125,8 +149,10 @@ pub fn decode(bytes: &[u8], own: Option<RootId>) -> Sidecar {
         disown(&mut record);
     }
     // Members that repeat other members, or are still empty.
-    members.retain(|name, value| name != "user" && (name != "borrowers" || !is_empty_list(value)));
-    record.extra = (!members.is_empty()).then(|| Value::from_iter(members).to_string());
+    let unread = members.0.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let others = unread.filter(|(name, value)| name != "user" && (name != "borrowers" || !is_empty_list(value)));
+    let others: Map<String, Value> = others.map(|(name, value)| (name.into_owned(), value)).collect();
+    record.extra = (!others.is_empty()).then(|| Value::Object(others).to_string());
     Sidecar::Whole(Box::new(record))
 }
 
@@ -140,10 +166,11 @@ fn disown(record: &mut LockRecord) {
 }
 
 /// The holder as a record describes it. A member that is no text, as one of another program, stays among the unknown ones.
-fn who(members: &mut Unread) -> Who {
+fn who(members: &mut Unread<'_>) -> Who {
     let mut take = |name: &str, most: usize| {
-        let text = clean(members.get(name)?.as_str()?, most);
-        members.remove(name);
+        let member = members.member(name)?;
+        let text = clean(member.as_ref()?.as_str()?, most);
+        *member = None;
         text
     };
     Who {
@@ -159,22 +186,22 @@ fn is_empty_list(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }
 
-fn text(members: &mut Unread, name: &str) -> Option<String> {
+fn text(members: &mut Unread<'_>, name: &str) -> Option<String> {
     match members.remove(name) {
         Some(Value::String(text)) => Some(text),
         _ => None,
     }
 }
 
-fn number(members: &mut Unread, name: &str) -> Option<u64> {
+fn number(members: &mut Unread<'_>, name: &str) -> Option<u64> {
     members.remove(name)?.as_u64()
 }
 
-fn yes(members: &mut Unread, name: &str) -> bool {
+fn yes(members: &mut Unread<'_>, name: &str) -> bool {
     members.remove(name).and_then(|value| value.as_bool()).unwrap_or(false)
 }
 
-fn moment(members: &mut Unread, name: &str) -> Option<Timestamp> {
+fn moment(members: &mut Unread<'_>, name: &str) -> Option<Timestamp> {
     time(&members.remove(name)?)
 }
 

@@ -237,25 +237,36 @@ pub fn release_shared(
 ) -> Result<Vec<Result<Given, AppError>>, AppError> {
     let meant = lanes.iter().map(|lane| meant(app, fleet, lane, lanes, which)).collect::<Vec<_>>();
     let mut ended = BTreeSet::new();
-    for (id, view) in meant.iter().filter_map(|one| one.as_ref().ok()?.as_ref().ok()) {
-        if ended.insert(*id) {
+    for one in meant.iter().flatten() {
+        if let Meant::Holder(id, view) = one
+            && ended.insert(*id)
+        {
             end_lease(app, fleet, *id, is_lease(view))?;
         }
     }
-    let told = |(lane, one): (&LaneName, Result<Result<(TaskId, LockView), Given>, AppError>)| {
-        one.map(|found| found.map_or_else(std::convert::identity, |(_, view)| released(app, broken(lane, &view))))
+    let told = |(lane, one): (&LaneName, Result<Meant, AppError>)| match one? {
+        Meant::Holder(_, view) => Ok(released(app, broken(lane, &view))),
+        Meant::Nobody(given) => Ok(given),
     };
     Ok(lanes.iter().zip(meant).map(told).collect())
 }
 
-/// The holder of a lane that a release is about, or the answer where nothing is to be released.
+/// The object of the release of a lane.
+enum Meant {
+    /// The task that has the lane.
+    Holder(TaskId, LockView),
+    /// Nothing is to be released: the answer.
+    Nobody(Given),
+}
+
+/// The object of the release of a lane. An error if its holder is not to be ended.
 fn meant(
     app: &App,
     fleet: &dyn Fleet,
     lane: &LaneName,
     lanes: &[LaneName],
     Named { holder, lock_id, force }: Named<'_>,
-) -> Result<Result<(TaskId, LockView), Given>, AppError> {
+) -> Result<Meant, AppError> {
     refuse_local([(lane.is_global(), "the lane \"global\"")])?;
     let holder = holder.map(|name| app.holder_name(name)).transpose()?;
     let release = match (lock_id, &holder) {
@@ -264,10 +275,10 @@ fn meant(
         (None, None) => Release::Anybody,
     };
     if let Some(keeper) = if force { None } else { keeps(app, lane, &release)? } {
-        return Ok(Err(Given { kept_by: Some(keeper), ..Given::default() }));
+        return Ok(Meant::Nobody(Given { kept_by: Some(keeper), ..Given::default() }));
     }
     let views = fleet.keepers(Some(lane))?;
-    let Some((_, first)) = views.first() else { return Ok(Err(Given::default())) };
+    let Some((_, first)) = views.first() else { return Ok(Meant::Nobody(Given::default())) };
     let is_meant = |view: &LockView| {
         lock_id.is_none_or(|id| view.lock_id() == Some(id))
             && holder.as_deref().is_none_or(|name| view.holder() == Some(name))
@@ -287,7 +298,7 @@ fn meant(
         return Err(local_only("the release of one of several lanes that were taken together")
             .hint(format!("nothing was released; name all of them: {}", all.join(" "))));
     }
-    Ok(Ok((*id, view.clone())))
+    Ok(Meant::Holder(*id, view.clone()))
 }
 
 /// Ends the task that keeps a lane. That of a lease of this host is let go, and completes.

@@ -80,7 +80,9 @@ fn a_cancelled_task_is_over_for_good() {
     fleet.luzia(&["cancel", &id, "--by", "me", "--reason", "why"]).coded(0);
     let task = fleet.json(&["show", &id]);
     assert_eq!((&task["status"], &task["cancelledBy"]), (&"cancelled".into(), &"me".into()), "{task:#}");
-    assert!(specs(&fleet) == 1 && !records().contains("geheim"), "a retry needs the environment");
+    let kept = "SELECT count(*) FROM luzia.spec WHERE kept_until BETWEEN now() + interval '6 days' AND now() + interval '7 days'";
+    let kept: i64 = fleet.client().query_one(kept, &[]).unwrap().get(0);
+    assert!(kept == 1 && !records().contains("geheim"), "the environment is kept for a retry, for a week");
     fleet.refused(&fleet.url(), &["cancel", &id], 1, "TASK_OVER");
     fleet.refused(&fleet.url(), &["cancel", "task_1099511699999"], 66, "TASK_NOT_FOUND");
     fleet.refused(&fleet.url(), &["show", "1"], 66, "TASK_NOT_FOUND");

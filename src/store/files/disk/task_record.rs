@@ -38,6 +38,8 @@ struct Members {
     /// The members of the record that was read last, each as a name and as its whole text with the comma before it; and its
     /// sandbox. A further record of the same request has the same ones.
     last: (Vec<(String, String)>, Option<Arc<NamedSandbox>>),
+    /// The sandbox of the task that was read last, with its name once that was needed.
+    shared: Option<Arc<NamedSandbox>>,
 }
 
 /// Number of sandboxes that are remembered at once.
@@ -46,6 +48,15 @@ const MOST_SANDBOXES: usize = 1000;
 impl KnownMembers {
     fn members(&self) -> MutexGuard<'_, Members> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces a sandbox by an equal one of the task that was read last: to compare two costs less than to name one.
+    pub fn share(&self, sandbox: &mut Arc<NamedSandbox>) {
+        let mut members = self.members();
+        match &members.shared {
+            Some(last) if last == sandbox => *sandbox = Arc::clone(last),
+            Some(_) | None => members.shared = Some(Arc::clone(sandbox)),
+        }
     }
 
     /// Reads a record like the one that was read last: one that has the same members. `None` for any other record.

@@ -289,6 +289,9 @@ impl Spool {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }
         self.correct_conductor(&mut task);
+        if let Some(sandbox) = &mut task.sandbox {
+            self.known_members.share(sandbox);
+        }
         match place {
             Place::Pending | Place::Parked => task.state = TaskState::Pending,
             Place::Waiting => task.state = TaskState::Waiting(task.state.into_wait()),

@@ -12,7 +12,11 @@ fn enqueue_of(place: &Place, session: &str, options: &[&str], word: &str) {
     place.spawn(&mut command).end().coded(0);
 }
 
+/// The words in the order of their tasks. A pass writes down whose turn it was when it is over: the first task stays until then.
 fn drained(place: &Place) -> String {
+    std::fs::write(place.path("stay"), "").unwrap();
+    place.ok(&["dispatch", "--once"]);
+    std::fs::remove_file(place.path("stay")).unwrap();
     place.drain();
     lines(&place.path("order")).join(" ")
 }
@@ -93,12 +97,7 @@ fn position_explain_and_move_tell_the_order_in_which_sessions_take_turns() {
     let moved = place.ok(&["move", "4", "--first"]);
     assert!(moved.err.contains("another one may still start first"), "{}", moved.err);
     assert_eq!([ahead("task_1"), ahead("task_5")], [json!(2), json!(1)]);
-    // A pass writes down whose turn it was when it is over: the task stays until then.
-    std::fs::write(place.path("stay"), "").unwrap();
-    place.ok(&["dispatch", "--once"]);
-    std::fs::remove_file(place.path("stay")).unwrap();
-    place.drain();
-    assert_eq!(lines(&place.path("order")).join(" "), "a4 a1 a2 a3");
+    assert_eq!(drained(&place), "a4 a1 a2 a3");
     let started: Vec<String> =
         place.events_named("started").iter().map(|event| event["task"].as_str().unwrap().to_owned()).collect();
     assert_eq!(started, ["task_4", "task_5", "task_1", "task_2", "task_3"]);

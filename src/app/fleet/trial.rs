@@ -36,7 +36,7 @@ const STARTS: u32 = 5;
 const GRACE: Duration = Duration::from_secs(10);
 const LARGEST: u64 = 1 << 20;
 
-/// The content of [`RECORD`].
+/// The content of `trial.json`, the file that marks a folder as one of a trial.
 #[derive(Clone, Serialize, Deserialize, Debug)]
 pub struct Record {
     /// The URL of the database.

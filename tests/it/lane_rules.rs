@@ -226,11 +226,12 @@ fn an_overdue_holder_is_ended_by_the_time_since_its_grant_wherever_the_rule_stan
 fn a_refresh_follows_a_rule_that_is_set_later() {
     // X1
     let place = Place::new();
-    let script = format!("read _ <{}", place.gate("go"));
-    let task = place.enqueue(&["-l", "build", "--shell", &script]);
+    // One gate lets one reader through: the other one would meet the end of the file.
+    let script = |lane: &str| format!("read _ <{}", place.gate(lane));
+    let task = place.enqueue(&["-l", "build", "--shell", &script("build")]);
     place.ok(&["dispatch", "--once"]);
     place.until_status(&task, "running");
-    let lock = place.start(&["lock", "-l", "pack", "--", "sh", "-c", &script]);
+    let lock = place.start(&["lock", "-l", "pack", "--", "sh", "-c", &script("pack")]);
     until("both are held", || (place.json(&["list-locks"])["items"].as_array().unwrap().len() == 3).then_some(()));
     for lane in ["build", "pack"] {
         place.ok(&["lanes", "set", lane, "--lock-timeout", "6s"]);
@@ -246,8 +247,8 @@ fn a_refresh_follows_a_rule_that_is_set_later() {
         // The age for people counts from the grant.
         assert!(lock["held_ms"].as_u64() > lock["age_ms"].as_u64(), "{lock}");
     }
-    for _ in 0..2 {
-        place.open_gate("go");
+    for lane in ["build", "pack"] {
+        place.open_gate(lane);
     }
     lock.end().coded(0);
     place.drain();

@@ -257,6 +257,7 @@ fn there_is_one_entry_for_all() {
         "context.rs: opened(1",
         "entry.rs: App::new(1",
         "entry.rs: app_of(2",
+        "fleet/trial.rs: opened(1",
         "mcp_server.rs: app_of(1",
         "shim.rs: opened(1",
     ];

@@ -162,8 +162,9 @@ fn an_await_that_timeout_ends_returns_when_its_task_has_its_slot() {
 #[test]
 fn a_tree_whose_await_is_killed_stands_still_until_it_has_its_slot() {
     let place = narrow();
+    // A shell that starts a command is in the state D, and not in T, while that is stopped before it runs.
     let text = "echo $$ >$PLACE/shell; sh -c 'echo $$ >$PLACE/await; exec \"$LUZIA\" await response' || :; \
-                until [ -e $PLACE/end ]; do sleep 0.01; done; echo on >>$PLACE/order";
+                until [ -e $PLACE/end ]; do :; done; echo on >>$PLACE/order";
     let id = waits(&place, &[], text);
     holds(&place, "holder", &[]);
     signal(place.until_file("await").parse().unwrap(), Signal::KILL);

@@ -6,8 +6,7 @@ use crate::app::lifecycle::ask_borrower;
 use crate::app::processes::wake_supervisor;
 use crate::app::waits::came::means_child;
 use crate::app::{App, AppError, Code};
-use crate::model::process::Probe;
-use crate::model::{Identity, Task, TaskId};
+use crate::model::{Task, TaskId};
 use crate::os::TreeMark;
 use crate::store::{Lending, Place, StoreError};
 use std::collections::BTreeSet;
@@ -247,10 +246,7 @@ pub(crate) fn end_of_await(app: &App, id: TaskId) -> Result<Option<File>, AppErr
 
 /// A file that becomes readable when the process that has locked a file ends.
 fn end_of_holder(app: &App, file: (u64, u64)) -> Result<Option<File>, AppError> {
-    let named = app.host.procs.lock_holder(file).and_then(|pid| match app.host.probe(pid) {
-        Probe::Alive { start } => Some(Identity { pid, start, boot_id: app.host.identity().boot_id }),
-        Probe::Gone | Probe::Zombie | Probe::Unknown => None,
-    });
+    let named = app.host.procs.lock_holder(file).and_then(|pid| app.host.living(pid));
     // On some file systems /proc/locks names another device than stat(2) does.
     let open_by = TreeMark { tree_lock: Some(file), ..TreeMark::default() };
     let wrong = StoreError::io("look for those who wait for", "a child or an event");

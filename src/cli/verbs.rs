@@ -13,7 +13,7 @@ use super::output::console::{Answer, Console, End};
 use super::signals::{daemon_ended, ended};
 use super::top::on_screen;
 use super::{account_files, agent::setup, fleet, mcp_server, shim};
-use crate::app::queue::foreground::Kept;
+use crate::model::task::LeaseOf;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 /// A group of `luzia --help`.
@@ -455,7 +455,7 @@ own {
         in_state |args, at, _console| fleet::own::kept_lanes(args, at.app);
 
     /// Keeps the lanes of a lease of such a store.
-    KeepLease(Kept) "keep-lease" [NoRules NoTimers]
+    KeepLease(LeaseOf) "keep-lease" [NoRules NoTimers]
         in_state |args, at, _console| fleet::own::kept_lease(args, at.app);
 
     /// Becomes the command of such a `lock`.

@@ -3,7 +3,6 @@
 use super::Database;
 use crate::app::App;
 use crate::model::Identity;
-use crate::model::process::Probe;
 use crate::os::InPlace;
 use std::time::Duration;
 
@@ -36,22 +35,14 @@ impl Listener {
         if now.saturating_sub(self.begun_ms) < self.pause_ms {
             return;
         }
-        let me = app.host.identity();
-        let of_me = [me.pid.to_string(), me.start.to_string(), me.boot_id.clone(), host.to_string()];
         let argv: Vec<String> = [database.program.clone(), "listen-store".to_owned()]
             .into_iter()
-            .chain(of_me)
-            .chain([database.target.to_string()])
+            .chain(app.host.identity().words())
+            .chain([host.to_string(), database.target.to_string()])
             .collect();
         let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
         self.begun_ms = now;
-        self.process = app.host.start_here(place).ok().map(|child| {
-            let start = match app.host.probe(child.pid()) {
-                Probe::Alive { start } => start,
-                Probe::Gone | Probe::Zombie | Probe::Unknown => 0,
-            };
-            Identity { pid: child.pid(), start, ..me }
-        });
+        self.process = app.host.start_here(place).ok().and_then(|child| app.host.living(child.pid()));
         if self.process.is_none() {
             self.pause_ms = pause_after(self.pause_ms, 0);
         }

@@ -23,7 +23,7 @@ fn held(row: &Row, now: Timestamp) -> Result<(TaskId, LockView), AppError> {
     let (age_ms, held_ms) = (number(8), number(9));
     let before = |ms: u64| Some(Timestamp(now.0.saturating_sub_unsigned(ms)));
     let (holder, kind, command) = match task.lease() {
-        Some(lease) => (lease.holder.to_owned(), LockKind::Lease, &[][..]),
+        Some(lease) => (lease.holder, LockKind::Lease, &[][..]),
         None => (id.to_string(), LockKind::Task, &task.command[..]),
     };
     let who = Who::of(task.agent.as_ref(), command, task.label.as_deref());

@@ -224,13 +224,31 @@ fn default_umask() -> u32 {
     0o022
 }
 
-/// A lease of a store, as the command of its task says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LeaseOf<'a> {
+/// A lease of a store, as the command of its task says behind [`KEEP_LEASE`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeaseOf {
     /// The name of its holder.
-    pub holder: &'a str,
-    /// Whether it ends with a process that was named.
-    pub is_watched: bool,
+    pub holder: String,
+    /// The process of `acquire`: without it a lease that has not begun is over.
+    pub caller: Identity,
+    /// The process with which it ends (`--pid`).
+    pub watched: Option<Identity>,
+}
+
+impl LeaseOf {
+    /// Its words.
+    pub fn words(&self) -> Vec<String> {
+        let watched = self.watched.iter().flat_map(Identity::words);
+        std::iter::once(self.holder.clone()).chain(self.caller.words()).chain(watched).collect()
+    }
+
+    /// Parses these words.
+    pub fn of_words(words: &[&str]) -> Option<Self> {
+        let (holder, processes) = words.split_first()?;
+        let (caller, watched) = processes.split_at_checked(3)?;
+        let watched = if watched.is_empty() { None } else { Some(Identity::of_words(watched)?) };
+        Some(Self { holder: (*holder).to_owned(), caller: Identity::of_words(caller)?, watched })
+    }
 }
 
 impl Task {
@@ -240,11 +258,9 @@ impl Task {
     }
 
     /// The lease for which it keeps lanes.
-    pub fn lease(&self) -> Option<LeaseOf<'_>> {
-        let at = self.command.iter().position(|word| word == KEEP_LEASE)?;
-        let (holder, rest) = self.command.get(at + 1..)?.split_first()?;
-        // Behind the time to live is the process of `acquire`, and then the one of --pid: three words each.
-        [4, 7].contains(&rest.len()).then_some(LeaseOf { holder, is_watched: rest.len() == 7 })
+    pub fn lease(&self) -> Option<LeaseOf> {
+        let words: Vec<&str> = self.command.iter().map(String::as_str).skip_while(|word| *word != KEEP_LEASE).collect();
+        LeaseOf::of_words(words.get(1..)?)
     }
 
     /// The number of the step at which it failed, from 0; 0 for a task without steps.

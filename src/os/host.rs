@@ -132,6 +132,14 @@ impl Host {
         self.me.clone()
     }
 
+    /// The identity of another process, if it is known to live.
+    pub fn living(&self, pid: u32) -> Option<Identity> {
+        match self.procs.probe(pid) {
+            Probe::Alive { start } => Some(Identity { pid, start, ..self.identity() }),
+            Probe::Gone | Probe::Zombie | Probe::Unknown => None,
+        }
+    }
+
     /// The boot and the namespaces of this process.
     pub fn own_origin(&self) -> Origin {
         Origin { boot_id: Some(self.clock.boot_id()), ..self.procs.origin() }

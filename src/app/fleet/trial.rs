@@ -2,7 +2,7 @@
 
 use super::{Fleet, Store};
 use crate::app::{AppError, Code, shell_word};
-use crate::model::{Identity, Probe};
+use crate::model::Identity;
 use crate::os::{Child, Command, Exit, Handle, Host, Open, Signal, StartError, Streams, Vfs, Woken};
 use crate::store::remove_tree;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,14 @@ pub struct Record {
     pub server: String,
     /// The account of the server, if it is not that of the caller.
     pub account: Option<String>,
+}
+
+impl Record {
+    /// The record in the folder of a trial; `None` where there is none that is whole.
+    pub fn read(folder: &dyn Vfs) -> Option<Self> {
+        let mut file = folder.open(RECORD, Open::ReadOnly).ok().flatten()?;
+        serde_json::from_slice(&file.read_all(LARGEST).ok()?).ok()
+    }
 }
 
 /// All that a trial needs from its caller.
@@ -251,8 +259,7 @@ impl Trial<'_> {
         let host = (b"LUZIA_HOST".to_vec(), name.as_bytes().to_vec());
         let env = self.env.iter().cloned().chain([host]).collect();
         let child = self.spawn(made, &log_of(name), None, &argv, env)?;
-        if let Probe::Alive { start } = self.host.probe(child.pid()) {
-            let identity = Identity { pid: child.pid(), start, ..self.host.identity() };
+        if let Some(identity) = self.host.living(child.pid()) {
             let path = format!("{name}.json");
             let text = serde_json::to_vec(&identity).unwrap_or_default();
             let written = made.files.open(&path, Open::Truncate(0o600));

@@ -10,7 +10,6 @@ use crate::app::query::list;
 use crate::app::query::shared::{HeldLane, held_lane};
 use crate::app::{App, AppError, Code};
 use crate::model::lock::{Grant, loan};
-use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::lane_set::lane_set;
 use crate::policy::staleness::judge;
@@ -189,12 +188,9 @@ pub(crate) fn note_lock(app: &App, name: &'static str, grant: &Grant, holder: &s
 
 pub(crate) fn process_of(app: &App, pid: Option<u32>) -> Result<Identity, AppError> {
     let Some(pid) = pid else { return Ok(app.host.identity()) };
-    match app.host.probe(pid) {
-        Probe::Alive { start } => Ok(Identity { pid, start, boot_id: app.host.identity().boot_id }),
-        Probe::Gone | Probe::Zombie | Probe::Unknown => {
-            Err(AppError::usage(format!("there is no living process {pid}")).hint("--pid $$ names the calling shell"))
-        }
-    }
+    app.host.living(pid).ok_or_else(|| {
+        AppError::usage(format!("there is no living process {pid}")).hint("--pid $$ names the calling shell")
+    })
 }
 
 /// The lanes that have a lock of some kind, each once.

@@ -1,8 +1,7 @@
 //! The command lines that luzia writes for itself. clap does not know them.
 
 use super::{Cli, Command, Globals};
-use crate::app::queue::foreground::Kept;
-use crate::model::task::{KEEP_LANES, KEEP_LEASE};
+use crate::model::task::{KEEP_LANES, KEEP_LEASE, LeaseOf};
 use crate::model::{Identity, TaskId};
 
 /// `luzia supervise`.
@@ -104,29 +103,19 @@ fn of_keeper(globals: Globals, words: &[&str]) -> Option<Cli> {
 
 /// Reads the command line of a keeper of lanes behind its verb.
 fn of_lanes(globals: Globals, words: &[&str]) -> Option<Cli> {
-    let [pid, start, boot] = words else { return None };
-    Some(Cli { globals, command: Command::KeepLanes(KeepLanesArgs { caller: process(pid, start, boot)? }) })
+    Some(Cli { globals, command: Command::KeepLanes(KeepLanesArgs { caller: Identity::of_words(words)? }) })
 }
 
 /// Reads the command line of a keeper of a lease behind its verb.
 fn of_lease(globals: Globals, words: &[&str]) -> Option<Cli> {
-    let [_holder, _ttl_ms, pid, start, boot, rest @ ..] = words else { return None };
-    let watched = match rest {
-        [] => None,
-        [pid, start, boot] => Some(process(pid, start, boot)?),
-        _ => return None,
-    };
-    Some(Cli { globals, command: Command::KeepLease(Kept { caller: process(pid, start, boot)?, watched }) })
-}
-
-fn process(pid: &str, start: &str, boot: &str) -> Option<Identity> {
-    Some(Identity { pid: pid.parse().ok()?, start: start.parse().ok()?, boot_id: boot.to_owned() })
+    Some(Cli { globals, command: Command::KeepLease(LeaseOf::of_words(words)?) })
 }
 
 /// Reads the arguments of a listener.
 fn of_listener(words: &[String]) -> Option<ListenArgs> {
-    let [pid, start, boot, host, url] = words else { return None };
-    Some(ListenArgs { agent: process(pid, start, boot)?, host: host.parse().ok()?, url: url.clone() })
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [agent @ .., host, url] = &words[..] else { return None };
+    Some(ListenArgs { agent: Identity::of_words(agent)?, host: host.parse().ok()?, url: (*url).to_owned() })
 }
 
 /// Reads the command line of a command under the lanes of a task behind its verb.

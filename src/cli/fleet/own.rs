@@ -1,10 +1,11 @@
 //! The hidden verbs of stores: those that luzia starts itself.
 
-use crate::app::queue::foreground::{Kept, keep_lanes, keep_lease};
+use crate::app::queue::foreground::{keep_lanes, keep_lease};
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{KeepLanesArgs, ListenArgs, UnderLanesArgs};
 use crate::cli::entry::not_started;
 use crate::cli::output::console::{Answer, Console};
+use crate::model::task::LeaseOf;
 use crate::os::Signal;
 use crate::os::real::{self, term};
 use std::time::Duration;
@@ -16,14 +17,18 @@ pub(in crate::cli) fn program() -> String {
 
 /// The hidden verb `keep-lanes`: the command of a task that keeps lanes for a command in the foreground.
 pub(in crate::cli) fn kept_lanes(args: &KeepLanesArgs, app: &App) -> Answer {
+    Ok(keep_lanes(app, &args.caller, &mut told_to_end()?)?)
+}
+
+/// Whether this process was told to end since the last look.
+fn told_to_end() -> Result<impl FnMut() -> bool, AppError> {
     real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
-    Ok(keep_lanes(app, &args.caller, &mut || real::take(real::Caught::Terminate))?)
+    Ok(|| real::take(real::Caught::Terminate))
 }
 
 /// The hidden verb `keep-lease`: the command of a task that keeps lanes for a lease.
-pub(in crate::cli) fn kept_lease(kept: &Kept, app: &App) -> anyhow::Result<()> {
-    real::catch(&[real::Caught::Terminate]).map_err(|error| AppError::new(Code::Io, error.to_string()))?;
-    Ok(keep_lease(app, kept, &mut || real::take(real::Caught::Terminate))?)
+pub(in crate::cli) fn kept_lease(lease: &LeaseOf, app: &App) -> anyhow::Result<()> {
+    Ok(keep_lease(app, lease, &mut told_to_end()?)?)
 }
 
 /// The hidden verb `under-lanes`: becomes a command while the keeper of its lanes lives. The keeper was alive after this process

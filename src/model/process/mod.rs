@@ -19,6 +19,19 @@ pub struct Identity {
     pub boot_id: String,
 }
 
+impl Identity {
+    /// Its words in a command line.
+    pub fn words(&self) -> [String; 3] {
+        [self.pid.to_string(), self.start.to_string(), self.boot_id.clone()]
+    }
+
+    /// Parses these words.
+    pub fn of_words(words: &[&str]) -> Option<Self> {
+        let [pid, start, boot_id] = words else { return None };
+        Some(Self { pid: pid.parse().ok()?, start: start.parse().ok()?, boot_id: (*boot_id).to_owned() })
+    }
+}
+
 /// A process above this one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ancestor {

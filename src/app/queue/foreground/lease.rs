@@ -2,7 +2,7 @@
 //! keeper, waits until the lease is given back or has run out. So the end of the lease of the host, and a cancel from any host, end
 //! the lease.
 
-use super::{Wait, begun, end, grants, keeper_of, lost, own_line};
+use super::{Wait, begun, end, grants, keeper_of, lost, mark, own_line};
 use crate::app::ask::cancel;
 use crate::app::config_reload::config;
 use crate::app::fleet::leases::{Term, begin, extend, term};
@@ -13,9 +13,8 @@ use crate::app::locks::release::{Given, held_error, living_error, released};
 use crate::app::queue::enqueue::{Caller, enqueue};
 use crate::app::{App, AppError, Code, Kind, Obstacle};
 use crate::model::lock::Grant;
-use crate::model::task::{Environment, KEEP_LEASE};
+use crate::model::task::{Environment, KEEP_LEASE, LeaseOf};
 use crate::model::{Identity, LaneName, LockKind, Task, TaskId};
-use crate::os::TreeMark;
 use crate::store::{CancelRequest, LockView, Release, broken};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -35,15 +34,6 @@ pub struct Wanted<'a> {
     pub label: Option<&'a str>,
     /// The program of this process.
     pub program: &'a str,
-}
-
-/// The processes on which a lease depends.
-#[derive(Clone, Debug)]
-pub struct Kept {
-    /// The process of `acquire`: without it a lease that has not begun is over.
-    pub caller: Identity,
-    /// The process of `--pid`.
-    pub watched: Option<Identity>,
 }
 
 /// Takes leases of all lanes or of none. `tell` gets the first reason of a wait.
@@ -115,13 +105,8 @@ fn take(
     let watched = lease.pid.map(|pid| process_of(app, Some(pid))).transpose()?;
     let shortest = || lanes.iter().map(|lane| config(app).lock_timeout_ms(lane)).min();
     let ttl_ms = lease.ttl_ms.or_else(shortest).unwrap_or_default();
-    let words = |process: &Identity| [process.pid.to_string(), process.start.to_string(), process.boot_id.clone()];
-    let more: Vec<String> = [holder.to_owned(), ttl_ms.to_string()]
-        .into_iter()
-        .chain(words(&app.host.identity()))
-        .chain(watched.iter().flat_map(words))
-        .collect();
-    let command = own_line(app, wanted.program, KEEP_LEASE, &more).collect();
+    let kept = LeaseOf { holder: holder.to_owned(), caller: app.host.identity(), watched };
+    let command = own_line(app, wanted.program, KEEP_LEASE, &kept.words()).collect();
     let request = keeper_of(lanes, wanted.label.map(str::to_owned), command);
     let bare = Caller { env: Environment::default(), cwd: Ok("/".to_owned()), ..caller };
     let id = enqueue(app, &request, &bare)?.task.id;
@@ -288,7 +273,7 @@ fn meant(
         return Err(error.with_kind(Kind::No).with_code(Code::NotTheHolder));
     };
     let task = app.existing(*id)?;
-    let is_open = task.lease().is_some_and(|lease| !lease.is_watched || release != Release::Anybody);
+    let is_open = task.lease().is_some_and(|lease| lease.watched.is_none() || release != Release::Anybody);
     if !is_open && !force {
         return Err(living_error(app, lane, view, false));
     }
@@ -304,10 +289,7 @@ fn meant(
 /// Ends the task that keeps a lane. That of a lease of this host is let go, and completes.
 fn end_lease(app: &App, fleet: &dyn Fleet, id: TaskId, is_lease: bool) -> Result<(), AppError> {
     if is_lease && let Some(started) = app.store.started(id)?.flatten() {
-        let state_dir = started.state_dir.unwrap_or_else(|| app.store_path().to_owned());
-        let since = Some(started.supervisor.start);
-        let mark = TreeMark { state_dir, task_id: id.to_string(), since, ..TreeMark::default() };
-        end(app, fleet, id, &mark)?;
+        end(app, fleet, id, &mark(app, id, &started))?;
     }
     match cancel(app, id, &CancelRequest::by("luzia release", "its lane was released")) {
         Err(error) if error.code() == Code::TaskOver => Ok(()),
@@ -316,7 +298,7 @@ fn end_lease(app: &App, fleet: &dyn Fleet, id: TaskId, is_lease: bool) -> Result
 }
 
 /// Keeps the lanes of the task around this process until its lease is over, or until a process on which it depends has ended.
-pub fn keep_lease(app: &App, kept: &Kept, is_told_to_end: &mut dyn FnMut() -> bool) -> Result<(), AppError> {
+pub fn keep_lease(app: &App, kept: &LeaseOf, is_told_to_end: &mut dyn FnMut() -> bool) -> Result<(), AppError> {
     let Some(id) = app.inside.as_ref().map(|inside| inside.task) else { return Ok(()) };
     let lives = |process: &Identity| !app.host.await_death(process, Duration::ZERO);
     let mut caller_end = app.store.end_of(&kept.caller)?;

@@ -4,7 +4,7 @@
 
 mod lease;
 
-pub use lease::{Kept, Named, Wanted, acquire_shared, keep_lease, release_shared, renew_shared};
+pub use lease::{Named, Wanted, acquire_shared, keep_lease, release_shared, renew_shared};
 
 use crate::app::ask::cancel;
 use crate::app::fleet::Fleet;
@@ -85,16 +85,14 @@ pub fn lock_shared(
     let wait = Wait { longest_ms: asked.wait_ms, undone: UNDONE };
     let started = begun(app, fleet, task.id, wait, tell)?;
     let grants = grants(app, task.id, asked.lanes, UNDONE)?;
-    let state_dir = started.state_dir.clone().unwrap_or_else(|| app.store_path().to_owned());
+    let mark = mark(app, task.id, &started);
     let mut env = lock_variables(app, &grants);
     env.retain(|(name, _)| name != "LUZIA_STATE_DIR");
-    env.push(("LUZIA_STATE_DIR".to_owned(), state_dir.clone()));
-    env.push(("LUZIA_TASK_ID".to_owned(), task.id.to_string()));
+    env.push(("LUZIA_STATE_DIR".to_owned(), mark.state_dir.clone()));
+    env.push(("LUZIA_TASK_ID".to_owned(), mark.task_id.clone()));
     let own = own_line(app, asked.program, "under-lanes", &[task.id.to_string(), "--".to_owned()]);
     let argv: Vec<String> = own.chain(asked.command.iter().cloned()).collect();
     let ran = run_here(app, place(&argv, &env), Care::default(), &|_| {});
-    let since = Some(started.supervisor.start);
-    let mark = TreeMark { state_dir, task_id: task.id.to_string(), since, ..TreeMark::default() };
     let code = match &ran {
         Ok(Exit::Code(code)) => *code,
         Ok(Exit::Signal(signal)) => BY_SIGNAL + signal,
@@ -123,11 +121,13 @@ fn own_line<'a>(
 
 /// The task of the keeper.
 fn request(app: &App, asked: &Foreground<'_>) -> TaskRequest {
-    let me = app.host.identity();
-    let of_me = [me.pid.to_string(), me.start.to_string(), me.boot_id];
     let words: Vec<String> = asked.command.iter().map(shell_word).collect();
     let label = asked.label.map_or_else(|| shortened(&words.join(" ")), str::to_owned);
-    keeper_of(asked.lanes, Some(label), own_line(app, asked.program, KEEP_LANES, &of_me).collect())
+    keeper_of(
+        asked.lanes,
+        Some(label),
+        own_line(app, asked.program, KEEP_LANES, &app.host.identity().words()).collect(),
+    )
 }
 
 /// The task of a keeper of lanes.
@@ -245,6 +245,13 @@ fn end(app: &App, fleet: &dyn Fleet, id: TaskId, mark: &TreeMark) -> Result<Opti
     Ok(None)
 }
 
+/// The mark of the processes of a keeper that has started, and of its command.
+fn mark(app: &App, id: TaskId, started: &Started) -> TreeMark {
+    let state_dir = started.state_dir.clone().unwrap_or_else(|| app.store_path().to_owned());
+    let since = Some(started.supervisor.start);
+    TreeMark { state_dir, task_id: id.to_string(), since, ..TreeMark::default() }
+}
+
 fn tree(app: &App, mark: &TreeMark) -> Result<Vec<Identity>, AppError> {
     app.host
         .procs
@@ -262,9 +269,7 @@ pub fn keep_lanes(app: &App, caller: &Identity, is_told_to_end: &mut dyn FnMut()
         end.wait(Duration::from_secs(60));
     }
     if let Some(started) = app.store.started(id)?.flatten() {
-        let state_dir = started.state_dir.unwrap_or_else(|| app.store_path().to_owned());
-        let since = Some(started.supervisor.start);
-        let mark = TreeMark { state_dir, task_id: id.to_string(), since, ..TreeMark::default() };
+        let mark = mark(app, id, &started);
         let me = app.host.identity().pid;
         while tree(app, &mark)?.iter().any(|process| process.pid != me) {
             app.host.sleep(LEFT);

@@ -377,7 +377,7 @@ pub(super) fn around(globals: &Globals) -> doctor::Around {
     let others = others.into_iter().filter(is_there).map(|other| (other.path, other.rule.text())).collect();
     let loaded = config_of(globals);
     let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
-    let store = super::fleet::found(globals, &config);
+    let store = super::fleet::found(globals, Some(&config));
     let does = [Does::OwnRules, Does::ReportsFaults];
     let seen = |Loaded { path, rule, warnings, .. }| doctor::ConfigSeen { path, rule, warnings };
     doctor::Around {

@@ -41,11 +41,11 @@ pub(super) fn for_command(
     let named = named(globals, config)?;
     if let Some((_, from)) = &named {
         if cfg!(not(feature = "fleet")) {
-            return Err(not_built(from));
+            return Err(not_built(&is_named(from)));
         }
         if !command.properties().contains(&Does::Fleet) {
             let verb = command.name();
-            let message = format!("`luzia {verb}` works on one host, and a store of several hosts is named ({from})");
+            let message = format!("`luzia {verb}` works on one host, and {}", is_named(from));
             return Err(AppError::new(Code::LocalOnly, message).hint(format!(
                 "`luzia {verb} --store {LOCAL}` is about the tasks and locks of this host; nothing was done"
             )));
@@ -70,12 +70,14 @@ pub(super) fn with_since(app: &App, answer: Answer) -> Answer {
     }
 }
 
-fn not_built(from: &str) -> AppError {
-    let message =
-        format!("a store of several hosts is named ({from}), and this luzia was built without the feature `fleet`");
-    AppError::new(Code::NoFleet, message).hint(
+fn not_built(what: &str) -> AppError {
+    AppError::new(Code::NoFleet, format!("{what}, and this luzia was built without the feature `fleet`")).hint(
         "`cargo build --release --features fleet` builds one with it; --store local is for the tasks of this host",
     )
+}
+
+fn is_named(from: &str) -> String {
+    format!("a store of several hosts is named ({from})")
 }
 
 /// This host, without a state directory.
@@ -83,22 +85,15 @@ pub(super) fn host() -> Host {
     Host::new(Arc::new(RealFiles::absent("/")), Arc::new(RealClock), Arc::new(RealProcesses))
 }
 
-/// The store of a verb that is about nothing else.
+/// The store of a verb that is about nothing else. One that is given needs no configuration.
 pub(super) fn of(globals: &Globals) -> Result<Store, AppError> {
-    let named = match &globals.store {
-        // A store that is given needs no configuration.
-        Some(_) => named(globals, None)?,
-        None => named(globals, Some(&config_of(globals)?.config))?,
-    };
-    match named {
-        Some((url, from)) => open(host(), &url, from),
-        None => Err(no_store()),
-    }
+    let config = if globals.store.is_some() { None } else { Some(config_of(globals)?.config) };
+    found(globals, config.as_ref()).unwrap_or_else(|| Err(no_store()))
 }
 
 /// The store that is named, or the error that keeps it from being asked.
-pub(super) fn found(globals: &Globals, config: &Config) -> Option<Result<Store, AppError>> {
-    let named = named(globals, Some(config)).transpose()?;
+pub(super) fn found(globals: &Globals, config: Option<&Config>) -> Option<Result<Store, AppError>> {
+    let named = named(globals, config).transpose()?;
     Some(named.and_then(|(url, from)| open(host(), &url, from)))
 }
 
@@ -158,5 +153,5 @@ fn read(path: &str, what: &str, hint: &str) -> Result<Option<(Vec<u8>, u32)>, Ap
 /// Refuses a store, because this program has no client of a database.
 #[cfg(not(feature = "fleet"))]
 pub(super) fn open(_host: Host, _url: &str, from: &str) -> Result<Store, AppError> {
-    Err(not_built(from))
+    Err(not_built(&is_named(from)))
 }

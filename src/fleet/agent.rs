@@ -112,6 +112,10 @@ impl FleetAgent for Agent<'_> {
         }
         done
     }
+
+    fn has_joined(&self) -> bool {
+        self.renewed_ms > 0
+    }
 }
 
 impl Agent<'_> {

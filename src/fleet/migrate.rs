@@ -1,6 +1,6 @@
 //! `store migrate` and `store status`: the tables of luzia in the database, and the state of its server.
 
-use super::{Database, SCHEMA, errors, sql, tasks};
+use super::{Database, SCHEMA, errors, sql};
 use crate::app::fleet::{Migration, StoreHealth, StoreState};
 use crate::app::{AppError, Code};
 use postgres::{Client, Error, GenericClient};
@@ -53,12 +53,10 @@ pub(super) fn state(database: &Database) -> Result<StoreState, AppError> {
     })
 }
 
-/// The state of the database, with the faults of its server.
+/// The health of the server.
 pub(super) fn health(database: &Database) -> Result<StoreHealth, AppError> {
-    let state = state(database)?;
     let is_synchronous = database.with(|client| client.query_one(sql::KEEPS, &[]))?.get(0);
-    let has_agent = tasks::hosts(database)?.iter().any(|host| host.name == database.name && host.is_alive);
-    Ok(StoreHealth { state, is_synchronous, are_hints_heard: database.hears_itself()?, has_agent })
+    Ok(StoreHealth { is_synchronous, are_hints_heard: database.hears_itself()? })
 }
 
 /// The version of the server, which must be one that has all that the statements use.

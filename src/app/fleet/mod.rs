@@ -166,23 +166,22 @@ pub fn since(app: &App, error: AppError) -> AppError {
     }
 }
 
-/// The state of a database, with the faults of its server.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The health of the server of a database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoreHealth {
-    /// The state.
-    pub state: StoreState,
-    /// Whether the server keeps what it has committed.
+    /// Whether it keeps what it has committed.
     pub is_synchronous: bool,
     /// Whether a notification arrives.
     pub are_hints_heard: bool,
-    /// Whether this host has a lease in force.
-    pub has_agent: bool,
 }
 
 /// The agent of a host, as a daemon calls it between its passes.
 pub trait FleetAgent {
     /// One round: renews the lease, accepts tasks, posts ends, and decides whose turn it is if this host has the duty.
     fn step(&mut self, app: &App) -> Result<(), AppError>;
+
+    /// Whether it has joined.
+    fn has_joined(&self) -> bool;
 }
 
 /// A database with the tasks of several hosts.
@@ -205,7 +204,7 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// The state of the database.
     fn state(&self) -> Result<StoreState, AppError>;
 
-    /// The state of the database, with the faults of its server. A notification is waited for a second at most.
+    /// The health of the server. A notification is waited for a second at most.
     fn health(&self) -> Result<StoreHealth, AppError>;
 
     /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and

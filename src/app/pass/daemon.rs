@@ -123,10 +123,9 @@ pub fn daemon(
     let _presence = app.store.join_dispatchers(own_context(app).0.id())?;
     let mut rhythm = Rhythm::new(&app.site());
     let mut news = app.store.follow_events()?;
-    let mut has_shared = false;
     while !log.is_ended() {
         must(app.store.is_still_there()?)?;
-        let agent_pause = agent.as_mut().map(|agent| share(app, &mut **agent, &mut has_shared, log)).transpose()?;
+        let agent_pause = agent.as_mut().map(|agent| share(app, &mut **agent, log)).transpose()?;
         let pass = pass_patiently(app, |_| true, &mut |error| log.failed(error))?;
         if let Some(pass) = &pass {
             log.pass(pass);
@@ -146,22 +145,16 @@ pub fn daemon(
 }
 
 /// One round of the agent of a store. A database that does not answer stops nothing here: tasks run on as long as the lease
-/// allows, and the next round tries again. Nor do tables that are absent after a round that succeeded: a backup is being restored.
+/// allows, and the next round tries again. Nor do tables that are absent once it has joined: a backup is being restored.
 /// Returns the longest pause until the next round.
-fn share(
-    app: &App,
-    agent: &mut dyn FleetAgent,
-    has_shared: &mut bool,
-    log: &mut dyn Log,
-) -> Result<Duration, AppError> {
+fn share(app: &App, agent: &mut dyn FleetAgent, log: &mut dyn Log) -> Result<Duration, AppError> {
     match agent.step(app) {
         Ok(()) => {
-            *has_shared = true;
             app.store.store_answers()?;
             Ok(AGENT_PAUSE)
         }
         Err(error) if matches!(error.code(), Code::HostTaken | Code::NoPermission) => Err(error),
-        Err(error) if error.code() == Code::StoreSchema && !*has_shared => Err(error),
+        Err(error) if error.code() == Code::StoreSchema && !agent.has_joined() => Err(error),
         Err(error) => {
             log.failed(&since(app, error));
             Ok(REST_AFTER_FAILURE)

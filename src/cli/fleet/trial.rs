@@ -24,9 +24,7 @@ pub(in crate::cli) fn with_trial(
     act: &mut dyn FnMut(&Trial) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     if cfg!(not(feature = "fleet")) {
-        let message =
-            "`luzia fleet trial` is about several hosts, and this luzia was built without the feature `fleet`";
-        return Err(super::not_built("").reworded(|_| message.to_owned()).into());
+        return Err(super::not_built("`luzia fleet trial` is about several hosts").into());
     }
     let failed = |error: std::io::Error| AppError::new(Code::Io, format!("cannot open \"/\": {error}"));
     let files = RealFiles::reach("/").map_err(failed)?.unwrap_or_else(|| RealFiles::absent("/"));
@@ -65,15 +63,10 @@ fn server_of(account: Option<&str>) -> Result<String, AppError> {
 #[cfg(feature = "fleet")]
 pub(super) fn url() -> Result<String, AppError> {
     use crate::app::fleet::trial::Record;
-    use crate::os::{Open, Vfs};
 
-    const LARGEST: u64 = 64 * 1024;
-    let read = || -> Option<Record> {
-        let files = RealFiles::reach(&folder().ok()?).ok().flatten()?;
-        let mut file = files.open("trial.json", Open::ReadOnly).ok().flatten()?;
-        serde_json::from_slice(&file.read_all(LARGEST).ok()?).ok()
-    };
-    read().map(|record| record.url).ok_or_else(|| {
+    let files = RealFiles::reach(&folder()?).ok().flatten();
+    let record = files.and_then(|files| Record::read(&files));
+    record.map(|record| record.url).ok_or_else(|| {
         AppError::new(Code::StoreAway, "there is no trial of several hosts")
             .hint("`luzia fleet trial` makes it")
             .next("luzia fleet trial")

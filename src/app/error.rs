@@ -53,6 +53,12 @@ impl AppError {
         Self::new(Code::Account, format!("{what} cannot be looked up: {error}"))
     }
 
+    /// The error of a task that is not there.
+    pub fn no_task(message: impl Into<String>) -> Self {
+        let error = Self::new(Code::TaskNotFound, message);
+        error.hint("`luzia list -a` shows every task").next("luzia list -a")
+    }
+
     /// Bad input; nothing was changed.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Code::Usage, message)

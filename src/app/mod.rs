@@ -222,9 +222,7 @@ impl App {
                 let message = format!("the record of {id} was damaged and is set aside: \"{path}\"");
                 AppError::new(Code::RecordSetAside, message).hint(doctor::aside_hint(self, &path)?).next("luzia doctor")
             }
-            None => AppError::new(Code::TaskNotFound, format!("there is no {id}"))
-                .hint("`luzia list -a` shows every task")
-                .next("luzia list -a"),
+            None => AppError::no_task(format!("there is no {id}")),
         })
     }
 

@@ -1,11 +1,11 @@
-//! The host that a task is for, and hosts that take no further tasks.
+//! The host that a task is for, the host that has it, and hosts that take no further tasks.
 
-use super::no_store;
+use super::{Fleet, local_only, no_store};
 use crate::app::admission::own_context;
 use crate::app::config_reload::config;
 use crate::app::{App, AppError, Code};
-use crate::model::Task;
 use crate::model::config::Contexts;
+use crate::model::{Status, Task, TaskId};
 use crate::policy::context::is_private;
 use crate::request::TaskRequest;
 
@@ -79,4 +79,42 @@ pub fn unknown_host(name: &str) -> AppError {
     AppError::new(Code::HostNotFound, format!("no host \"{}\" has joined the store", name.escape_debug()))
         .hint("`luzia hosts` lists the hosts; nothing was changed")
         .next("luzia hosts")
+}
+
+/// The stage of a task, for a process that prints its output on this host.
+pub enum Stage {
+    /// This host has it, or had it, and its output was not printed yet.
+    Here,
+    /// It waits, or its end is on the way to the store.
+    Between(Box<Task>),
+    /// It is over, and its output was printed.
+    Over(Box<Task>),
+}
+
+/// The stage of a task of a store. `is_seen` says whether its output was printed to its end.
+pub fn stage(app: &App, store: &dyn Fleet, id: TaskId, is_seen: bool) -> Result<Stage, AppError> {
+    let shared = store.find(id)?.ok_or_else(|| AppError::no_task(format!("the store has no {id}")))?;
+    let here = app.store.find(id)?.map(|(_, task)| task);
+    if here.as_ref().is_some_and(|task| !task.status().is_final()) {
+        return Ok(Stage::Here);
+    }
+    let is_over = shared.status().is_final();
+    match here {
+        Some(_) if is_over && !is_seen => Ok(Stage::Here),
+        _ if is_over && is_seen => Ok(Stage::Over(Box::new(shared))),
+        _ if shared.status() == Status::Pending => Ok(Stage::Between(Box::new(shared))),
+        here => match store.tail(id)?.host {
+            Some(host) if here.is_some() && host == store.host_name() => Ok(Stage::Between(Box::new(shared))),
+            Some(host) => Err(elsewhere(id, &host)),
+            // It ended before a host had it, or with its host.
+            None if is_over => Ok(Stage::Over(Box::new(shared))),
+            None => Ok(Stage::Between(Box::new(shared))),
+        },
+    }
+}
+
+fn elsewhere(id: TaskId, host: &str) -> AppError {
+    local_only("attach")
+        .hint(format!("host \"{host}\" has {id}; `luzia wait` waits for its end anywhere"))
+        .next(format!("luzia wait {id}"))
 }

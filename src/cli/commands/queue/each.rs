@@ -35,10 +35,7 @@ pub fn newest(app: &App, user: Option<&str>, account: Account, console: &mut Con
         None => account()?,
     };
     let Some(id) = newest_task(app, Some(&user))? else {
-        let message = format!("no task is named, and user \"{user}\" has none");
-        return Err(AppError::new(Code::TaskNotFound, message)
-            .hint("`luzia list -a` shows every task")
-            .next("luzia list -a"));
+        return Err(AppError::no_task(format!("no task is named, and user \"{user}\" has none")));
     };
     let command = brief::command(&app.existing(id)?.command);
     console.progress(&format!("luzia: {id} \"{command}\", the newest task of user \"{user}\""));

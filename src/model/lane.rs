@@ -106,12 +106,12 @@ impl LaneName {
 
     /// The lane as part of a file name: `<kind>_<encoded key>`. The first `_` ends the kind.
     pub fn stem(&self) -> String {
-        [self.kind.as_str(), "_", &self.key.encoded()].concat()
+        stem(&self.kind, &self.key)
     }
 
     /// The stem of the lane of a user.
     pub fn user_stem(user: &Name) -> String {
-        ["user", "_", &user.encoded()].concat()
+        stem("user", user)
     }
 
     /// The lane of a stem; `None` if the key is hashed or the stem is not one of ours.
@@ -123,6 +123,10 @@ impl LaneName {
     fn bare(word: &str) -> Self {
         Self { kind: "lane".into(), key: Name::new(word).expect("a built-in lane's name is a name") }
     }
+}
+
+fn stem(kind: &str, key: &Name) -> String {
+    [kind, "_", &key.encoded()].concat()
 }
 
 super::record::as_text!(LaneName, |text| Self::parse(text));

@@ -143,9 +143,6 @@ pub fn clean(text: &str, most: usize) -> Option<String> {
 /// Whether a character controls a terminal or is invisible: control and direction characters, separators of lines, joiners,
 /// blanks without width, tags.
 pub fn is_unseen(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_control();
-    }
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

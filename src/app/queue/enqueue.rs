@@ -100,10 +100,6 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
     for ((line, _), task) in batch.iter().zip(&mut tasks) {
         check_dependencies(app, task).map_err(|error| line_error(*line, error))?;
     }
-    let created = |task| Accepted { task, created: true };
-    if tasks.iter().zip(batch).all(|(task, (_, new))| !stands_alone(task, new)) {
-        return Ok(accept_run(app, tasks)?.into_iter().map(created).collect());
-    }
     let mut accepted: Vec<Accepted> = Vec::with_capacity(tasks.len());
     let mut lines = tasks.into_iter().zip(batch).peekable();
     while let Some((task, (line, new))) = lines.next() {
@@ -120,7 +116,7 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
             run.push(task);
         }
         let run = accept_run(app, run).map_err(|error| naming_earlier(error, &accepted))?;
-        accepted.extend(run.into_iter().map(created));
+        accepted.extend(run.into_iter().map(|task| Accepted { task, created: true }));
     }
     Ok(accepted)
 }

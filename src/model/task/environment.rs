@@ -16,11 +16,7 @@ pub enum Environment {
 
 /// Variables and their values.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Variables {
-    all: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether all of them are text.
-    are_texts: bool,
-}
+pub struct Variables(Vec<(Vec<u8>, Vec<u8>)>);
 
 /// A variable with its value, as text; or as bytes, if one of them is no text.
 type Variable<'a> = Result<(&'a str, &'a str), (&'a [u8], &'a [u8])>;
@@ -28,7 +24,7 @@ type Variable<'a> = Result<(&'a str, &'a str), (&'a [u8], &'a [u8])>;
 impl Variables {
     /// The variables that are text, and those that are not.
     fn texts(&self) -> impl Iterator<Item = Variable<'_>> {
-        self.all.iter().map(|(key, value)| match (str::from_utf8(key), str::from_utf8(value)) {
+        self.0.iter().map(|(key, value)| match (str::from_utf8(key), str::from_utf8(value)) {
             (Ok(key), Ok(value)) => Ok((key, value)),
             _ => Err((&**key, &**value)),
         })
@@ -49,9 +45,7 @@ impl Default for Environment {
 
 impl From<Vec<(Vec<u8>, Vec<u8>)>> for Environment {
     fn from(variables: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
-        let is_text = |bytes: &[u8]| str::from_utf8(bytes).is_ok();
-        let are_texts = variables.iter().all(|(key, value)| is_text(key) && is_text(value));
-        Self::Known(Variables { all: variables, are_texts }.into())
+        Self::Known(Variables(variables).into())
     }
 }
 
@@ -60,7 +54,7 @@ impl Deref for Environment {
 
     fn deref(&self) -> &Self::Target {
         match self {
-            Self::Known(variables) => &variables.all,
+            Self::Known(variables) => &variables.0,
             Self::Unread => &[],
         }
     }
@@ -99,8 +93,7 @@ pub(super) fn serialize<S: Serializer>(env: &Environment, to: S) -> Result<S::Ok
     let Environment::Known(env) = env else {
         return Err(ser::Error::custom("the record was read without its environment"));
     };
-    let others = (!env.are_texts).then(|| env.texts().filter_map(Result::err)).into_iter().flatten();
-    let env_hex = others.map(|(key, value)| (hex(key), hex(value))).collect();
+    let env_hex = env.texts().filter_map(Result::err).map(|(key, value)| (hex(key), hex(value))).collect();
     Members { env, env_hex }.serialize(to)
 }
 

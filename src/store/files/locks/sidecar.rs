@@ -48,11 +48,15 @@ impl<'a> Unread<'a> {
     fn of(bytes: &'a [u8]) -> serde_json::Result<Self> {
         let mut members: Vec<(Cow<str>, Option<Value>)> =
             serde_json::from_slice::<Members>(bytes)?.0.into_iter().map(|(name, value)| (name, Some(value))).collect();
-        // The sort keeps the order of equal names, so that the last of them is the first of them backwards.
+        // The sort keeps the order of equal names, and each takes the place of the one before it.
         members.sort_by(|one, other| one.0.cmp(&other.0));
-        members.reverse();
-        members.dedup_by(|one, other| one.0 == other.0);
-        members.reverse();
+        members.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 = next.1.take();
+            }
+            is_same
+        });
         Ok(Self(members))
     }
 

@@ -13,6 +13,10 @@ pub const ENQUEUE: &str = "SELECT task_id, is_new FROM luzia_1.enqueue($1::text:
 pub const CANCEL: &str = "SELECT luzia_1.cancel($1::text::uuid, $2, $3)";
 /// Queues a task that is over again, if its record is the one that was seen; a repetition of the request has the same answer.
 pub const RETRY: &str = "SELECT luzia_1.retry($1::text::uuid, $2, $3, $4, $5)";
+/// Begins to read of one snapshot: a task that goes from one state to another between two pages is in one of them.
+pub const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// Ends it.
+pub const SNAPSHOT_END: &str = "COMMIT";
 /// A page of tasks with their records, by number.
 pub const TASKS: &str = "SELECT id, record FROM luzia_1.tasks($1, $2, $3, $4)";
 /// One task with its record.

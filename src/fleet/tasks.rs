@@ -142,7 +142,13 @@ pub(super) fn tasks(
     user: Option<&Name>,
     sink: Sink,
 ) -> Result<(), AppError> {
-    let user = user.map(Name::as_str);
+    database.with(|client| client.batch_execute(sql::SNAPSHOT))?;
+    let given = pages(database, wants, user.map(Name::as_str), sink);
+    // Without its connection the snapshot has ended.
+    given.and(database.with(|client| client.batch_execute(sql::SNAPSHOT_END)))
+}
+
+fn pages(database: &Database, wants: &dyn Fn(Status) -> bool, user: Option<&str>, sink: Sink) -> Result<(), AppError> {
     for (states, statuses) in STATES {
         if !statuses.iter().any(|status| wants(*status)) {
             continue;

@@ -2,6 +2,7 @@
 
 use crate::hosts::{Host, until_status};
 use crate::server::Fleet;
+use crate::support::until;
 use serde_json::{Value, json};
 
 /// The words of the reasons in a document of `explain`.
@@ -91,4 +92,26 @@ fn locks_are_listed_and_checked_from_another_host() {
     let silent = fleet.json(&["list-locks", "--state", "overdue"]);
     assert_eq!(silent["items"].as_array().unwrap().len(), 2, "{silent:#}");
     fleet.luzia(&["check", "alice"]).coded(75);
+}
+
+#[test]
+fn a_list_is_of_one_moment() {
+    let Some(fleet) = Fleet::new("a_list_is_of_one_moment") else { return };
+    let id = fleet.luzia(&["enqueue", "-u", "alice", "--", "true"]).coded(0).line();
+    fleet.sql(
+        "ALTER FUNCTION luzia_1.tasks(text, text, bigint, int) RENAME TO tasks_now;
+         CREATE FUNCTION luzia_1.tasks(text, text, bigint, int) RETURNS TABLE (id bigint, record text) LANGUAGE plpgsql AS $$
+         BEGIN
+           RETURN QUERY SELECT * FROM luzia_1.tasks_now($1, $2, $3, $4);
+           IF $1 = 'arw' THEN PERFORM pg_sleep(2); END IF;
+         END $$",
+    );
+    let mut command = fleet.place.command(&["list", "-a", "-o", "name"]);
+    let list = fleet.place.spawn(command.env("LUZIA_STORE", fleet.url()));
+    let sleeps = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
+    until("the tasks with a host are read", || {
+        (fleet.client().query_one(sleeps, &[]).unwrap().get::<_, i64>(0) == 1).then_some(())
+    });
+    fleet.sql("UPDATE luzia.task SET state = 'a'");
+    assert_eq!(list.end().coded(0).out.trim(), id);
 }

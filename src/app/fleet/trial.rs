@@ -48,7 +48,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record in the folder of a trial; `None` where there is none that is whole.
+    /// The record in the folder of a trial; `None` where it is absent or not whole.
     pub fn read(folder: &dyn Vfs) -> Option<Self> {
         let mut file = folder.open(RECORD, Open::ReadOnly).ok().flatten()?;
         serde_json::from_slice(&file.read_all(LARGEST).ok()?).ok()

@@ -76,6 +76,8 @@ fn an_end_stays_until_the_scheduler_knows_it() {
     agent.place.until_status(&text, "completed");
     let ends = || unposted_ends(&agent.app).unwrap().into_iter().map(|task| task.id.to_string()).collect::<Vec<_>>();
     assert_eq!(ends(), std::slice::from_ref(&text));
+    // Its supervisor keeps it from being removed, too.
+    until("its supervisor is gone", || (!agent.app.run_dir.is_supervised(id(&text)).unwrap()).then_some(()));
     let day = agent.app.store.done_days().unwrap().remove(0).0;
     assert!(agent.app.store.prune_day(&day, 9).unwrap().is_empty());
     posted(&agent.app, id(&text), Word(1)).unwrap();

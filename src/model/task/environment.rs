@@ -3,6 +3,7 @@
 use crate::model::name::{from_hex, hex};
 use crate::model::record::Shared;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use std::borrow::Cow;
 use std::ops::Deref;
 
 /// Variables and their values, as bytes; shared by the tasks of a batch.
@@ -16,24 +17,20 @@ pub enum Environment {
 
 /// Variables and their values.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Variables(Vec<(Vec<u8>, Vec<u8>)>);
+pub struct Variables {
+    all: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Those that are not text, as hex digits.
+    others: Vec<(String, String)>,
+}
 
-/// A variable with its value, as text; or as bytes, if one of them is no text.
-type Variable<'a> = Result<(&'a str, &'a str), (&'a [u8], &'a [u8])>;
-
-impl Variables {
-    /// The variables that are text, and those that are not.
-    fn texts(&self) -> impl Iterator<Item = Variable<'_>> {
-        self.0.iter().map(|(key, value)| match (str::from_utf8(key), str::from_utf8(value)) {
-            (Ok(key), Ok(value)) => Ok((key, value)),
-            _ => Err((&**key, &**value)),
-        })
-    }
+/// A variable with its value, if both are text.
+fn as_text((key, value): &(Vec<u8>, Vec<u8>)) -> Option<(&str, &str)> {
+    Some((str::from_utf8(key).ok()?, str::from_utf8(value).ok()?))
 }
 
 impl Serialize for Variables {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.texts().filter_map(Result::ok))
+        to.collect_seq(self.all.iter().filter_map(as_text))
     }
 }
 
@@ -45,7 +42,9 @@ impl Default for Environment {
 
 impl From<Vec<(Vec<u8>, Vec<u8>)>> for Environment {
     fn from(variables: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
-        Self::Known(Variables(variables).into())
+        let others = variables.iter().filter(|variable| as_text(variable).is_none());
+        let others = others.map(|(key, value)| (hex(key), hex(value))).collect();
+        Self::Known(Variables { all: variables, others }.into())
     }
 }
 
@@ -54,7 +53,7 @@ impl Deref for Environment {
 
     fn deref(&self) -> &Self::Target {
         match self {
-            Self::Known(variables) => &variables.0,
+            Self::Known(variables) => &variables.all,
             Self::Unread => &[],
         }
     }
@@ -81,27 +80,26 @@ pub const OF_ONE_REPOSITORY: [&str; 15] = [
 ];
 
 #[derive(Serialize, Deserialize)]
-struct Members<T> {
+struct Members<'a, T> {
     #[serde(default)]
     env: T,
     /// As hex digits.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    env_hex: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    env_hex: Cow<'a, [(String, String)]>,
 }
 
 pub(super) fn serialize<S: Serializer>(env: &Environment, to: S) -> Result<S::Ok, S::Error> {
     let Environment::Known(env) = env else {
         return Err(ser::Error::custom("the record was read without its environment"));
     };
-    let env_hex = env.texts().filter_map(Result::err).map(|(key, value)| (hex(key), hex(value))).collect();
-    Members { env, env_hex }.serialize(to)
+    Members { env, env_hex: Cow::Borrowed(&env.others) }.serialize(to)
 }
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Environment, D::Error> {
     let members = Members::<Vec<(String, String)>>::deserialize(from)?;
     let bytes = String::into_bytes;
     let mut env: Vec<_> = members.env.into_iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
-    for (key, value) in &members.env_hex {
+    for (key, value) in &*members.env_hex {
         let bytes = |text: &str| {
             let shown: String = text.chars().take(40).collect();
             from_hex(text).ok_or_else(|| de::Error::custom(format_args!("\"{shown}\" is not hexadecimal")))

@@ -104,7 +104,8 @@ impl Works {
     pub fn of(&self, task: &Task) -> String {
         let (mut last, text) = (self.0.borrow_mut(), task.work_text());
         if last.0 != text {
-            *last = (text, task.work());
+            let made = digest(&text);
+            *last = (text, made);
         }
         last.1.clone()
     }

@@ -1,6 +1,7 @@
 //! `pause`, `resume`, `enqueue --hold` and `edit`: what waits stays where it is, and costs the others nothing.
 
-use crate::support::{Place, until};
+use crate::support::{Place, signal, until};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 fn read(place: &Place, name: &str) -> String {
@@ -167,6 +168,9 @@ fn wrong_words_change_nothing() {
     place.until_file("up");
     until("the other is over", || (place.status(&task) == "completed").then_some(()));
     let waits = place.enqueue(&["-u", "c", "--hold", "--", "true"]);
+    // A supervisor writes its heartbeat every 15 seconds, which would be a change, too.
+    let supervisor = place.supervisor(&busy);
+    signal(supervisor, Signal::STOP);
     let before = place.snapshot();
     for (words, code) in [
         (vec!["pause"], 2),
@@ -197,6 +201,7 @@ fn wrong_words_change_nothing() {
         assert!(ran.err.starts_with("luzia: ") && ran.err.lines().count() > 1, "{words:?}: {}", ran.err);
         place.assert_unchanged(&before, &words.join(" "));
     }
+    signal(supervisor, Signal::CONT);
     place.open_gate("go");
     place.ok(&["resume", &waits]);
     place.drain();

@@ -103,9 +103,10 @@ impl Disk {
             let Body::Dir { now, .. } = &self.nodes[at].body else {
                 return Err(errno(ENOTDIR));
             };
-            match now.get(check(part)?) {
+            // Each name in a directory was checked when it was given.
+            match now.get(part) {
                 Some(ino) => at = *ino,
-                None => return Ok(None),
+                None => return check(part).map(|_| None),
             }
         }
         Ok(Some(at))
@@ -279,8 +280,10 @@ impl Disk {
 
     /// Looks at a whole path without being a program: the names of a directory.
     pub fn peek_names(&self, path: &str) -> Vec<String> {
-        let entries = self.list(ROOT, path).ok().flatten().unwrap_or_default();
-        entries.into_iter().map(|entry| entry.name.into()).collect()
+        match self.find(ROOT, path).ok().flatten().map(|ino| &self.nodes[ino].body) {
+            Some(Body::Dir { now, .. }) => now.keys().cloned().collect(),
+            Some(Body::File(_) | Body::Other) | None => Vec::new(),
+        }
     }
 
     /// Whether a power cut cannot take the bytes of a file.

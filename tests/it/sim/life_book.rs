@@ -65,12 +65,14 @@ impl Book {
     }
 
     fn look(&mut self, world: &World) -> Result<(), String> {
-        for id in self.accepted.clone() {
-            if !is_somewhere(world, &self.asked[&id]) {
+        let days = days_of_done(world);
+        for id in &self.accepted {
+            let copies = paths_of_done(world, &days, *id).count();
+            if copies == 0 && !is_on_its_way(world, &self.asked[id]) {
                 return Err(format!("task {id} is nowhere"));
             }
-            if done(world, id) == 1 {
-                self.over.insert(id);
+            if copies == 1 {
+                self.over.insert(*id);
             }
         }
         Ok(())
@@ -78,8 +80,9 @@ impl Book {
 
     /// A process that puts a record among the finished ones has made sure of its bytes: from then on nobody has another copy.
     fn look_at_records(&self, world: &World) -> Result<(), String> {
+        let days = days_of_done(world);
         for id in &self.accepted {
-            if let Some(path) = paths_of_done(world, *id).find(|path| !world.disk.has_safe_bytes(path)) {
+            if let Some(path) = paths_of_done(world, &days, *id).find(|path| !world.disk.has_safe_bytes(path)) {
                 return Err(format!("a power cut can empty {path}"));
             }
         }
@@ -129,7 +132,8 @@ impl Book {
                 let record = world.peek(&path).and_then(|bytes| serde_json::from_slice(bytes).ok());
                 record.is_some_and(|record: serde_json::Value| record["status"] == "completed")
             };
-            let is_in_order = paths_of_done(world, before.0).any(|path| has_completed(path.to_string()));
+            let is_in_order =
+                paths_of_done(world, &days_of_done(world), before.0).any(|path| has_completed(path.to_string()));
             if !is_in_order && !self.retried.contains_key(&before.0) {
                 return Err(format!("it starts before {before} has completed"));
             }
@@ -179,28 +183,32 @@ impl Book {
     }
 }
 
-/// Where a task stands among the finished.
-fn paths_of_done(world: &World, id: u64) -> impl Iterator<Item = String> {
-    let days = world.peek_names("/s/spool/done").into_iter();
-    days.map(move |day| format!("/s/spool/done/{day}/{id}.json")).filter(|path| world.peek(path).is_some())
+fn days_of_done(world: &World) -> Vec<String> {
+    world.peek_names("/s/spool/done")
 }
 
-/// How often it stands there.
+/// The files of a task among the finished tasks of these days.
+fn paths_of_done(world: &World, days: &[String], id: u64) -> impl Iterator<Item = String> {
+    let paths = days.iter().map(move |day| format!("/s/spool/done/{day}/{id}.json"));
+    paths.filter(|path| world.peek(path).is_some())
+}
+
+/// How many files a task has among the finished ones.
 fn done(world: &World, id: u64) -> usize {
-    paths_of_done(world, id).count()
+    paths_of_done(world, &days_of_done(world), id).count()
 }
 
-fn is_somewhere(world: &World, task: &Task) -> bool {
+/// Whether a task is pending, running or parked, or has a whole result.
+fn is_on_its_way(world: &World, task: &Task) -> bool {
     let (id, queue) = (task.id.0, task.queue());
-    let paths = [
-        format!("/s/spool/pending/5/{queue}/{id}.json"),
-        format!("/s/spool/pending/5/{queue}/{}/{id}.json", id / 1000),
-        format!("/s/spool/running/{id}.json"),
-        format!("/s/spool/parked/{}/{id}.json", id / 1000),
-    ];
-    let result = || {
+    let is_there = |path: String| world.peek(&path).is_some();
+    let has_result = || {
         let bytes = world.peek(&format!("/s/spool/running/{id}.result.json")).unwrap_or_default();
         serde_json::from_slice::<serde_json::Value>(bytes).is_ok()
     };
-    paths.iter().any(|path| world.peek(path).is_some()) || done(world, id) > 0 || result()
+    is_there(format!("/s/spool/pending/5/{queue}/{id}.json"))
+        || is_there(format!("/s/spool/pending/5/{queue}/{}/{id}.json", id / 1000))
+        || is_there(format!("/s/spool/running/{id}.json"))
+        || is_there(format!("/s/spool/parked/{}/{id}.json", id / 1000))
+        || has_result()
 }

@@ -52,9 +52,9 @@ CREATE TABLE lane (
 CREATE INDEX lane_xid ON lane (xid) WHERE xid IS NOT NULL;
 
 -- Exclusion: two grants of one slot cannot both commit, whatever a scheduler believes. A lease has the id of its lock on its host, and
--- the moment to which its host last extended it; neither ends a hold.
+-- the moment to which its host last extended it; neither ends a hold. No lane is ever deleted, so no key refers to it.
 CREATE TABLE hold (
-  lane_id bigint NOT NULL REFERENCES lane,
+  lane_id bigint NOT NULL,
   slot int NOT NULL,
   fence bigint NOT NULL,
   task_id bigint NOT NULL,
@@ -587,68 +587,70 @@ LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT h.id, h.name, h.session::text, h.beat, h.lease_ms, h.free, h.is_draining,
     EXISTS (SELECT FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')), h.labels FROM host h $$;
 
--- The free slots of a lane that a grant takes, each with its value: the lowest ones, or those of the first values that no holder has.
--- A value whose slot a holder of another value has gets a slot behind all others.
-CREATE FUNCTION luzia_1.free_slots(p_lane bigint, p_count int) RETURNS TABLE (slot int, value text)
-LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
+-- The free values of a lane whose slots have values, each with the slot that a grant of it takes: in the order of the values. A value
+-- whose slot a holder of another value has gets a slot behind all others. It is stable, so it sees none of the holds that the statement
+-- that calls it makes.
+CREATE FUNCTION luzia_1.free_values(p_lane bigint) RETURNS TABLE (slot int, value text)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
   SELECT CASE WHEN EXISTS (SELECT FROM hold h WHERE h.lane_id = p_lane AND h.slot = n.i - 1)
       THEN greatest(cardinality(l.names), (SELECT max(h.slot) + 1 FROM hold h WHERE h.lane_id = p_lane)) + n.i ELSE n.i - 1 END::int, n.name
     FROM lane l, unnest(l.names) WITH ORDINALITY n(name, i)
-    WHERE l.id = p_lane AND NOT EXISTS (SELECT FROM hold h WHERE h.lane_id = p_lane AND h.value = n.name) ORDER BY n.i LIMIT p_count $$;
+    WHERE l.id = p_lane AND NOT EXISTS (SELECT FROM hold h WHERE h.lane_id = p_lane AND h.value = n.name) ORDER BY n.i $$;
 
--- Grants a task its lanes on a host, all or none; the empty text is a grant, and a word is the reason for none. Promises: the lanes
+-- The lanes that tasks ask for: a row for each slot.
+CREATE VIEW luzia_1.asked AS SELECT t.id, t.token, x.lane FROM luzia.task t CROSS JOIN LATERAL unnest(t.lanes) WITH ORDINALITY x(lane, k)
+  CROSS JOIN LATERAL generate_series(1, coalesce(t.counts[x.k], 1));
+
+-- Grants tasks their lanes on hosts, all of them or none; the empty text is a grant, and a word is a reason for none. Promises: the lanes
 -- have room while their rows are locked; the lowest free slots of each; fences above all earlier ones of the lane and not before the
--- clock, so that an import keeps the order; an older holder of the duty or session of the host is refused, and so is a host that is
--- drained or full. Nothing is written before all of it is known, and only the row of the host is waited for.
-CREATE FUNCTION luzia_1.assign(p_duty uuid, p_task bigint, p_host int, p_session uuid) RETURNS text
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-DECLARE now_us bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-  t task; l lane; taken int[]; i int; k int; n int; f bigint; given record; tok uuid := gen_random_uuid();
-  ls bigint[] := '{}'; sl int[] := '{}'; fs bigint[] := '{}'; vs text[] := '{}';
+-- clock, so that an import keeps the order; an older holder of the duty or session of a host is refused, and so is a host that is
+-- drained or full. Nothing is written before all of it is known, and only the rows of hosts are waited for. What is counted is read by a
+-- statement after the one that locks it. Each statement finds its rows by their keys, whatever the planner knows of the tables.
+CREATE FUNCTION luzia_1.assign(p_duty uuid, p_tasks bigint[], p_hosts int[], p_sessions uuid[]) RETURNS text
+LANGUAGE plpgsql SET search_path = luzia SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE now_us bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint; mine bigint[]; queued int; word text;
 BEGIN
   PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN 'duty'; END IF;
-  PERFORM 1 FROM host WHERE id = p_host AND session = p_session AND NOT is_draining AND free > 0 FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN 'host'; END IF;
-  SELECT * INTO t FROM task WHERE id = p_task;
-  IF EXISTS (SELECT FROM lane u WHERE u.name = 'user:' || t.usr AND u.paused_until > clock_timestamp()) THEN RETURN 'paused'; END IF;
-  FOR k IN 1 .. coalesce(cardinality(t.lanes), 0) LOOP
-    SELECT * INTO l FROM lane WHERE id = t.lanes[k] FOR NO KEY UPDATE SKIP LOCKED; IF NOT FOUND THEN RETURN 'busy'; END IF;
-    IF l.paused_until > clock_timestamp() THEN RETURN 'paused'; END IF;
-    taken := ARRAY(SELECT slot FROM hold WHERE lane_id = l.id);
-    n := coalesce(t.counts[k], 1);
-    IF cardinality(taken) + n > l.capacity THEN RETURN 'full'; END IF;
-    f := greatest(l.fence + 1, now_us);
-    IF l.names IS NULL THEN
-      i := 0;
-      FOR j IN 1 .. n LOOP
-        WHILE i = ANY (taken) LOOP i := i + 1; END LOOP;
-        ls := ls || l.id; sl := sl || i; fs := fs || f + j - 1; vs := vs || NULL::text; i := i + 1;
-      END LOOP;
-    ELSE
-      FOR given IN SELECT * FROM luzia_1.free_slots(l.id, n) LOOP
-        ls := ls || l.id; sl := sl || given.slot; fs := fs || f; vs := vs || given.value; f := f + 1; n := n - 1;
-      END LOOP;
-      IF n > 0 THEN RETURN 'full'; END IF;
-    END IF;
-  END LOOP;
-  UPDATE task SET state = 'a', host_id = p_host, token = tok, declined = NULL, xid = pg_current_xact_id(), starts = starts + 1
-    WHERE id = (SELECT id FROM task WHERE id = p_task AND state = 'q' FOR NO KEY UPDATE SKIP LOCKED);
-  IF NOT FOUND THEN RETURN 'gone'; END IF;
-  UPDATE host SET free = free - 1 WHERE id = p_host;
-  FOR k IN 1 .. cardinality(ls) LOOP
-    INSERT INTO hold (lane_id, slot, fence, task_id, token, value) VALUES (ls[k], sl[k], fs[k], p_task, tok, vs[k]);
-    UPDATE lane SET fence = fs[k] WHERE id = ls[k];
-  END LOOP;
+  SELECT min(CASE WHEN h.id IS NULL OR h.free < a.tasks THEN 'host' END) INTO word
+    FROM (SELECT host, session, count(*) AS tasks FROM unnest(p_hosts, p_sessions) a(host, session) GROUP BY 1, 2) a
+    LEFT JOIN (SELECT * FROM host WHERE id = ANY (p_hosts) AND NOT is_draining ORDER BY id FOR NO KEY UPDATE) h ON h.id = a.host AND h.session = a.session;
+  IF word <> '' THEN RETURN word; END IF;
+  mine := ARRAY(SELECT id FROM lane WHERE id = ANY (ARRAY(SELECT unnest(lanes) FROM task WHERE id = ANY (p_tasks))) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED);
+  SELECT count(*), min(CASE WHEN EXISTS (SELECT FROM lane u WHERE u.name = 'user:' || t.usr AND u.paused_until > clock_timestamp()) THEN 'paused' END)
+    INTO queued, word FROM (SELECT usr FROM task WHERE id = ANY (p_tasks) AND state = 'q' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) t;
+  IF queued < cardinality(p_tasks) THEN RETURN 'gone'; ELSIF word <> '' THEN RETURN word; END IF;
+  SELECT min(CASE WHEN l.id IS NULL THEN 'busy' WHEN l.paused_until > clock_timestamp() THEN 'paused'
+      WHEN (SELECT count(*) FROM hold h WHERE h.lane_id = l.id) + a.slots > least(l.capacity, cardinality(l.names)) THEN 'full' END) INTO word
+    FROM (SELECT lane, count(*) AS slots FROM luzia_1.asked WHERE id = ANY (p_tasks) GROUP BY 1) a LEFT JOIN lane l ON l.id = a.lane AND l.id = ANY (mine);
+  IF word <> '' THEN RETURN word; END IF;
+  UPDATE task SET state = 'a', host_id = p_hosts[array_position(p_tasks, id)], token = gen_random_uuid(), declined = NULL,
+    xid = pg_current_xact_id(), starts = starts + 1 WHERE id = ANY (p_tasks);
+  INSERT INTO hold (lane_id, slot, fence, task_id, token, value)
+    SELECT a.lane, s.slot, greatest(l.fence + 1, now_us) + a.before, a.id, a.token, s.value
+    FROM (SELECT *, row_number() OVER (PARTITION BY lane ORDER BY array_position(p_tasks, id)) - 1 AS before FROM luzia_1.asked WHERE id = ANY (p_tasks)) a
+    JOIN lane l ON l.id = a.lane
+    CROSS JOIN LATERAL (
+      SELECT f.slot, NULL AS value FROM generate_series(0, (SELECT count(*) FROM hold h WHERE h.lane_id = l.id)::int + a.before::int) f(slot)
+        WHERE l.names IS NULL AND NOT EXISTS (SELECT FROM hold h WHERE h.lane_id = l.id AND h.slot = f.slot)
+      UNION ALL SELECT * FROM luzia_1.free_values(l.id) WHERE l.names IS NOT NULL OFFSET a.before LIMIT 1) s;
+  UPDATE lane SET fence = (SELECT max(h.fence) FROM hold h WHERE h.lane_id = lane.id) WHERE id = ANY (mine);
+  UPDATE host SET free = free - (SELECT count(*) FROM unnest(p_hosts) a(host) WHERE a.host = host.id) WHERE id = ANY (p_hosts);
   RETURN '';
 END $$;
 
--- Grants a batch of tasks, each as `assign` does, in one transaction: at most 64. A refusal of one keeps no other from its grant.
+-- Grants tasks their lanes on hosts, each all or none, in their order: a word of `assign` for each. A batch is one grant if it can be, else
+-- each half of it is a batch. So a refusal of one keeps no other from its grant, and none takes what one before it could have.
 CREATE FUNCTION luzia_1.assign_all(p_duty uuid, p_tasks bigint[], p_hosts int[], p_sessions uuid[]) RETURNS SETOF text
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql AS $$
+DECLARE word text := luzia_1.assign(p_duty, p_tasks, p_hosts, p_sessions); most int := cardinality(p_tasks); half int := most / 2;
 BEGIN
-  PERFORM 1 FROM host WHERE id = ANY (p_hosts) ORDER BY id FOR NO KEY UPDATE;
-  FOR k IN 1 .. cardinality(p_tasks) LOOP
-    RETURN NEXT luzia_1.assign(p_duty, p_tasks[k], p_hosts[k], p_sessions[k]);
-  END LOOP;
+  IF word IN ('', 'duty') OR most = 1 THEN
+    FOR k IN 1 .. most LOOP RETURN NEXT word; END LOOP;
+  ELSE
+    RETURN QUERY SELECT luzia_1.assign_all(p_duty, p_tasks[:half], p_hosts[:half], p_sessions[:half]);
+    RETURN QUERY SELECT luzia_1.assign_all(p_duty, p_tasks[half + 1:], p_hosts[half + 1:], p_sessions[half + 1:]);
+  END IF;
 END $$;
 
 -- Keeps the use of users; refused for an older holder of the duty.
@@ -686,14 +688,14 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
   WHERE t.host_id = p_host AND t.state IN ('a', 'r', 'w') ORDER BY t.id $$;
 
 -- What must never be: a lane with more holds than any capacity of it, a hold of nobody, a task that a host has without all its holds, a
--- hold whose fence is above that of its lane.
+-- hold whose fence is above that of its lane, or that has no lane.
 CREATE VIEW luzia_1.broken AS
   SELECT 'over capacity' AS what, l.id FROM lane l WHERE l.most < (SELECT count(*) FROM hold h WHERE h.lane_id = l.id)
   UNION ALL SELECT 'hold of nobody', h.lane_id FROM hold h
     WHERE NOT EXISTS (SELECT FROM task t WHERE t.id = h.task_id AND t.token = h.token AND t.state IN ('a', 'r', 'w'))
   UNION ALL SELECT 'without all holds', t.id FROM task t
     WHERE t.state IN ('a', 'r', 'w') AND coalesce((SELECT sum(c) FROM unnest(t.counts) c), cardinality(t.lanes)) <> (SELECT count(*) FROM hold h WHERE h.task_id = t.id AND h.token = t.token)
-  UNION ALL SELECT 'fence below a hold', h.lane_id FROM hold h JOIN lane l ON l.id = h.lane_id WHERE h.fence > l.fence;
+  UNION ALL SELECT 'fence below a hold', h.lane_id FROM hold h LEFT JOIN lane l ON l.id = h.lane_id WHERE h.fence > coalesce(l.fence, 0);
 
 -- Looks at lanes, each of one snapshot.
 

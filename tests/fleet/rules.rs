@@ -1,5 +1,6 @@
 //! The rules of the statements, each by a scene, and each with a planted fault that the scene must notice.
 
+mod batches;
 mod later;
 
 use crate::server::Fleet;
@@ -35,26 +36,26 @@ const RULES: [Rule; 23] = [
     ("fences rise", "greatest(l.fence + 1, now_us)", "l.fence", fences_rise),
     (
         "a lane has no more holds than its capacity",
-        "IF cardinality(taken) + n > l.capacity",
-        "IF false",
+        "WHEN (SELECT count(*) FROM hold h WHERE h.lane_id = l.id) + a.slots > least(l.capacity, cardinality(l.names)) THEN",
+        "WHEN false THEN",
         a_lane_is_full,
     ),
     (
         "several slots are granted or none",
-        "cardinality(taken) + n > l.capacity",
-        "cardinality(taken) >= l.capacity",
+        "h.lane_id = l.id) + a.slots > least",
+        "h.lane_id = l.id) >= least",
         several_slots_or_none,
     ),
     (
         "nothing is granted in a paused lane",
-        "IF l.paused_until > clock_timestamp() THEN RETURN 'paused'; END IF;",
-        "",
+        "WHEN l.paused_until > clock_timestamp() THEN 'paused'\n",
+        "\n",
         nothing_is_granted_in_a_paused_lane,
     ),
     (
         "nothing is granted to a paused user",
-        "IF EXISTS (SELECT FROM lane u WHERE u.name = 'user:' || t.usr AND u.paused_until > clock_timestamp()) THEN RETURN 'paused'; END IF;",
-        "",
+        "u.name = 'user:' || t.usr AND u.paused_until > clock_timestamp()",
+        "false",
         nothing_is_granted_to_a_paused_user,
     ),
     (
@@ -65,8 +66,8 @@ const RULES: [Rule; 23] = [
     ),
     (
         "a drained host is given nothing",
-        "AND NOT is_draining AND free > 0 FOR NO KEY",
-        "AND free > 0 FOR NO KEY",
+        "AND NOT is_draining ORDER BY id FOR NO KEY",
+        "ORDER BY id FOR NO KEY",
         a_drained_host_is_given_nothing,
     ),
     (
@@ -174,9 +175,15 @@ fn take(client: &mut Client, host: i32, session: &str, seen: i64) -> bool {
 }
 
 fn assign(client: &mut Client, task: i64, host: i32) -> Option<String> {
-    let values: [&(dyn postgres::types::ToSql + Sync); 4] = [&SESSION[0], &task, &host, &SESSION[0]];
-    let row = client.query_one("SELECT luzia_1.assign($1::text::uuid, $2, $3, $4::text::uuid)", &values);
-    row.ok().map(|row| row.get(0))
+    assign_all(client, &[task], host).pop()
+}
+
+/// The answers to a batch of proposals for one host; none after an error.
+fn assign_all(client: &mut Client, tasks: &[i64], host: i32) -> Vec<String> {
+    let (hosts, sessions) = (vec![host; tasks.len()], vec![SESSION[0]; tasks.len()]);
+    let values: [&(dyn postgres::types::ToSql + Sync); 4] = [&SESSION[0], &tasks, &hosts, &sessions];
+    let sql = "SELECT luzia_1.assign_all($1::text::uuid, $2, $3, $4::text[]::uuid[])";
+    client.query(sql, &values).unwrap_or_default().iter().map(|row| row.get(0)).collect()
 }
 
 fn token(client: &mut Client, task: i64) -> String {
@@ -424,7 +431,7 @@ fn numbers_go_on_above_those_of_a_host(client: &mut Client) -> bool {
 #[test]
 fn each_rule_of_the_statements_holds_and_its_fault_is_noticed() {
     let script = include_str!("../../src/fleet/schema.sql");
-    for (rule, right, wrong, scene) in RULES.into_iter().chain(later::RULES) {
+    for (rule, right, wrong, scene) in RULES.into_iter().chain(later::RULES).chain(batches::RULES) {
         assert_eq!(script.matches(right).count(), 1, "{rule}: the text of the rule");
         for (text, holds) in [(script.to_owned(), true), (script.replace(right, wrong), false)] {
             let Some(fleet) = Fleet::empty("each_rule_of_the_statements") else { return };

@@ -306,7 +306,8 @@ fn apply(memory: &mut Memory, row: &Row) {
             let priority = u8::try_from(row.get::<_, i16>(5)).ok().and_then(Priority::new).unwrap_or_default();
             let (place, tier) = (row.get(3), tier_of(row.get(4)));
             let (takes_user_lane, refused) = (row.get(8), row.get(9));
-            memory.wait(Waiting { id, user, place, tier, priority, lanes, counts, takes_user_lane, refused });
+            let turn = row.get("turn");
+            memory.wait(Waiting { id, turn, user, place, tier, priority, lanes, counts, takes_user_lane, refused });
         }
         "a" | "r" | "w" => {
             let counts = counts.unwrap_or_else(|| vec![1; lanes.len()]);

@@ -69,7 +69,8 @@ CREATE INDEX hold_task ON hold (task_id);
 
 -- A task: q queued, d held, a assigned, r running, w waiting, e over. Narrow, because each change writes it. xid names the
 -- transaction that changed it last. The place is the name or a label of hosts, or empty for any. counts are the numbers of slots of its lanes,
--- where one is above 1. refused are the hosts that have declined it, and declined names the last one.
+-- where one is above 1. grp names its group among the tasks of its user, place, lanes and priority; turn is the first task of that, or
+-- itself. refused are the hosts that have declined it, and declined names the last one.
 CREATE SEQUENCE task_id START 1099511627776;
 CREATE TABLE task (
   id bigint PRIMARY KEY,
@@ -83,6 +84,8 @@ CREATE TABLE task (
   priority smallint NOT NULL,
   due_at timestamptz,
   key text,
+  grp text,
+  turn bigint NOT NULL,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   host_id int,
   token uuid,
@@ -92,9 +95,10 @@ CREATE TABLE task (
   ended_at timestamptz,
   ending text
 ) WITH (fillfactor = 70);
-CREATE INDEX task_head ON task (usr, place, lanes, tier, priority, id) WHERE state = 'q';
+CREATE INDEX task_head ON task (usr, place, lanes, tier, priority, turn, id) WHERE state = 'q';
 CREATE INDEX task_open ON task (id) WHERE state <> 'e';
 CREATE INDEX task_key ON task (key) WHERE key IS NOT NULL AND state <> 'e';
+CREATE INDEX task_group ON task (grp, turn) WHERE grp IS NOT NULL;
 CREATE INDEX task_host ON task (host_id, id) WHERE state IN ('a', 'r', 'w');
 CREATE INDEX task_ended ON task (ended_at) WHERE state = 'e';
 CREATE INDEX task_xid ON task (xid);
@@ -140,19 +144,20 @@ CREATE FUNCTION luzia_1.know_lanes(p_names text[]) RETURNS void LANGUAGE sql SET
     WHERE NOT EXISTS (SELECT FROM lane l WHERE l.name = n) ORDER BY 1 ON CONFLICT DO NOTHING $$;
 
 -- Queues tasks. Promises: all or none; a repetition of the request gives the same answer, also after the tasks have ended; of two
--- requests with one key one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject.
-CREATE FUNCTION luzia_1.enqueue(p_request uuid, p_tasks jsonb) RETURNS TABLE (task_id bigint, is_new bool)
+-- requests with one key or group one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject. A task of a group
+-- takes its turn at that of the first one, while its group has fewer than `most` tasks and one that is not over.
+CREATE FUNCTION luzia_1.enqueue(p_request uuid, p_tasks jsonb) RETURNS TABLE (task_id bigint, is_new bool, turn bigint)
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-DECLARE one record; other bigint; ids bigint[] := '{}'; news bool[] := '{}';
+DECLARE one record; other bigint; head bigint; ids bigint[] := '{}'; news bool[] := '{}';
 BEGIN
   INSERT INTO request (uuid) VALUES (p_request) ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN
-    RETURN QUERY SELECT x.id, x.n FROM request r, unnest(r.tasks, r.is_new) WITH ORDINALITY x(id, n, ord)
-      WHERE r.uuid = p_request ORDER BY x.ord;
+    RETURN QUERY SELECT x.id, x.n, t.turn FROM request r, unnest(r.tasks, r.is_new) WITH ORDINALITY x(id, n, ord), task t
+      WHERE r.uuid = p_request AND t.id = x.id ORDER BY x.ord;
     RETURN;
   END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended(k, 0)) FROM
-    (SELECT DISTINCT x->>'key' AS k FROM jsonb_array_elements(p_tasks) x WHERE x->>'key' IS NOT NULL ORDER BY 1) keys;
+    (SELECT DISTINCT k FROM jsonb_array_elements(p_tasks) x, unnest(ARRAY[x->>'key', x->>'group']) k WHERE k IS NOT NULL ORDER BY 1) keys;
   PERFORM luzia_1.know_lanes(ARRAY(SELECT n FROM jsonb_array_elements(p_tasks) x, jsonb_array_elements_text(x->'lanes') n));
   FOR one IN SELECT x FROM jsonb_array_elements(p_tasks) WITH ORDINALITY AS t(x, ord) ORDER BY ord LOOP
     other := NULL;
@@ -164,20 +169,28 @@ BEGIN
     ELSIF other IS NOT NULL THEN
       ids := ids || other; news := news || false;
     ELSE
-      INSERT INTO task (id, state, place, usr, lanes, counts, takes_user_lane, tier, priority, due_at, key) VALUES
+      head := (one.x->>'id')::bigint;
+      IF one.x ? 'group' THEN
+        SELECT least(t.turn, head) INTO head FROM task t
+          WHERE t.grp = one.x->>'group' AND t.turn = (SELECT max(g.turn) FROM task g WHERE g.grp = one.x->>'group')
+          GROUP BY t.turn HAVING count(*) < (one.x->>'most')::int AND bool_or(t.state <> 'e');
+        head := coalesce(head, (one.x->>'id')::bigint);
+      END IF;
+      INSERT INTO task (id, state, place, usr, lanes, counts, takes_user_lane, tier, priority, due_at, key, grp, turn) VALUES
         ((one.x->>'id')::bigint, (one.x->>'state')::"char", one.x->>'place', one.x->>'user',
          ARRAY(SELECT l.id FROM lane l WHERE l.name IN (SELECT jsonb_array_elements_text(one.x->'lanes')) ORDER BY l.id),
          CASE WHEN one.x ? 'counts' THEN ARRAY(SELECT coalesce((one.x->'counts'->>l.name)::int, 1) FROM lane l
            WHERE l.name IN (SELECT jsonb_array_elements_text(one.x->'lanes')) ORDER BY l.id) END,
          (one.x->>'own')::bool, (one.x->>'tier')::smallint, (one.x->>'priority')::smallint,
-         to_timestamp((one.x->>'due_ms')::double precision / 1000), one.x->>'key');
-      INSERT INTO record VALUES ((one.x->>'id')::bigint, one.x->>'record');
+         to_timestamp((one.x->>'due_ms')::double precision / 1000), one.x->>'key', one.x->>'group', head);
+      INSERT INTO record VALUES ((one.x->>'id')::bigint, CASE WHEN head = (one.x->>'id')::bigint THEN one.x->>'record'
+        ELSE jsonb_set((one.x->>'record')::jsonb, '{group_first}', to_jsonb('task_' || head))::text END);
       INSERT INTO spec VALUES ((one.x->>'id')::bigint, one.x->>'spec');
       ids := ids || (one.x->>'id')::bigint; news := news || true;
     END IF;
   END LOOP;
   UPDATE request SET tasks = ids, is_new = news WHERE uuid = p_request;
-  RETURN QUERY SELECT * FROM unnest(ids, news);
+  RETURN QUERY SELECT x.id, x.n, t.turn FROM unnest(ids, news) WITH ORDINALITY x(id, n, ord), task t WHERE t.id = x.id ORDER BY x.ord;
 END $$;
 
 -- Deletes what a start of a completed task needs. After another end it is kept for a retry, for a week: each end deletes some whose
@@ -243,7 +256,7 @@ CREATE FUNCTION luzia_1.newest(p_user text) RETURNS bigint LANGUAGE sql STABLE S
 -- The number of queued tasks of the same user that come before a task.
 CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT count(*) FROM task own JOIN task t ON t.usr = own.usr AND t.state = 'q'
-    AND (t.tier, t.priority, t.id) < (own.tier, own.priority, own.id) WHERE own.id = p_task $$;
+    AND (t.tier, t.priority, t.turn, t.id) < (own.tier, own.priority, own.turn, own.id) WHERE own.id = p_task $$;
 
 -- What keeps a queued task: the hosts that may take it and are no drained ones, and the first of its lanes that is paused or too full.
 -- A pause of its user counts, whatever lanes it has.
@@ -525,18 +538,18 @@ END $$;
 
 -- What the duty knows of a task.
 CREATE VIEW luzia_1.turn AS SELECT t.id, t.state::text, t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused,
-  t.due_at IS NULL OR t.due_at <= clock_timestamp() AS is_due, t.due_at, t.xid FROM task t;
+  t.due_at IS NULL OR t.due_at <= clock_timestamp() AS is_due, t.turn, t.xid FROM task t;
 
 -- The tasks that have changed since a snapshot, or that are due since a moment: exact, late commits included. Every row has the present
 -- snapshot and moment, the process of the server, and the time until the next task is due; the last members are null without a change.
 CREATE FUNCTION luzia_1.changes(p_seen text, p_at_us bigint)
 RETURNS TABLE (snapshot text, at_us bigint, server int, next_ms bigint, id bigint, state text, usr text, place text, tier smallint,
-  priority smallint, lanes bigint[], counts int[], takes_user_lane bool, refused int[], is_due bool)
+  priority smallint, lanes bigint[], counts int[], takes_user_lane bool, refused int[], is_due bool, turn bigint)
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   WITH present AS MATERIALIZED (SELECT clock_timestamp() AS at)
   SELECT pg_current_snapshot()::text, (extract(epoch FROM p.at) * 1000000)::bigint, pg_backend_pid(),
     (SELECT CASE WHEN min(t.due_at) IS NOT NULL THEN luzia_1.ms_until(min(t.due_at)) END FROM task t WHERE t.state = 'q' AND t.due_at IS NOT NULL AND t.due_at > p.at),
-    c.id, c.state, c.usr, c.place, c.tier, c.priority, c.lanes, c.counts, c.takes_user_lane, c.refused, c.is_due
+    c.id, c.state, c.usr, c.place, c.tier, c.priority, c.lanes, c.counts, c.takes_user_lane, c.refused, c.is_due, c.turn
   FROM present p LEFT JOIN LATERAL (
     SELECT * FROM luzia_1.turn t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
     UNION ALL SELECT * FROM luzia_1.turn t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))
@@ -547,23 +560,23 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = o
 -- absent host is one of its own, so it stops nobody.
 CREATE FUNCTION luzia_1.heads(p_most int)
 RETURNS TABLE (id bigint, state text, usr text, place text, tier smallint, priority smallint, lanes bigint[], counts int[],
-  takes_user_lane bool, refused int[], is_due bool, nth bigint)
+  takes_user_lane bool, refused int[], is_due bool, turn bigint, nth bigint)
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   SELECT * FROM (
-    SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true,
-      row_number() OVER (PARTITION BY t.usr, t.place, t.lanes, t.tier ORDER BY t.priority, t.id) AS nth
+    SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true, t.turn,
+      row_number() OVER (PARTITION BY t.usr, t.place, t.lanes, t.tier ORDER BY t.priority, t.turn, t.id) AS nth
     FROM task t WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())) first WHERE nth <= p_most $$;
 
 -- The first tasks of some queues, by one step of the index for each.
 CREATE FUNCTION luzia_1.more(p_users text[], p_places text[], p_tiers smallint[], p_lanes text[], p_most int)
 RETURNS TABLE (id bigint, state text, usr text, place text, tier smallint, priority smallint, lanes bigint[], counts int[],
-  takes_user_lane bool, refused int[], is_due bool, nth bigint)
+  takes_user_lane bool, refused int[], is_due bool, turn bigint, nth bigint)
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   SELECT h.* FROM unnest(p_users, p_places, p_tiers, p_lanes) q(usr, place, tier, lanes) CROSS JOIN LATERAL (
-    SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true,
-      row_number() OVER (ORDER BY t.priority, t.id) AS nth
+    SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true, t.turn,
+      row_number() OVER (ORDER BY t.priority, t.turn, t.id) AS nth
     FROM task t WHERE t.state = 'q' AND t.usr = q.usr AND t.place = q.place AND t.lanes = q.lanes::bigint[] AND t.tier = q.tier
-      AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) ORDER BY t.priority, t.id LIMIT p_most) h $$;
+      AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) ORDER BY t.priority, t.turn, t.id LIMIT p_most) h $$;
 
 -- The lanes whose rules or pauses have changed since a snapshot, or without one those that have any: the capacity and the rest of the
 -- pause. Of the lane of a user, the user.
@@ -715,6 +728,6 @@ LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
 -- The number of queued tasks that take a lane, and the first of them.
 CREATE FUNCTION luzia_1.waiting_in(p_lane text) RETURNS TABLE (tasks bigint, first bigint)
 LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
-  SELECT count(*), (array_agg(t.id ORDER BY t.tier, t.priority, t.id))[1] FROM task t
+  SELECT count(*), (array_agg(t.id ORDER BY t.tier, t.priority, t.turn, t.id))[1] FROM task t
   WHERE t.state = 'q' AND t.lanes @> ARRAY(SELECT l.id FROM lane l WHERE l.name = p_lane)
     AND EXISTS (SELECT FROM lane l WHERE l.name = p_lane) $$;

@@ -8,7 +8,7 @@ pub const WORD: &str = "SELECT gen_random_uuid()::text";
 /// Numbers for new tasks: none is given twice.
 pub const NUMBERS: &str = "SELECT luzia_1.numbers($1)";
 /// Queues tasks, all or none; a repetition of the request has the same answer.
-pub const ENQUEUE: &str = "SELECT task_id, is_new FROM luzia_1.enqueue($1::text::uuid, $2::text::jsonb)";
+pub const ENQUEUE: &str = "SELECT task_id, is_new, turn FROM luzia_1.enqueue($1::text::uuid, $2::text::jsonb)";
 /// Ends a task that no host has; a repetition of the request has the same answer.
 pub const CANCEL: &str = "SELECT luzia_1.cancel($1::text::uuid, $2, $3)";
 /// Queues a task that is over again, if its record is the one that was seen; a repetition of the request has the same answer.
@@ -91,12 +91,12 @@ pub const DUTY: &str = "SELECT session, beat FROM luzia_1.duty()";
 pub const TAKE_DUTY: &str = "SELECT luzia_1.take_duty($1, $2::text::uuid, $3)";
 /// The tasks that have changed since a snapshot: exact, each change once.
 pub const CHANGES: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, \
-                           snapshot, at_us, server, next_ms FROM luzia_1.changes($1, $2)";
+                           snapshot, at_us, server, next_ms, turn FROM luzia_1.changes($1, $2)";
 /// The first tasks of each queue.
-pub const HEADS: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth \
+pub const HEADS: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth, turn \
                          FROM luzia_1.heads($1)";
 /// The first tasks of some queues.
-pub const MORE: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth \
+pub const MORE: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth, turn \
                         FROM luzia_1.more($1, $2, $3, $4, $5)";
 /// The lanes whose rules have changed since a snapshot, or all with rules.
 pub const LANE_RULES: &str = "SELECT id, capacity, paused_ms, usr FROM luzia_1.lane_rules($1)";

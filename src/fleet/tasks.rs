@@ -7,8 +7,9 @@ use crate::app::fleet::{Again, FleetCounts, FleetHost, SharedTask, Sink, Tail};
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::evidence::{Reason, Verdict};
-use crate::model::task::Word;
+use crate::model::task::{Group, Word};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Tier};
+use crate::policy::requests::MOST_IN_A_ROW;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, OF_A_START, decode_task};
 use postgres::Row;
@@ -82,12 +83,19 @@ fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
         .map(|lane| (lane.to_string(), task.slots_of(lane).into()))
         .collect();
     let mut queued = json!({
-        "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": lanes, "own": task.takes_user_lane,
+        "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": &lanes, "own": task.takes_user_lane,
         "tier": task.priority.tier().index(), "priority": task.priority.number(),
         "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict, "record": record, "spec": spec,
     });
     if !counts.is_empty() {
         queued["counts"] = counts.into();
+    }
+    if let Some(group) = &task.group {
+        // Tasks of a group have the same user, place, lanes and priority.
+        let lanes = lanes.join(" ");
+        let of = [group.name.as_str(), task.user.as_str(), place, &lanes, &task.priority.number().to_string()];
+        queued["group"] = of.join("\n").into();
+        queued["most"] = MOST_IN_A_ROW.into();
     }
     Ok(queued)
 }
@@ -100,6 +108,7 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result
     let mut list = Vec::with_capacity(tasks.len());
     for (shared, row) in tasks.iter_mut().zip(&numbers) {
         shared.task.id = id_of(row.get(0));
+        shared.task.group = shared.task.group.take().map(|group| Group { first: shared.task.id, ..group });
         list.push(queued(shared, &database.name)?);
     }
     let list = Value::from(list).to_string();
@@ -112,7 +121,8 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result
     database.hint(&[]);
     let answers = rows.iter().zip(tasks).map(|(row, SharedTask { task, .. })| {
         let (id, created) = (id_of(row.get(0)), row.get(1));
-        let task = if created { Task { id, ..task } } else { existing(database, id)? };
+        let group = task.group.clone().map(|group| Group { first: id_of(row.get(2)), ..group });
+        let task = if created { Task { id, group, ..task } } else { existing(database, id)? };
         Ok(Accepted { task, created })
     });
     answers.collect()

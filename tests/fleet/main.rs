@@ -4,6 +4,7 @@
 
 mod attach;
 mod faults;
+mod groups;
 mod hints;
 mod hosts;
 mod lanes;

@@ -137,7 +137,6 @@ fn what_the_store_cannot_promise_is_refused() {
         &["--wait"][..],
         &["--dry-run"],
         &["--preempt", "requeue"],
-        &["--group", "g"],
         &["--hold"],
         &["--key", "k", "--on-conflict", "replace"],
     ] {

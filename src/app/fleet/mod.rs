@@ -8,6 +8,7 @@ pub mod trial;
 
 use crate::app::lifecycle::Accepted;
 use crate::app::{App, AppError, Code, Obstacle};
+use crate::model::task::Group;
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
@@ -137,7 +138,6 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<Sha
         (app.inside.is_some(), "a task that another task queues"),
         (new.parent.is_some(), "--parent"),
         (!task.after.is_empty(), "--after"),
-        (new.group.is_some(), "--group"),
         (new.reuse.is_some(), "--reuse"),
         (new.fresh.is_some(), "--fresh"),
         (new.hold, "--hold"),
@@ -150,6 +150,9 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<Sha
         let rest: Vec<_> = task.env.iter().filter(|(key, _)| !is_of_client(key)).cloned().collect();
         task.env = rest.into();
     }
+    // The name was checked before; the database finds the first task of the group.
+    let group = new.group.as_deref().and_then(|text| Name::new(text).ok());
+    task.group = group.map(|name| Group { name, first: task.id });
     let place = place_of(app, new)?;
     if place != TaskPlace::Own {
         // On another host the sandbox of its agent and the limits there count.

@@ -24,8 +24,8 @@ const MOST_REMEMBERED: usize = 256;
 
 /// The name of a queue.
 type Queue = Arc<str>;
-/// The place of a task in its queue.
-type Turn = (Priority, i64);
+/// The place of a task in its queue: its priority, the first task of its group or itself, and its number.
+type Turn = (Priority, i64, i64);
 
 /// A host that takes tasks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,6 +51,8 @@ pub(super) type Rooms = BTreeMap<i32, Room>;
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub id: i64,
+    /// The first task of its group, or itself.
+    pub turn: i64,
     pub user: Name,
     /// The name or a label of a host, or empty for any.
     pub place: String,
@@ -155,7 +157,7 @@ impl Memory {
         let is_wide =
             |at: usize| task.counts.as_ref().and_then(|counts| counts.get(at)).is_some_and(|count| *count > 1);
         self.wide.extend(task.lanes.iter().enumerate().filter(|(at, _)| is_wide(*at)).map(|(_, lane)| *lane));
-        let turn = (task.priority, task.id);
+        let turn = (task.priority, task.turn, task.id);
         let line = self.lines.entry(queue.clone()).or_insert_with(|| Line {
             user: task.user,
             place: task.place,
@@ -172,7 +174,7 @@ impl Memory {
         line.tasks.insert(turn, Entry { counts: task.counts, refused: task.refused });
         let beyond = if line.tasks.len() > MOST_REMEMBERED { line.tasks.pop_last() } else { None };
         self.waiting.insert(task.id, (queue.clone(), turn));
-        if let Some(((_, last), _)) = beyond {
+        if let Some(((_, _, last), _)) = beyond {
             line.has_more = true;
             self.waiting.remove(&last);
         }
@@ -347,8 +349,8 @@ impl Memory {
 
     fn head(&self, queue: &Queue) -> Option<LaneHead> {
         let line = self.lines.get(queue)?;
-        let ((priority, id), _) = line.tasks.first_key_value()?;
-        let sequence = id_of(*id).0;
+        let ((priority, turn, _), _) = line.tasks.first_key_value()?;
+        let sequence = id_of(*turn).0;
         Some(LaneHead {
             user: line.user.clone(),
             queue: queue.clone(),

@@ -181,13 +181,13 @@ impl Memory {
         let best = rooms.iter_mut().filter(|(host, room)| is_meant(**host, room)).max_by_key(|(_, room)| room.free);
         let (host, room) = best?;
         room.free -= 1;
-        let (turn, proposal) = (*turn, Proposal { task: turn.1, host: *host, session: room.session.clone() });
+        let (turn, proposal) = (*turn, Proposal { task: turn.2, host: *host, session: room.session.clone() });
         let slots = line.lanes.iter().enumerate().map(|(at, lane)| {
             (*lane, entry.counts.as_ref().and_then(|counts| counts.get(at)).map_or(1, |count| i64::from(*count)))
         });
         let slots = slots.collect();
         let entry = Entry { counts: entry.counts.clone(), refused: entry.refused.clone() };
-        self.hold(turn.1, slots);
+        self.hold(turn.2, slots);
         Some(Taken { proposal, queue: candidate.queue.clone(), turn, entry })
     }
 

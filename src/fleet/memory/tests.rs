@@ -12,8 +12,8 @@ const PLACES: [&str; 3] = ["", "one", "two"];
 /// One event of a pretend store.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A task: user, place, tier, priority, further lane, and whether it wants two slots of that.
-    Queue(u8, usize, usize, u8, Option<i64>, bool),
+    /// A task: user, place, tier, priority, further lane, and whether it wants two slots of that and is of a group.
+    Queue(u8, usize, usize, u8, Option<i64>, [bool; 2]),
     /// The end of a task that a host has.
     End(usize),
     /// The end of a task that waits.
@@ -29,6 +29,8 @@ struct Store {
     waiting: Vec<Waiting>,
     running: Vec<(Waiting, i32)>,
     rules: BTreeMap<i64, (i64, bool)>,
+    /// The first tasks of groups.
+    groups: BTreeMap<(Key, Priority), i64>,
     slots: [i32; 2],
     next: i64,
     now: i64,
@@ -43,7 +45,10 @@ fn slots_of(task: &Waiting) -> Vec<(i64, i64)> {
     task.lanes.iter().enumerate().map(|(at, lane)| (*lane, count(at))).collect()
 }
 
-fn key(task: &Waiting) -> (Name, String, usize, Vec<i64>) {
+/// The queue of a task.
+type Key = (Name, String, usize, Vec<i64>);
+
+fn key(task: &Waiting) -> Key {
     (task.user.clone(), task.place.clone(), task.tier.index(), task.lanes.clone())
 }
 
@@ -68,12 +73,12 @@ impl Store {
     }
 
     /// The tasks of each queue in their order.
-    fn queues(&self) -> BTreeMap<(Name, String, usize, Vec<i64>), Vec<Waiting>> {
+    fn queues(&self) -> BTreeMap<Key, Vec<Waiting>> {
         let mut queues: BTreeMap<_, Vec<Waiting>> = BTreeMap::new();
         for task in &self.waiting {
             queues.entry(key(task)).or_default().push(task.clone());
         }
-        queues.values_mut().for_each(|tasks| tasks.sort_by_key(|task| (task.priority, task.id)));
+        queues.values_mut().for_each(|tasks| tasks.sort_by_key(|task| (task.priority, task.turn, task.id)));
         queues
     }
 
@@ -93,8 +98,8 @@ impl Store {
             takes_user_lane: task.takes_user_lane,
             tier: task.tier,
             priority: task.priority,
-            sequence: Some(id_of(task.id).0),
-            turn: id_of(task.id).0,
+            sequence: Some(id_of(task.turn).0),
+            turn: id_of(task.turn).0,
         };
         let heads = ready.iter().map(head).collect();
         let mut round = Round::new(ledger, SHARES, heads, Timestamp(self.now));
@@ -115,8 +120,8 @@ impl Store {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let lane = proptest::option::weighted(0.4, 100..103_i64);
     let step = prop_oneof![
-        8 => (0..12_u8, 0..3_usize, 0..3_usize, 4..6_u8, lane, any::<bool>())
-            .prop_map(|(user, place, tier, priority, lane, wide)| Step::Queue(user, place, tier, priority, lane, wide)),
+        8 => (0..12_u8, 0..3_usize, 0..3_usize, 4..6_u8, lane, any::<[bool; 2]>())
+            .prop_map(|(user, place, tier, priority, lane, is)| Step::Queue(user, place, tier, priority, lane, is)),
         3 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Cancel),
         1 => (100..103_i64, 1..4_i64, any::<bool>()).prop_map(|(lane, capacity, paused)| Step::Rules(lane, capacity, paused)),
@@ -139,7 +144,7 @@ fn remember(memory: &mut Memory, tasks: &[Waiting], depth: usize) {
 fn refill(memory: &mut Memory, store: &Store, granted: &[(i64, i32)], depth: usize) {
     let (keys, queues) = (memory.take_hungry(), store.queues());
     for wanted in keys {
-        let is_wanted = |(user, place, tier, lanes): &(Name, String, usize, Vec<i64>)| {
+        let is_wanted = |(user, place, tier, lanes): &Key| {
             let lanes: Vec<String> = lanes.iter().map(ToString::to_string).collect();
             (user.as_str(), place, *tier) == (&wanted.user, &wanted.place, usize::from(wanted.tier.unsigned_abs()))
                 && format!("{{{}}}", lanes.join(",")) == wanted.lanes
@@ -165,18 +170,19 @@ fn looked_at(store: &Store, ledger: Ledger) -> Memory {
 
 /// A new task for a step.
 fn queued(
-    store: &Store,
+    store: &mut Store,
     (user, place, tier): (u8, usize, usize),
     number: u8,
     lane: Option<i64>,
-    is_wide: bool,
+    [is_wide, is_grouped]: [bool; 2],
 ) -> Waiting {
     let takes_user_lane = lane.is_none() || user.is_multiple_of(2);
     let own = takes_user_lane.then_some(i64::from(user));
     let lanes: Vec<i64> = own.into_iter().chain(lane).collect();
     let wide = lane.filter(|_| is_wide);
-    Waiting {
+    let mut task = Waiting {
         id: store.next,
+        turn: store.next,
         user: Name::new(&format!("u{user}")).expect("a name"),
         place: PLACES[place].to_owned(),
         tier: Tier::ALL[tier],
@@ -185,7 +191,11 @@ fn queued(
         lanes,
         takes_user_lane,
         refused: Vec::new(),
+    };
+    if is_grouped {
+        task.turn = *store.groups.entry((key(&task), task.priority)).or_insert(task.id);
     }
+    task
 }
 
 /// The memory agrees with the store on the use of lanes and on the queues that could start a task.
@@ -232,8 +242,8 @@ fn fill(store: &mut Store, memory: &mut Memory, host: i32) -> Result<(), TestCas
 
 fn go(store: &mut Store, memory: &mut Memory, step: Step) -> Result<(), TestCaseError> {
     match step {
-        Step::Queue(user, place, tier, number, lane, is_wide) => {
-            let task = queued(store, (user, place, tier), number, lane, is_wide);
+        Step::Queue(user, place, tier, number, lane, is) => {
+            let task = queued(store, (user, place, tier), number, lane, is);
             store.next += 1;
             memory.wait(task.clone());
             store.waiting.push(task);
@@ -269,7 +279,7 @@ proptest! {
         late in 0..60_usize,
     ) {
         let mut store =
-            Store { waiting: Vec::new(), running: Vec::new(), rules: BTreeMap::new(), slots, next: 1 << 40, now: 0 };
+            Store { waiting: Vec::new(), running: Vec::new(), rules: BTreeMap::new(), groups: BTreeMap::new(), slots, next: 1 << 40, now: 0 };
         let mut memory = Memory::default();
         for (at, step) in steps.into_iter().enumerate() {
             if at == late {

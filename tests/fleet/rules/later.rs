@@ -1,11 +1,11 @@
 //! The rules of retries, leases and hints.
 
-use super::{REQUESTS, Rule, SESSION, assign, decline, joined, leave, ready, state, token};
+use super::{REQUESTS, Rule, SESSION, assign, beside, decline, joined, leave, queue_in, ready, state, token};
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use std::time::Duration;
 
-pub(super) const RULES: [Rule; 7] = [
+pub(super) const RULES: [Rule; 9] = [
     (
         "a repeated retry queues once",
         "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
@@ -47,6 +47,18 @@ pub(super) const RULES: [Rule; 7] = [
         "t.place IN ('', h.name) OR t.place = ANY (h.labels)",
         "t.place IN ('', h.name)",
         a_label_is_the_place_of_a_host,
+    ),
+    (
+        "a group has no more tasks than it may have",
+        "HAVING count(*) < (one.x->>'most')::int AND",
+        "HAVING",
+        a_group_has_no_more_tasks_than_it_may,
+    ),
+    (
+        "of two requests with one group one sees the other",
+        "unnest(ARRAY[x->>'key', x->>'group']) k",
+        "unnest(ARRAY[x->>'key']) k",
+        one_of_two_requests_sees_the_group_of_the_other,
     ),
 ];
 
@@ -125,4 +137,28 @@ fn a_label_is_the_place_of_a_host(client: &mut Client) -> bool {
     let (_, task) = ready(client);
     client.batch_execute("UPDATE luzia.host SET labels = '{cpu,gpu}'; UPDATE luzia.task SET place = 'gpu'").unwrap();
     client.query_one("SELECT hosts FROM luzia_1.why($1)", &[&task]).unwrap().get::<_, i64>(0) == 1
+}
+
+fn grouped(client: &mut Client, request: &str, number: i64) -> bool {
+    !queue_in(client, request, number, r#"["user:a"]"#, r#","group":"g","most":2"#).is_empty()
+}
+
+fn a_group_has_no_more_tasks_than_it_may(client: &mut Client) -> bool {
+    for number in 1..=3 {
+        assert!(grouped(client, &format!("00000000-0000-0000-0000-{number:012}"), number));
+    }
+    let sql = "SELECT count(DISTINCT turn) FROM luzia.task WHERE turn = id OR grp = 'g'";
+    client.query_one(sql, &[]).unwrap().get::<_, i64>(0) == 2
+}
+
+fn one_of_two_requests_sees_the_group_of_the_other(client: &mut Client) -> bool {
+    // The lane is known, so that nothing else is waited for.
+    ready(client);
+    let mut other = beside(client);
+    client.batch_execute("BEGIN").unwrap();
+    assert!(grouped(client, REQUESTS[0], 2));
+    other.batch_execute("SET lock_timeout = '300ms'").unwrap();
+    let is_first = !grouped(&mut other, REQUESTS[1], 3);
+    client.batch_execute("COMMIT").unwrap();
+    is_first
 }

@@ -63,7 +63,7 @@ impl Fleet for Database {
         migrate::health(self)
     }
 
-    fn enqueue(&self, tasks: Vec<SharedTask>) -> Result<Vec<Accepted>, AppError> {
+    fn enqueue(&self, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, TaskId>, AppError> {
         tasks::enqueue(self, tasks)
     }
 

@@ -144,8 +144,9 @@ CREATE FUNCTION luzia_1.know_lanes(p_names text[]) RETURNS void LANGUAGE sql SET
     WHERE NOT EXISTS (SELECT FROM lane l WHERE l.name = n) ORDER BY 1 ON CONFLICT DO NOTHING $$;
 
 -- Queues tasks. Promises: all or none; a repetition of the request gives the same answer, also after the tasks have ended; of two
--- requests with one key or group one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject. A task of a group
--- takes its turn at that of the first one, while its group has fewer than `most` tasks and one that is not over.
+-- requests with one key or group one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject, and replace, which is
+-- rejected until those that it replaces are over; others are `beside` it. A task of a group takes its turn at that of the first one, while
+-- its group has fewer than `most` tasks and one that is not over.
 CREATE FUNCTION luzia_1.enqueue(p_request uuid, p_tasks jsonb) RETURNS TABLE (task_id bigint, is_new bool, turn bigint)
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 DECLARE one record; other bigint; head bigint; ids bigint[] := '{}'; news bool[] := '{}';
@@ -162,9 +163,10 @@ BEGIN
   FOR one IN SELECT x FROM jsonb_array_elements(p_tasks) WITH ORDINALITY AS t(x, ord) ORDER BY ord LOOP
     other := NULL;
     IF one.x->>'key' IS NOT NULL AND one.x->>'conflict' <> 'queue' THEN
-      SELECT max(t.id) INTO other FROM task t WHERE t.key = one.x->>'key' AND t.state <> 'e';
+      SELECT max(t.id) INTO other FROM task t
+        WHERE t.key = one.x->>'key' AND t.state <> 'e' AND NOT coalesce(one.x->'beside', '[]') @> to_jsonb(t.id);
     END IF;
-    IF other IS NOT NULL AND one.x->>'conflict' = 'reject' THEN
+    IF other IS NOT NULL AND one.x->>'conflict' IN ('reject', 'replace') THEN
       RAISE EXCEPTION '%', other USING ERRCODE = 'LZ002';
     ELSIF other IS NOT NULL THEN
       ids := ids || other; news := news || false;

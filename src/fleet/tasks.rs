@@ -62,7 +62,7 @@ fn task_of(row: &Row) -> Result<Task, AppError> {
 
 /// One task as `enqueue` takes it.
 fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
-    let SharedTask { task, on_conflict, place } = shared;
+    let SharedTask { task, on_conflict, place, beside } = shared;
     let (record, spec) = split(task)?;
     let place = match place {
         TaskPlace::Own => own,
@@ -74,7 +74,8 @@ fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
     let conflict = match on_conflict {
         OnConflict::Queue => "queue",
         OnConflict::Reject => "reject",
-        OnConflict::Skip | OnConflict::Join | OnConflict::Replace => "skip",
+        OnConflict::Replace => "replace",
+        OnConflict::Skip | OnConflict::Join => "skip",
     };
     let counts: Map<String, Value> = task
         .all_lanes()
@@ -85,7 +86,8 @@ fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
     let mut queued = json!({
         "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": &lanes, "own": task.takes_user_lane,
         "tier": task.priority.tier().index(), "priority": task.priority.number(),
-        "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict, "record": record, "spec": spec,
+        "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict,
+        "beside": beside.iter().map(|id| id.0).collect::<Vec<_>>(), "record": record, "spec": spec,
     });
     if !counts.is_empty() {
         queued["counts"] = counts.into();
@@ -101,7 +103,8 @@ fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
 }
 
 /// Queues tasks. The numbers and the name of the request are drawn first, so a lost answer is asked for again and is the same.
-pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result<Vec<Accepted>, AppError> {
+pub(super) fn enqueue(database: &Database, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, TaskId>, AppError> {
+    let mut tasks = tasks.to_vec();
     let count = i32::try_from(tasks.len()).map_err(|_| AppError::usage("a batch has too many lines"))?;
     let numbers = database.with(|client| client.query(sql::NUMBERS, &[&count]))?;
     let request = database.word()?.to_string();
@@ -112,12 +115,14 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result
         list.push(queued(shared, &database.name)?);
     }
     let list = Value::from(list).to_string();
-    let rows = database.ask(|client| client.query(sql::ENQUEUE, &[&request, &list]))?.map_err(|error| {
-        match error.as_db_error().filter(|error| error.code().code() == errors::KEY_TAKEN) {
-            Some(taken) => key_taken(taken.message()),
-            None => database.refused(&error),
+    let rows = match database.ask(|client| client.query(sql::ENQUEUE, &[&request, &list]))? {
+        Ok(rows) => rows,
+        Err(error) => {
+            let taken = error.as_db_error().filter(|error| error.code().code() == errors::KEY_TAKEN);
+            let taken = taken.and_then(|taken| taken.message().parse().ok());
+            return taken.map(|id| Err(id_of(id))).ok_or_else(|| database.refused(&error));
         }
-    })?;
+    };
     database.hint(&[]);
     let answers = rows.iter().zip(tasks).map(|(row, SharedTask { task, .. })| {
         let (id, created) = (id_of(row.get(0)), row.get(1));
@@ -125,14 +130,7 @@ pub(super) fn enqueue(database: &Database, mut tasks: Vec<SharedTask>) -> Result
         let task = if created { Task { id, group, ..task } } else { existing(database, id)? };
         Ok(Accepted { task, created })
     });
-    answers.collect()
-}
-
-fn key_taken(id: &str) -> AppError {
-    let id = id.parse().map_or(TaskId(0), id_of);
-    AppError::new(Code::KeyTaken, format!("{id} has the key and is unfinished; nothing was queued"))
-        .hint("wait for it; --on-conflict queue puts the new task behind it")
-        .next(format!("luzia show {id}"))
+    answers.collect::<Result<_, _>>().map(Ok)
 }
 
 fn existing(database: &Database, id: TaskId) -> Result<Task, AppError> {

@@ -129,6 +129,8 @@ pub struct SharedTask {
     pub on_conflict: OnConflict,
     /// The host that it is for.
     pub place: TaskPlace,
+    /// Unfinished tasks with the same key that it does not replace.
+    pub beside: Vec<TaskId>,
 }
 
 /// Makes a task ready for the database. What the database cannot promise is refused.
@@ -142,7 +144,6 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<Sha
         (new.fresh.is_some(), "--fresh"),
         (new.hold, "--hold"),
         (task.stdin_of.is_some(), "--stdin"),
-        (on_conflict == OnConflict::Replace, "--on-conflict replace"),
     ])?;
     let is_given = |name: &str| new.env.iter().any(|pair| pair.split('=').next() == Some(name));
     let is_of_client = |key: &[u8]| OF_CLIENT.iter().any(|name| key == name.as_bytes() && !is_given(name));
@@ -158,7 +159,7 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<Sha
         // On another host the sandbox of its agent and the limits there count.
         (task.sandbox, task.limits) = (None, None);
     }
-    Ok(SharedTask { task, on_conflict, place })
+    Ok(SharedTask { task, on_conflict, place, beside: Vec::new() })
 }
 
 /// The error of a database that does not answer, with the moment since which verbs of this host found it so.
@@ -211,8 +212,8 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     fn health(&self) -> Result<StoreHealth, AppError>;
 
     /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and
-    /// whether it is a new one.
-    fn enqueue(&self, tasks: Vec<SharedTask>) -> Result<Vec<Accepted>, AppError>;
+    /// whether it is a new one; or an unfinished task with the key of one that is rejected for it, or that replaces it.
+    fn enqueue(&self, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, TaskId>, AppError>;
 
     /// Gives the tasks in some states to `sink`: those that a host has, then those that wait for one, then those that are over, each
     /// by number.

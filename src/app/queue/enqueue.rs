@@ -17,6 +17,7 @@ use crate::app::names::named_lanes;
 use crate::app::processes::asked_by;
 use crate::app::query::explain::reasons;
 use crate::app::queue::doors;
+use crate::app::queue::idempotency::enqueue_shared;
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::moments::{due_of, duration, held_from_now, plus, positive};
 use crate::app::queue::terms::{
@@ -77,7 +78,7 @@ pub struct Caller {
 pub fn enqueue(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Accepted, AppError> {
     let mut task = task_of(app, new, caller)?;
     if let Some(fleet) = &app.fleet {
-        let accepted = fleet.enqueue(vec![shared(app, task, new)?])?;
+        let accepted = enqueue_shared(app, &**fleet, vec![shared(app, task, new)?])?;
         return accepted.into_iter().next().ok_or_else(|| AppError::new(Code::Bug, "the store gave no answer"));
     }
     app.store.prepare()?;
@@ -94,7 +95,7 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
     if let Some(fleet) = &app.fleet {
         let lines = tasks.into_iter().zip(batch);
         let ready = lines.map(|(task, (line, new))| shared(app, task, new).map_err(|error| line_error(*line, error)));
-        return fleet.enqueue(ready.collect::<Result<_, _>>()?);
+        return enqueue_shared(app, &**fleet, ready.collect::<Result<_, _>>()?);
     }
     app.store.prepare()?;
     for ((line, _), task) in batch.iter().zip(&mut tasks) {

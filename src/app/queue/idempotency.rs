@@ -2,6 +2,7 @@
 
 use super::terms::prepare_terms;
 use crate::app::ask::cancel;
+use crate::app::fleet::{Fleet, SharedTask};
 use crate::app::granted::new_number;
 use crate::app::lifecycle::Accepted;
 use crate::app::lifecycle::cancel_pending;
@@ -14,6 +15,7 @@ use crate::model::{Status, Task, TaskId};
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, KeySlot, Place, StoreError};
+use std::collections::BTreeSet;
 
 /// Accepts a request with a key, or acts as requested if an unfinished task has the key.
 pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Result<Accepted, AppError> {
@@ -47,13 +49,7 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Res
                 return Ok(Accepted { task: as_seen(app, other.clone()), created: false });
             }
             (Some((_, other)), OnConflict::Reject) => {
-                let status = as_seen(app, other.clone()).status();
-                return Err(AppError::new(
-                    Code::KeyTaken,
-                    format!("{} has the key \"{key}\" and is {status}", other.id),
-                )
-                .hint("wait for it; --on-conflict queue puts the new task behind it")
-                .next(format!("luzia show {}", other.id)));
+                return Err(key_taken(&as_seen(app, other.clone())));
             }
             (Some((_, last)), OnConflict::Replace) => {
                 drop(slot);
@@ -69,6 +65,49 @@ pub(crate) fn enqueue_keyed(app: &App, mut task: Task, new: &TaskRequest) -> Res
                 running.iter().try_for_each(|(_, other)| replace(app, other, by))?;
                 beside = waiting.iter().map(|(_, other)| other.id).filter(|id| *id != last.id).collect();
             }
+        }
+    }
+}
+
+/// The error of a request that is rejected for a task with its key.
+fn key_taken(other: &Task) -> AppError {
+    let key = other.key.as_deref().unwrap_or_default();
+    AppError::new(Code::KeyTaken, format!("{} has the key \"{key}\" and is {}", other.id, other.status()))
+        .hint("wait for it; --on-conflict queue puts the new task behind it")
+        .next(format!("luzia show {}", other.id))
+}
+
+/// Queues tasks in a store, all or none. A task that replaces those with its key is queued once these are over.
+pub(crate) fn enqueue_shared(
+    app: &App,
+    fleet: &dyn Fleet,
+    mut tasks: Vec<SharedTask>,
+) -> Result<Vec<Accepted>, AppError> {
+    // Of several waiting tasks the last one is replaced; the others stay beside it.
+    let mut replaced: BTreeSet<Option<String>> = BTreeSet::new();
+    loop {
+        let other = match fleet.enqueue(&tasks)? {
+            Ok(accepted) => return Ok(accepted),
+            Err(other) => app.find(other)?.map(|(_, other)| other),
+        };
+        let Some(other) = other else {
+            // It is one of these tasks, of which none was queued.
+            return Err(AppError::new(Code::KeyTaken, "two lines have one key; nothing was queued")
+                .hint("queue them one after the other"));
+        };
+        let is_meant = |new: &&mut SharedTask| new.on_conflict == OnConflict::Replace && new.task.key == other.key;
+        let Some(new) = tasks.iter_mut().find(is_meant) else {
+            return Err(key_taken(&other).reworded(|why| format!("{why}; nothing was queued")));
+        };
+        if other.status() == Status::Pending && replaced.contains(&other.key) {
+            new.beside.push(other.id);
+            continue;
+        }
+        let by = new.task.user.as_str();
+        check_replaced(app, &other, other.key.as_deref().unwrap_or_default(), by)?;
+        replace(app, &other, by)?;
+        if other.status() == Status::Pending {
+            replaced.insert(other.key);
         }
     }
 }

@@ -5,7 +5,7 @@ use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use std::time::Duration;
 
-pub(super) const RULES: [Rule; 9] = [
+pub(super) const RULES: [Rule; 10] = [
     (
         "a repeated retry queues once",
         "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
@@ -59,6 +59,12 @@ pub(super) const RULES: [Rule; 9] = [
         "unnest(ARRAY[x->>'key', x->>'group']) k",
         "unnest(ARRAY[x->>'key']) k",
         one_of_two_requests_sees_the_group_of_the_other,
+    ),
+    (
+        "a task that replaces another one is not queued beside it",
+        "->>'conflict' IN ('reject', 'replace')",
+        "->>'conflict' = 'reject'",
+        a_replaced_task_is_over_first,
     ),
 ];
 
@@ -161,4 +167,15 @@ fn one_of_two_requests_sees_the_group_of_the_other(client: &mut Client) -> bool 
     let is_first = !grouped(&mut other, REQUESTS[1], 3);
     client.batch_execute("COMMIT").unwrap();
     is_first
+}
+
+fn a_replaced_task_is_over_first(client: &mut Client) -> bool {
+    let queue = |client: &mut Client, request: &str, number: i64, more: &str| {
+        let more = format!(r#","key":"k","conflict":"replace"{more}"#);
+        queue_in(client, request, number, r#"["user:a"]"#, &more).len()
+    };
+    assert_eq!(queue(client, REQUESTS[0], 1, ""), 1);
+    let first = (1_i64 << 40) + 1;
+    let is_kept = queue(client, REQUESTS[1], 2, "") == 0;
+    is_kept && queue(client, REQUESTS[1], 2, &format!(r#","beside":[{first}]"#)) == 1
 }

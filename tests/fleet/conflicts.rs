@@ -1,0 +1,45 @@
+//! Keys whose holder is replaced, and tasks that are waited for or that start at once, with a store.
+
+use crate::hosts::{Host, assert_whole, status, until_status};
+use crate::server::Fleet;
+
+#[test]
+fn a_task_replaces_those_with_its_key_once_they_are_over() {
+    let Some(fleet) = Fleet::new("a_task_replaces") else { return };
+    let host = Host::new(&fleet, "one", None);
+    let key = |policy: &'static str| ["--key", "deploy", "--on-conflict", policy];
+    let running = host.enqueue("alice", "trap 'sleep 0.5; exit 1' TERM; sleep 60 & wait", &key("queue"));
+    until_status(&fleet, &running, "running");
+    let waiting: Vec<String> = (0..2).map(|_| host.enqueue("alice", "true", &key("queue"))).collect();
+    // It comes from another host, ends the one that runs and the last one that waits, and stays beside the other.
+    let options = [&["enqueue", "--on", "one", "-u", "alice", "--json"][..], &key("replace"), &["--", "true"]].concat();
+    let new = fleet.luzia(&options).coded(0).json();
+    assert_eq!((&new["created"], &new["queued"]), (&true.into(), &true.into()), "{new:#}");
+    for old in [&running, &waiting[1]] {
+        let task = fleet.json(&["show", old]);
+        assert_eq!(task["status"], "cancelled", "{task:#}");
+        assert!(task["result_summary"].as_str().unwrap().contains("replaced"), "{task:#}");
+    }
+    fleet.luzia(&["wait", &waiting[0], new["id"].as_str().unwrap()]).coded(0);
+    // Without a holder of the key it is a new task.
+    assert_eq!(fleet.luzia(&options).coded(0).json()["created"], true);
+    // The work of others is not ended.
+    let asked = |agent: &str, args: &[&str]| {
+        let mut command = fleet.place.command(args);
+        command.env("LUZIA_STORE", fleet.url()).env("LUZIA_AGENT", agent).env("LUZIA_SESSION", agent);
+        fleet.place.spawn(&mut command).end()
+    };
+    let sleep = [&["enqueue", "--on", "one", "-u", "bob"][..], &key("queue"), &["--", "sleep", "60"]].concat();
+    let theirs = asked("claude-code", &sleep).coded(0).line();
+    until_status(&fleet, &theirs, "running");
+    let refused = asked("codex", &options).coded(1);
+    assert!(refused.err.contains("KEY_RUNS") && refused.err.contains("nothing was queued"), "{}", refused.err);
+    assert_eq!(status(&fleet, &theirs), "running");
+    fleet.luzia(&["cancel", &theirs, "--yes"]).coded(0);
+    // Two of one request.
+    let line = "{\"user\":\"x\",\"command\":[\"true\"],\"key\":\"k\",\"on_conflict\":\"replace\"}\n";
+    std::fs::write(fleet.place.path("lines"), line.repeat(2)).unwrap();
+    let said = fleet.refused(&fleet.url(), &["enqueue", "--from", &fleet.place.text("lines")], 75, "KEY_TAKEN");
+    assert!(said.contains("nothing was queued"), "{said}");
+    assert_whole(&fleet);
+}

@@ -2,6 +2,7 @@
 
 use crate::hosts::{Host, assert_whole, status, until_status};
 use crate::server::Fleet;
+use serde_json::Value;
 
 #[test]
 fn a_task_replaces_those_with_its_key_once_they_are_over() {
@@ -41,5 +42,50 @@ fn a_task_replaces_those_with_its_key_once_they_are_over() {
     std::fs::write(fleet.place.path("lines"), line.repeat(2)).unwrap();
     let said = fleet.refused(&fleet.url(), &["enqueue", "--from", &fleet.place.text("lines")], 75, "KEY_TAKEN");
     assert!(said.contains("nothing was queued"), "{said}");
+    assert_whole(&fleet);
+}
+
+#[test]
+fn enqueue_waits_for_the_end_on_any_host() {
+    let Some(fleet) = Fleet::new("enqueue_waits") else { return };
+    let _host = Host::new(&fleet, "one", None);
+    let wait = |script: &str, code: i32| {
+        let ran = fleet.luzia(&["enqueue", "--anywhere", "-u", "alice", "--wait", "--shell", script]).coded(code);
+        assert!(ran.out.starts_with("task_") && !ran.err.contains("nothing is running"), "{ran:?}");
+        ran.line()
+    };
+    assert_eq!(status(&fleet, &wait("true", 0)), "completed");
+    assert_eq!(status(&fleet, &wait("exit 3", 1)), "failed");
+    let options = ["--key", "k", "--timeout", "500ms"];
+    let started = ["enqueue", "--anywhere", "-u", "alice", "--wait"];
+    fleet.luzia(&[&started[..], &options, &["--", "sleep", "60"]].concat()).coded(124);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_run_that_does_not_wait_starts_at_once_or_leaves_nothing_behind() {
+    let Some(fleet) = Fleet::new("a_run_that_does_not_wait") else { return };
+    let host = Host::new(&fleet, "one", None);
+    let run =
+        |options: &[&str]| host.luzia(&[&["run", "--no-wait"], options, &["--", "sh", "-c", "echo out"]].concat());
+    assert_eq!(run(&["-u", "alice"]).coded(0).out, "out\n");
+    let holder = host.enqueue("alice", "sleep 60", &["-l", "gpu", "--key", "k"]);
+    until_status(&fleet, &holder, "running");
+    for (options, why) in
+        [(&["-u", "alice"][..], "alice"), (&["-l", "gpu"], "gpu"), (&["-u", "b", "--on", "none"], "none")]
+    {
+        let said = run(options).coded(75).err;
+        assert!(said.contains("cannot start at once") && said.contains(why), "{said}");
+    }
+    let list = |state: &str| fleet.json(&["list", "--state", state])["items"].as_array().unwrap().clone();
+    assert_eq!(list("pending"), Vec::<Value>::new());
+    assert!(list("cancelled").iter().all(|task| task["cancelledBy"] == "run --no-wait"));
+    // One that another caller has queued stays.
+    let pending = host.enqueue("alice", "true", &["--key", "p"]);
+    let said = run(&["-u", "carol", "--key", "p"]).coded(75).err;
+    assert!(said.contains(&pending) && said.contains("has not started"), "{said}");
+    assert_eq!(status(&fleet, &pending), "pending");
+    fleet.luzia(&["cancel", &holder, "--yes"]).coded(0);
+    fleet.luzia(&["wait", &pending]).coded(0);
     assert_whole(&fleet);
 }

@@ -186,7 +186,7 @@ fn run_waits_prints_and_ends_as_the_task_does() {
     running.signal(Signal::INT);
     running.end().coded(130);
     assert_eq!(status(&fleet, &id), "cancelled");
-    for option in [&["--no-wait"][..], &["--stdin"], &["--pty"]] {
+    for option in [&["--stdin"][..], &["--pty"]] {
         host.luzia(&[&["run", "-u", "a"], option, &["--", "true"]].concat()).coded(2);
     }
 }

@@ -1,6 +1,7 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
 pub(crate) mod batch;
+mod shared;
 mod standby;
 
 use super::enqueue::after_accepting;
@@ -91,6 +92,9 @@ struct Seat {
 /// For `run --no-wait`: makes a pass, and takes the task out of the queue again if the pass did not start it. Returns that task
 /// and its obstacle.
 pub fn start_or_take_back(app: &App, id: TaskId) -> Result<Option<(Task, Obstacle)>, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return shared::start_or_take_back(app, &**fleet, id);
+    }
     pass(app)?;
     let task = app.existing(id)?;
     let mut status = task.status();
@@ -108,6 +112,9 @@ pub fn start_or_take_back(app: &App, id: TaskId) -> Result<Option<(Task, Obstacl
 /// For `run --no-wait` that has met a task with its key: makes a pass, and returns the task, with its obstacle if it has not
 /// started. The task stays where it is.
 pub fn start_or_leave(app: &App, id: TaskId) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return shared::start_or_leave(app, &**fleet, id);
+    }
     pass(app)?;
     let task = app.existing(id)?;
     let obstacle = match task.status() {
@@ -126,7 +133,7 @@ pub fn is_followed(app: &App, id: TaskId) -> bool {
 /// Records that this process waits for a task that it has met by its key, as long as it keeps the result. An interrupt of another
 /// process does not end such a task.
 pub fn follow(app: &App, accepted: &Accepted) -> Result<Option<Lending>, AppError> {
-    let is_met = !accepted.created && !accepted.task.status().is_final();
+    let is_met = app.fleet.is_none() && !accepted.created && !accepted.task.status().is_final();
     Ok(is_met.then(|| app.store.follow(accepted.task.id)).transpose()?)
 }
 

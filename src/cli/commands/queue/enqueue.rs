@@ -152,7 +152,7 @@ pub fn run(
     let mut new = args.task.with_steps(read)?;
     if app.fleet.is_some() {
         let is_preempting = args.preempt.preempt.is_some();
-        refuse_local([(args.wait, "--wait"), (args.dry_run, "--dry-run"), (is_preempting, "--preempt")])?;
+        refuse_local([(args.dry_run, "--dry-run"), (is_preempting, "--preempt")])?;
     }
     if let Some(path) = &args.from {
         refuse_options_beside_from(&new)?;
@@ -162,7 +162,7 @@ pub fn run(
         return preview(&dry_run(app, &new, caller).map_err(refused_at_the_door)?, console);
     }
     new.is_waited_for = args.wait;
-    if args.wait {
+    if args.wait && app.fleet.is_none() {
         refuse_waiting_inside(app, &new, caller)?;
     }
     let accepted = preempt::accept(app, (&new, &args.preempt), caller, agree).map_err(refused_at_the_door)?;
@@ -231,7 +231,7 @@ pub(in crate::cli::commands) fn refused_at_the_door(error: AppError) -> AppError
 fn wait_for_accepted(task: &Task, app: &App, console: &mut Console) -> Result<u8, AppError> {
     let id = task.id;
     refuse_waiting_for(app, &[id], false)?;
-    if app.inside.is_none() && !has_dispatcher(app)? {
+    if app.fleet.is_none() && app.inside.is_none() && !has_dispatcher(app)? {
         let place = if starts_only_here(app)? { " in this sandbox" } else { "" };
         console.hint(&format!("nothing is running that starts tasks; `luzia dispatch`{place} starts it"));
     }

@@ -1,7 +1,7 @@
 //! `luzia run` with a store of several hosts: the task runs on its host, and its output comes with its end.
 
 use super::super::room::Terminal;
-use super::{RunArgs, tell_end};
+use super::{RunArgs, start_at_once, tell_end};
 use crate::app::ask::{CancelRequest, cancel};
 use crate::app::fleet::refuse_local;
 use crate::app::query::logs::{Stream, Wanted, has_output_here, logs};
@@ -32,7 +32,6 @@ pub(super) fn run(
 ) -> Answer {
     refuse_local([
         (args.from.is_some(), "--from"),
-        (args.no_wait, "--no-wait"),
         (args.yield_after.is_some(), "--yield-after"),
         (args.stdin, "--stdin"),
         (args.pty, "--pty"),
@@ -43,10 +42,15 @@ pub(super) fn run(
     let accepted = enqueue(app, &new, caller)?;
     tell_notes(app, &[(&new, &accepted)], console);
     let id = accepted.task.id;
+    if args.no_wait {
+        start_at_once(&accepted, app, console)?;
+    }
     if !accepted.created {
         console.say(&has_key(&accepted.task));
     }
-    tell_wait(app, &accepted.task, console)?;
+    if !args.no_wait {
+        tell_wait(app, &accepted.task, console)?;
+    }
     let mut is_interrupted = false;
     let task = loop {
         let task = app.existing(id)?;

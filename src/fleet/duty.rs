@@ -321,14 +321,17 @@ fn apply(memory: &mut Memory, row: &Row) {
 fn rules(memory: &mut Memory, now: u64, database: &Database, seen: Option<&str>) -> Result<bool, AppError> {
     let rows = database.with(|client| client.query(sql::LANE_RULES, &[&seen]))?;
     for row in &rows {
-        let end_ms = match row.get::<_, i64>(2) {
+        let [paused_ms, limited_ms] = [2, 4].map(|at| match row.get::<_, i64>(at) {
             0 => 0,
+            // The end of a pause without an end is beyond every moment.
+            i64::MAX => u64::MAX,
             wait => now.saturating_add(wait.unsigned_abs()),
-        };
-        let user = row.get::<_, Option<&str>>(3).and_then(|user| Name::new(user).ok());
-        // The end of a pause without an end is beyond every moment.
-        let end_ms = if row.get::<_, i64>(2) == i64::MAX { u64::MAX } else { end_ms };
-        memory.set_lane(row.get(0), i64::from(row.get::<_, i32>(1)), end_ms, user);
+        });
+        memory.set_lane(row.get(0), i64::from(row.get::<_, i32>(1)), paused_ms.max(limited_ms));
+        if let Some(user) = row.get::<_, Option<&str>>(3).and_then(|user| Name::new(user).ok()) {
+            let weight = row.get::<_, Option<i32>>(5).and_then(|weight| u32::try_from(weight).ok());
+            memory.set_user(user, paused_ms, weight);
+        }
     }
     Ok(!rows.is_empty())
 }

@@ -58,14 +58,19 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
         return Ok(obstacles);
     }
     for lane in task.all_lanes().into_iter().filter(|lane| !lane.is_global()) {
-        let LaneRules { limit, pause } = rules(database, &lane)?;
+        let LaneRules { limit, pause, limited } = rules(database, &lane)?;
         obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
         let holds = keepers(database, Some(&lane))?;
         let used = u32::try_from(holds.len()).unwrap_or(u32::MAX);
         let needed = task.slots_of(&lane);
         if let Some((_, first)) = holds.first().filter(|_| used.saturating_add(needed) > limit) {
-            obstacles.push(full(lane, used, limit, needed, holder(first)));
+            obstacles.push(full(lane.clone(), used, limit, needed, holder(first)));
         }
+        obstacles.extend(limited.map(|(rate, until)| Obstacle::RateLimited { lane, rate, until }));
+    }
+    if !task.takes_user_lane {
+        let pause = rules(database, &LaneName::user(&task.user))?.pause;
+        obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
     }
     let ahead = ahead(database, task.id)?;
     obstacles.extend((ahead > 0).then_some(Obstacle::Priority { ahead }));

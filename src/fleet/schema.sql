@@ -34,9 +34,12 @@ CREATE TABLE duty (
 ) WITH (fillfactor = 10);
 INSERT INTO duty DEFAULT VALUES;
 
--- A lane, its capacity and the last fence that was given. Never deleted, so no fence repeats. most is the greatest capacity that it
--- has had: a lower one ends no holder. names are the values of its slots. pause describes the pause that ends at paused_until, which
--- is infinity for one without an end. xid names the transaction that changed its rules or its pause last.
+-- A lane and the last fence that was given. Never deleted, so no fence repeats. A name that ends in * is a pattern: it means the lanes
+-- whose names begin so. rules are those that were set for this name. pause describes the pause of this name, which ends at own_until; that
+-- is infinity for one without an end. The other members are in force by the rules and pauses of this name and of the patterns that mean it:
+-- the capacity, the values of the slots (names), the rate, the weight of the user, and the end of the last pause. most is the greatest
+-- capacity that the lane has had: a lower one ends no holder. Its rate allows nothing until limited_until. xid names the transaction that
+-- changed its rules, its pause or its limit last.
 CREATE TABLE lane (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text NOT NULL UNIQUE,
@@ -45,11 +48,20 @@ CREATE TABLE lane (
   fence bigint NOT NULL DEFAULT 0,
   rules text NOT NULL DEFAULT '{}',
   names text[],
-  paused_until timestamptz,
+  rate text,
+  weight int,
+  own_until timestamptz,
   pause text,
+  paused_until timestamptz,
+  limited_until timestamptz,
   xid xid8
 ) WITH (fillfactor = 70);
 CREATE INDEX lane_xid ON lane (xid) WHERE xid IS NOT NULL;
+CREATE INDEX lane_pattern ON lane (name) WHERE name LIKE '%*';
+
+-- The last grants of a lane with a rate.
+CREATE TABLE granted (lane_id bigint NOT NULL, at timestamptz NOT NULL);
+CREATE INDEX granted_lane ON granted (lane_id, at);
 
 -- Exclusion: two grants of one slot cannot both commit, whatever a scheduler believes. A lease has the id of its lock on its host, and
 -- the moment to which its host last extended it; neither ends a hold. No lane is ever deleted, so no key refers to it.
@@ -136,12 +148,52 @@ CREATE FUNCTION luzia_1.version() RETURNS int LANGUAGE sql STABLE SET search_pat
 CREATE FUNCTION luzia_1.numbers(p_count int) RETURNS SETOF bigint LANGUAGE sql SET search_path = luzia AS $$
   SELECT nextval('task_id') FROM generate_series(1, p_count) $$;
 
--- Makes the rows of lanes that are new. subagent is the lane that has more than one slot without a rule.
-CREATE FUNCTION luzia_1.know_lanes(p_names text[]) RETURNS void LANGUAGE sql SET search_path = luzia AS $$
-  INSERT INTO lane (name, capacity, most, xid)
-    SELECT n, CASE n WHEN 'subagent' THEN 8 ELSE 1 END, CASE n WHEN 'subagent' THEN 8 ELSE 1 END,
-      CASE n WHEN 'subagent' THEN pg_current_xact_id() END FROM (SELECT DISTINCT unnest(p_names)) names(n)
-    WHERE NOT EXISTS (SELECT FROM lane l WHERE l.name = n) ORDER BY 1 ON CONFLICT DO NOTHING $$;
+-- A lane or a pattern, and the patterns that mean it, with the rules that were set for each: its own name first, then the longest pattern.
+CREATE FUNCTION luzia_1.meaning(p_name text) RETURNS TABLE (name text, nth bigint, rule jsonb, pause text, own_until timestamptz)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT l.name, row_number() OVER (ORDER BY l.name = p_name DESC, length(l.name) DESC), l.rules::jsonb->l.name, l.pause, l.own_until
+  FROM lane l WHERE l.name = p_name OR l.name LIKE '%*' AND starts_with(p_name, left(l.name, -1)) $$;
+
+-- The moment at which a rate allows a lane the next grant, or nothing if it does now. A rate is a number of grants and a time: 10/1m.
+CREATE FUNCTION luzia_1.granted_again(p_lane bigint, p_rate text) RETURNS timestamptz
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT again FROM (SELECT g.at + split_part(p_rate, '/', 2)::interval AS again FROM granted g
+    WHERE g.lane_id = p_lane ORDER BY g.at DESC OFFSET split_part(p_rate, '/', 1)::int - 1 LIMIT 1) last WHERE again > clock_timestamp() $$;
+
+-- Brings the lanes that a name means in line with the rules and the pauses in force: of several rules the first that has a member. subagent
+-- is the lane that has more than one slot without a rule.
+CREATE FUNCTION luzia_1.follow_rules(p_name text) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+BEGIN
+  PERFORM 1 FROM lane l WHERE l.name = p_name OR p_name LIKE '%*' AND starts_with(l.name, left(p_name, -1)) ORDER BY l.id FOR NO KEY UPDATE;
+  UPDATE lane l SET capacity = n.capacity, most = greatest(l.most, n.capacity), names = n.names, rate = n.rate, weight = n.weight,
+    paused_until = n.paused_until, limited_until = luzia_1.granted_again(l.id, n.rate), xid = pg_current_xact_id()
+  FROM (SELECT w.id, r.rate, r.weight, r.paused_until, v.names,
+      coalesce(least(r.max, cardinality(v.names)), CASE w.name WHEN 'subagent' THEN 8 ELSE 1 END) AS capacity
+    FROM lane w CROSS JOIN LATERAL (
+      SELECT (array_agg(m.rule->>'max' ORDER BY m.nth) FILTER (WHERE m.rule ? 'max'))[1]::int AS max,
+        (array_agg(m.rule->'values' ORDER BY m.nth) FILTER (WHERE m.rule ? 'values'))[1] AS list,
+        (array_agg(m.rule->>'rate' ORDER BY m.nth) FILTER (WHERE m.rule ? 'rate'))[1] AS rate,
+        (array_agg(m.rule->>'weight' ORDER BY m.nth) FILTER (WHERE m.rule ? 'weight'))[1]::int AS weight,
+        max(m.own_until) FILTER (WHERE m.own_until > clock_timestamp()) AS paused_until
+      FROM luzia_1.meaning(w.name) m) r
+    CROSS JOIN LATERAL (SELECT CASE WHEN r.list IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(r.list)) END AS names) v
+    WHERE w.name = p_name OR p_name LIKE '%*' AND starts_with(w.name, left(p_name, -1))) n
+  WHERE n.id = l.id;
+END $$;
+
+-- Changes of patterns and lanes that are new exclude each other: no new lane misses a rule or a pause of a pattern.
+CREATE FUNCTION luzia_1.exclude(p_name text) RETURNS void LANGUAGE sql AS $$
+  SELECT pg_advisory_xact_lock(7858236392) WHERE p_name LIKE '%*' $$;
+
+-- Makes the rows of lanes that are new.
+CREATE FUNCTION luzia_1.know_lanes(p_names text[]) RETURNS void LANGUAGE plpgsql SET search_path = luzia AS $$
+DECLARE new text[] := ARRAY(SELECT DISTINCT n FROM unnest(p_names) n WHERE NOT EXISTS (SELECT FROM lane l WHERE l.name = n) ORDER BY 1);
+BEGIN
+  IF new = '{}' THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock_shared(7858236392);
+  INSERT INTO lane (name) SELECT unnest(new) ON CONFLICT DO NOTHING;
+  PERFORM luzia_1.follow_rules(n) FROM unnest(new) n WHERE n = 'subagent' OR EXISTS (SELECT FROM luzia_1.meaning(n) m WHERE m.name <> n);
+END $$;
 
 -- Queues tasks. Promises: all or none; a repetition of the request gives the same answer, also after the tasks have ended; of two
 -- requests with one key or group one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject, and replace, which is
@@ -159,7 +211,8 @@ BEGIN
   END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended(k, 0)) FROM
     (SELECT DISTINCT k FROM jsonb_array_elements(p_tasks) x, unnest(ARRAY[x->>'key', x->>'group']) k WHERE k IS NOT NULL ORDER BY 1) keys;
-  PERFORM luzia_1.know_lanes(ARRAY(SELECT n FROM jsonb_array_elements(p_tasks) x, jsonb_array_elements_text(x->'lanes') n));
+  PERFORM luzia_1.know_lanes(ARRAY(SELECT n FROM jsonb_array_elements(p_tasks) x,
+    jsonb_array_elements_text(x->'lanes' || to_jsonb('user:' || (x->>'user'))) n));
   FOR one IN SELECT x FROM jsonb_array_elements(p_tasks) WITH ORDINALITY AS t(x, ord) ORDER BY ord LOOP
     other := NULL;
     IF one.x->>'key' IS NOT NULL AND one.x->>'conflict' <> 'queue' THEN
@@ -260,23 +313,36 @@ CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE 
   SELECT count(*) FROM task own JOIN task t ON t.usr = own.usr AND t.state = 'q'
     AND (t.tier, t.priority, t.turn, t.id) < (own.tier, own.priority, own.turn, own.id) WHERE own.id = p_task $$;
 
--- What keeps a queued task: the hosts that may take it and are no drained ones, and the first of its lanes that is paused or too full.
--- A pause of its user counts, whatever lanes it has.
+-- The time until a moment, in milliseconds: 0 for one that has passed or for none, the greatest number for one that never comes.
+CREATE FUNCTION luzia_1.ms_until(p_at timestamptz) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN p_at = 'infinity' THEN 9223372036854775807
+    ELSE coalesce(greatest(ceil(extract(epoch FROM p_at - clock_timestamp()) * 1000), 0), 0) END::bigint $$;
+
+-- The rules that mean a lane or a pattern, the pause that is in force, and the time until its rate allows a grant.
+CREATE FUNCTION luzia_1.in_force(p_name text) RETURNS TABLE (rules text, pause text, limited_ms bigint)
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+  SELECT coalesce(jsonb_object_agg(m.name, m.rule) FILTER (WHERE m.rule IS NOT NULL), '{}')::text,
+    (array_agg(m.pause ORDER BY m.nth) FILTER (WHERE m.own_until > clock_timestamp()))[1],
+    (SELECT luzia_1.ms_until(max(l.limited_until)) FROM lane l WHERE l.name = p_name)
+  FROM luzia_1.meaning(p_name) m $$;
+
+-- What keeps a queued task: the hosts that may take it and are no drained ones, and the first of its lanes that is paused, too full or
+-- granted as often as its rate allows. A pause of its user counts, whatever lanes it has.
 CREATE FUNCTION luzia_1.why(p_task bigint)
 RETURNS TABLE (place text, hosts bigint, lane text, pause text, used bigint, capacity int, needed int, holder bigint,
-  held_ms bigint, declined text)
+  held_ms bigint, declined text, rate text, limited_ms bigint)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT nullif(t.place, ''),
     (SELECT count(*) FROM host h WHERE (t.place IN ('', h.name) OR t.place = ANY (h.labels)) AND NOT h.is_draining
       AND h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms'),
-    bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, bar.held_ms, t.declined
+    bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, bar.held_ms, t.declined, bar.rate, bar.limited_ms
   FROM task t LEFT JOIN LATERAL (
-    SELECT l.name, CASE WHEN l.paused_until > clock_timestamp() THEN l.pause END AS pause, l.capacity, n.needed, held.used, held.holder,
-      held.held_ms
+    SELECT l.name, (SELECT f.pause FROM luzia_1.in_force(l.name) f) AS pause, l.capacity, n.needed, held.used, held.holder, held.held_ms,
+      l.rate, luzia_1.ms_until(l.limited_until) AS limited_ms
     FROM lane l CROSS JOIN LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder,
         (extract(epoch FROM clock_timestamp() - min(h.at)) * 1000)::bigint AS held_ms FROM hold h WHERE h.lane_id = l.id) held
       CROSS JOIN LATERAL (SELECT coalesce(t.counts[array_position(t.lanes, l.id)], 1) AS needed) n
-    WHERE (l.id = ANY (t.lanes) AND (l.paused_until > clock_timestamp() OR held.used + n.needed > l.capacity))
+    WHERE (l.id = ANY (t.lanes) AND (greatest(l.paused_until, l.limited_until) > clock_timestamp() OR held.used + n.needed > l.capacity))
       OR (l.name = 'user:' || t.usr AND l.paused_until > clock_timestamp())
     ORDER BY l.paused_until > clock_timestamp() DESC NULLS LAST, l.id LIMIT 1) bar ON true
   WHERE t.id = p_task $$;
@@ -318,50 +384,59 @@ RETURNS TABLE (hosts bigint, living bigint, queued bigint, active bigint, duty t
 
 -- Lanes: their rules, pauses and holders, as people see and change them.
 
--- The time until a moment, in milliseconds: 0 for one that has passed or for none, the greatest number for one that never comes.
-CREATE FUNCTION luzia_1.ms_until(p_at timestamptz) RETURNS bigint LANGUAGE sql STABLE AS $$
-  SELECT CASE WHEN p_at = 'infinity' THEN 9223372036854775807
-    ELSE coalesce(greatest(ceil(extract(epoch FROM p_at - clock_timestamp()) * 1000), 0), 0) END::bigint $$;
-
--- The lanes that are held, waited for, paused or have rules, by name; one lane if it is named, or those whose names begin with a text.
--- waiting counts the first p_most waiting tasks, and is_counted says whether these were all.
+-- The lanes that are held, waited for, paused or have rules, and the patterns that have rules, by name; one of them if it is named, or
+-- those whose names begin with a text. waiting counts the first p_most waiting tasks, and is_counted says whether these were all.
 CREATE FUNCTION luzia_1.lanes(p_name text, p_prefix text, p_most int)
-RETURNS TABLE (name text, rules text, used bigint, waiting bigint, pause text, is_counted bool)
+RETURNS TABLE (name text, rules text, used bigint, waiting bigint, pause text, limited_ms bigint, is_counted bool)
 LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
   WITH first AS (SELECT t.lanes FROM task t WHERE t.state IN ('q', 'd') ORDER BY t.id LIMIT p_most),
     wanted AS (SELECT x AS id, count(*) AS tasks FROM first, unnest(first.lanes) x GROUP BY 1),
     held AS (SELECT h.lane_id AS id, count(*) AS holds FROM hold h GROUP BY 1)
-  SELECT l.name, l.rules, coalesce(held.holds, 0), coalesce(wanted.tasks, 0),
-    CASE WHEN l.paused_until > clock_timestamp() THEN l.pause END, (SELECT count(*) FROM first) < p_most
-  FROM lane l LEFT JOIN held USING (id) LEFT JOIN wanted USING (id)
-  WHERE (l.name = p_name OR (p_name IS NULL AND starts_with(l.name, p_prefix)
-      AND (held.id IS NOT NULL OR wanted.id IS NOT NULL OR l.rules <> '{}' OR l.paused_until > clock_timestamp())))
+  SELECT l.name, f.rules, coalesce(held.holds, 0), coalesce(wanted.tasks, 0), f.pause, f.limited_ms, (SELECT count(*) FROM first) < p_most
+  FROM lane l LEFT JOIN held USING (id) LEFT JOIN wanted USING (id) CROSS JOIN LATERAL luzia_1.in_force(l.name) f
+  WHERE (l.name = p_name OR (p_name IS NULL AND starts_with(l.name, p_prefix) AND (held.id IS NOT NULL OR wanted.id IS NOT NULL
+      OR l.rules <> '{}' OR l.own_until > clock_timestamp() AND l.name NOT LIKE '%*')))
   ORDER BY l.name $$;
 
--- Replaces the rules of a lane. Promises: only if they are as they were seen; a repetition is true, too; who holds a slot keeps it.
-CREATE FUNCTION luzia_1.set_lane(p_name text, p_seen text, p_rules text, p_capacity int, p_names text[]) RETURNS bool
+-- Replaces the rules of a lane or a pattern. Promises: only if they are as they were seen; a repetition is true, too; who holds a slot
+-- keeps it; every lane that the name means follows, also one that is new at this moment.
+CREATE FUNCTION luzia_1.set_lane(p_name text, p_seen text, p_rules text) RETURNS bool
 LANGUAGE plpgsql SET search_path = luzia AS $$
 BEGIN
+  PERFORM luzia_1.exclude(p_name);
   PERFORM luzia_1.know_lanes(ARRAY[p_name]);
-  UPDATE lane SET rules = p_rules, capacity = p_capacity, most = greatest(most, p_capacity), names = p_names, xid = pg_current_xact_id()
-    WHERE name = p_name AND rules IN (p_seen, p_rules);
-  RETURN FOUND;
+  UPDATE lane SET rules = p_rules WHERE name = p_name AND rules::jsonb IN (p_seen::jsonb, p_rules::jsonb); IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM luzia_1.follow_rules(p_name);
+  RETURN true;
 END $$;
 
--- Pauses a lane: nothing is granted in it until then, or until it is resumed. A pause that is in force keeps its beginning.
+-- Pauses a lane, or the lanes that a pattern means: nothing is granted in them until then, or until it is resumed. A pause that is in force
+-- keeps its beginning.
 CREATE FUNCTION luzia_1.pause_lane(p_name text, p_until_ms bigint, p_pause text) RETURNS text LANGUAGE plpgsql SET search_path = luzia AS $$
 DECLARE answer text;
 BEGIN
+  PERFORM luzia_1.exclude(p_name);
   PERFORM luzia_1.know_lanes(ARRAY[p_name]);
-  UPDATE lane SET paused_until = coalesce(to_timestamp(p_until_ms::double precision / 1000), 'infinity'), xid = pg_current_xact_id(),
-    pause = CASE WHEN paused_until > clock_timestamp() THEN jsonb_set(p_pause::jsonb, '{since}', pause::jsonb->'since')::text ELSE p_pause END
+  UPDATE lane SET own_until = coalesce(to_timestamp(p_until_ms::double precision / 1000), 'infinity'),
+    pause = CASE WHEN own_until > clock_timestamp() THEN jsonb_set(p_pause::jsonb, '{since}', pause::jsonb->'since')::text ELSE p_pause END
     WHERE name = p_name RETURNING pause INTO answer;
+  PERFORM luzia_1.follow_rules(p_name);
   RETURN answer;
 END $$;
 
--- Ends the pause of a lane. The pause that was in force, or no row.
-CREATE FUNCTION luzia_1.resume_lane(p_name text) RETURNS SETOF text LANGUAGE sql SET search_path = luzia AS $$
-  UPDATE lane SET paused_until = NULL, xid = pg_current_xact_id() WHERE name = p_name AND paused_until > clock_timestamp() RETURNING pause $$;
+-- Ends the pause of a lane, or of the whole, which is *; of another pattern, the pauses of all names that begin so. The pauses that were in
+-- force.
+CREATE FUNCTION luzia_1.resume_lane(p_name text) RETURNS SETOF text LANGUAGE plpgsql SET search_path = luzia AS $$
+DECLARE one record;
+BEGIN
+  PERFORM luzia_1.exclude(p_name);
+  FOR one IN SELECT l.name, l.pause FROM lane l WHERE l.own_until > clock_timestamp()
+      AND (l.name = p_name OR p_name LIKE '_%*' AND starts_with(l.name, left(p_name, -1))) ORDER BY l.id LOOP
+    UPDATE lane SET own_until = NULL WHERE name = one.name;
+    PERFORM luzia_1.follow_rules(one.name);
+    RETURN NEXT one.pause;
+  END LOOP;
+END $$;
 
 -- The use of users, as `policy` writes it. The holder of the duty keeps it here, so that a take-over forgets no share.
 CREATE TABLE ledger (one bool PRIMARY KEY DEFAULT true CHECK (one), body text NOT NULL);
@@ -580,12 +655,13 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = o
     FROM task t WHERE t.state = 'q' AND t.usr = q.usr AND t.place = q.place AND t.lanes = q.lanes::bigint[] AND t.tier = q.tier
       AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) ORDER BY t.priority, t.turn, t.id LIMIT p_most) h $$;
 
--- The lanes whose rules or pauses have changed since a snapshot, or without one those that have any: the capacity and the rest of the
--- pause. Of the lane of a user, the user.
-CREATE FUNCTION luzia_1.lane_rules(p_seen text) RETURNS TABLE (id bigint, capacity int, paused_ms bigint, usr text)
+-- The lanes whose rules, pauses or limits have changed since a snapshot, or without one those that have had any: the capacity, and the
+-- rests of the pause and of the limit. Of the lane of a user, the user and the weight.
+CREATE FUNCTION luzia_1.lane_rules(p_seen text) RETURNS TABLE (id bigint, capacity int, paused_ms bigint, usr text, limited_ms bigint, weight int)
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-  SELECT l.id, l.capacity, luzia_1.ms_until(l.paused_until), CASE WHEN l.name LIKE 'user:%' THEN substr(l.name, 6) END FROM lane l
-  WHERE l.xid IS NOT NULL AND (p_seen IS NULL OR l.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
+  SELECT l.id, l.capacity, luzia_1.ms_until(l.paused_until), CASE WHEN l.name LIKE 'user:%' THEN substr(l.name, 6) END,
+    luzia_1.ms_until(l.limited_until), l.weight FROM lane l
+  WHERE l.xid IS NOT NULL AND l.name NOT LIKE '%*' AND (p_seen IS NULL OR l.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
     OR l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))) $$;
 
 -- The slots of tasks that hosts have.

@@ -26,8 +26,7 @@ pub const NEWEST: &str = "SELECT luzia_1.newest($1)";
 /// The number of tasks of the same user before a task.
 pub const AHEAD: &str = "SELECT luzia_1.ahead($1)";
 /// The first thing that keeps a queued task.
-pub const WHY: &str =
-    "SELECT place, hosts, lane, pause, used, capacity, needed, holder, held_ms, declined FROM luzia_1.why($1)";
+pub const WHY: &str = "SELECT place, hosts, lane, pause, used, capacity, needed, holder, held_ms, declined, rate, limited_ms FROM luzia_1.why($1)";
 /// The hosts.
 pub const HOSTS: &str =
     "SELECT name, is_alive, age_ms, lease_ms, free, tasks, is_draining, has_duty, labels FROM luzia_1.hosts()";
@@ -36,12 +35,15 @@ pub const COUNTS: &str = "SELECT usr, state, tier, is_due, tasks, first FROM luz
 /// The ends of the last hour.
 pub const RECENT: &str = "SELECT ending, tasks FROM luzia_1.recent()";
 /// Lanes with their rules and pauses, and the numbers of their holders and of the tasks that wait for them.
-pub const LANES: &str = "SELECT name, rules, used, waiting, pause, is_counted FROM luzia_1.lanes($1, $2, $3)";
-/// Replaces the rules of a lane if they are as they were seen; a repetition changes nothing.
-pub const SET_LANE: &str = "SELECT luzia_1.set_lane($1, $2, $3, $4, $5)";
+pub const LANES: &str =
+    "SELECT name, rules, used, waiting, pause, limited_ms, is_counted FROM luzia_1.lanes($1, $2, $3)";
+/// The rules, the pause and the limit in force of a lane, also of one that no task has named.
+pub const IN_FORCE: &str = "SELECT rules, pause, limited_ms FROM luzia_1.in_force($1)";
+/// Replaces the rules of a lane or a pattern if they are as they were seen; a repetition changes nothing.
+pub const SET_LANE: &str = "SELECT luzia_1.set_lane($1, $2, $3)";
 /// Pauses a lane; a repetition keeps the beginning.
 pub const PAUSE_LANE: &str = "SELECT luzia_1.pause_lane($1, $2, $3)";
-/// Ends the pause of a lane.
+/// Ends the pause of a lane, or those of the names that a pattern means.
 pub const RESUME_LANE: &str = "SELECT luzia_1.resume_lane($1)";
 /// The state of the store, of one snapshot.
 pub const STATE: &str = "SELECT hosts, living, queued, active, duty FROM luzia_1.state()";
@@ -99,7 +101,7 @@ pub const HEADS: &str = "SELECT id, state, usr, place, tier, priority, lanes, co
 pub const MORE: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth, turn \
                         FROM luzia_1.more($1, $2, $3, $4, $5)";
 /// The lanes whose rules have changed since a snapshot, or all with rules.
-pub const LANE_RULES: &str = "SELECT id, capacity, paused_ms, usr FROM luzia_1.lane_rules($1)";
+pub const LANE_RULES: &str = "SELECT id, capacity, paused_ms, usr, limited_ms, weight FROM luzia_1.lane_rules($1)";
 /// The slots of tasks that hosts have.
 pub const HELD_SLOTS: &str = "SELECT task_id, lanes, counts FROM luzia_1.held_slots()";
 /// The hosts with their room and their beats.

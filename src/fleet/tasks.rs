@@ -1,11 +1,13 @@
 //! Tasks in the database: records in two parts, and the verbs that change and look at them.
 
+use super::lanes::limited_until;
 use super::{Database, Given, errors, sql};
 use crate::app::fleet::lanes::hold_of;
 use crate::app::fleet::places::TaskPlace;
 use crate::app::fleet::{Again, FleetCounts, FleetHost, SharedTask, Sink, Tail};
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
+use crate::model::config::Rate;
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::{Group, Word};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Tier};
@@ -228,11 +230,16 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
         return Ok(None);
     }
     let used = u32::try_from(row.get::<_, i64>(4)).unwrap_or(u32::MAX);
+    let [max, needed] = [5, 6].map(|at| u32::try_from(row.get::<_, i32>(at)).unwrap_or(0));
+    let until = limited_until(database, row.get(11)).filter(|_| used.saturating_add(needed) <= max);
+    let rate = row.get::<_, Option<&str>>(10).and_then(Rate::parse);
+    if let Some((rate, until)) = rate.zip(until) {
+        return Ok(Some(Obstacle::RateLimited { lane, rate, until }));
+    }
     let holder = row.get::<_, Option<i64>>(7).map(|holder| id_of(holder).to_string());
     let verdict = Verdict::Live { why: Reason::HostLives, overdue: false };
     let age_ms = row.get::<_, Option<i64>>(8).unwrap_or(0).unsigned_abs();
     let holder = Holder { shown: holder.clone(), age_ms, ..Holder::unknown(holder.as_deref(), verdict) };
-    let [max, needed] = [5, 6].map(|at| u32::try_from(row.get::<_, i32>(at)).unwrap_or(0));
     Ok(Some(full(lane, used, max, needed, holder)))
 }
 

@@ -31,6 +31,14 @@ impl<'a> Host<'a> {
         host
     }
 
+    /// A host with so many slots.
+    pub fn slots(fleet: &'a Fleet, name: &str, slots: u32) -> Self {
+        let place = Place::configured(&json!({ "slots": { "max": slots } }));
+        let mut host = Self { fleet, place, name: name.to_owned(), url: fleet.url(), daemon: None };
+        host.start(None);
+        host
+    }
+
     /// A host that reaches the store by another URL.
     pub fn by(fleet: &'a Fleet, url: &str, name: &str, lease: Option<&str>) -> Self {
         let place = Place::configured(&json!({ "slots": { "max": 4 } }));

@@ -88,15 +88,17 @@ fn a_paused_lane_and_a_paused_user_start_nothing_until_they_are_resumed() {
 #[test]
 fn rules_and_pauses_that_are_about_one_host_are_refused() {
     let Some(fleet) = Fleet::new("rules_and_pauses") else { return };
-    let id = fleet.luzia(&["enqueue", "-u", "a", "--", "true"]).coded(0).line();
+    let host = Host::new(&fleet, "one", None);
+    let id = host.enqueue("a", "sleep 60", &[]);
+    until_status(&fleet, &id, "running");
     for args in [
         &["lanes", "set", "gpu", "--rate", "3/1m"][..],
+        &["lanes", "set", "gpu", "--hold-while", "load>1"],
         &["lanes", "set", "gpu", "--max", "2", "--reserve", "1"],
-        &["lanes", "set", "session:*", "--max", "2"],
         &["lanes", "set", "global", "--max", "2"],
         &["lanes", "set", "goal:x", "--max", "2"],
-        &["pause", "--all"],
-        &["pause", "session:*"],
+        &["lanes", "set", "goal:*", "--max", "2"],
+        &["pause", "-l", "global"],
         &["pause", &id],
         &["pause", "-u", "a", "--state", "pending", "--yes"],
         &["resume", &id],
@@ -110,4 +112,81 @@ fn rules_and_pauses_that_are_about_one_host_are_refused() {
         fleet.client().query_one("SELECT count(*) FROM luzia.lane WHERE xid IS NOT NULL", &[]).unwrap().get(0);
     assert_eq!(rows, 0, "nothing was set");
     assert_eq!(fleet.json(&["lanes"])["items"][0]["lane"], "user:a");
+}
+
+#[test]
+fn a_pattern_has_rules_and_pauses_for_all_lanes_that_it_means() {
+    let Some(fleet) = Fleet::new("a_pattern_has_rules") else { return };
+    let host = Host::slots(&fleet, "one", 12);
+    let sleep = |lane: &str| host.luzia(&["enqueue", "-l", lane, "--", "sleep", "60"]).coded(0).line();
+    let first = sleep("session:a");
+    until_status(&fleet, &first, "running");
+    let set = fleet.json(&["lanes", "set", "session:*", "--max", "2"]);
+    assert_eq!((&set["lane"], &set["max_concurrent"], &set["rule"]), (&"session:*".into(), &2.into(), &"set".into()));
+    // One that is in use, one that is new, and one with a rule of its own.
+    fleet.luzia(&["lanes", "set", "session:c", "--max", "1"]).coded(0);
+    let others = ["session:a", "session:b", "session:b", "session:c"].map(sleep);
+    others.iter().for_each(|id| until_status(&fleet, id, "running"));
+    let last = sleep("session:c");
+    until("it waits", || (fleet.json(&["show", &last])["reason"] == "LaneFull").then_some(()));
+    assert_eq!(
+        (&lane(&fleet, "session:b")["max_concurrent"], &lane(&fleet, "session:b")["rule"]),
+        (&2.into(), &"default".into())
+    );
+    assert_eq!(lane(&fleet, "session:*")["max_concurrent"], 2);
+    // A pause of the pattern, and one of everything, are seen where a task waits.
+    fleet.luzia(&["lanes", "set", "session:c", "--max", "none"]).coded(0);
+    until_status(&fleet, &last, "running");
+    fleet.luzia(&["pause", "session:*", "--reason", "update"]).coded(0);
+    let held = sleep("session:new");
+    let free = host.luzia(&["enqueue", "-l", "gpu", "--", "true"]).coded(0).line();
+    fleet.luzia(&["wait", &free]).coded(0);
+    assert_eq!(
+        (&fleet.json(&["show", &held])["reason"], status(&fleet, &held).as_str()),
+        (&"Paused".into(), "pending")
+    );
+    assert!(fleet.luzia(&["show", &held]).coded(0).out.contains("update"));
+    assert_eq!(lane(&fleet, "session:new")["paused"], true);
+    fleet.luzia(&["pause", "--all", "--for", "10m"]).coded(0);
+    let all = host.enqueue("dave", "true", &[]);
+    assert_eq!(fleet.json(&["show", &all])["reason"], "Paused");
+    assert_eq!(fleet.json(&["resume", "--all"])["items"][0]["what"], "*");
+    fleet.luzia(&["wait", &all]).coded(0);
+    assert_eq!(status(&fleet, &held), "pending");
+    assert_eq!(fleet.json(&["resume", "sess*"])["items"][0]["what"], "session:*");
+    until_status(&fleet, &held, "running");
+    fleet.refused(&fleet.url(), &["resume", "sess*"], 66, "NOT_PAUSED");
+    assert_eq!(fleet.json(&["lanes", "rm", "session:*"])["changed"], true);
+    assert_eq!(lane(&fleet, "session:a")["max_concurrent"], 1);
+    fleet.luzia(&["cancel", "-l", "session:*", "--yes"]).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_user_has_the_weight_and_a_lease_the_time_that_the_store_says() {
+    let Some(fleet) = Fleet::new("a_user_has_the_weight") else { return };
+    let set = fleet.json(&["lanes", "set", "user:heavy", "--weight", "3"]);
+    assert_eq!(set["weight"], 3, "{set:#}");
+    fleet.refused(&fleet.url(), &["lanes", "set", "gpu", "--weight", "3"], 2, "USAGE");
+    let log = fleet.place.text("order");
+    let queue = |user: &str| {
+        let script = format!("echo {user} >>{log}; sleep 0.1");
+        fleet.luzia(&["enqueue", "-u", user, "--on", "one", "--shell", &script]).coded(0).line()
+    };
+    let ids: Vec<String> = (0..16).map(|at| queue(if at < 8 { "heavy" } else { "light" })).collect();
+    let host = Host::slots(&fleet, "one", 1);
+    fleet.luzia(&[&["wait"][..], &ids.iter().map(String::as_str).collect::<Vec<_>>()].concat()).coded(0);
+    let order: Vec<String> = std::fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect();
+    let heavy = order[..8].iter().filter(|user| *user == "heavy").count();
+    assert!((5..=7).contains(&heavy), "three of four: {order:?}");
+    fleet.luzia(&["lanes", "set", "thread:*", "--lock-timeout", "7m"]).coded(0);
+    let before = std::time::SystemTime::now();
+    host.luzia(&["acquire", "thread:1", "--task", "me"]).coded(0);
+    let locks = fleet.json(&["list-locks"]);
+    let text = locks["items"][0]["expires_at"].as_str().unwrap();
+    let until = chrono::DateTime::parse_from_rfc3339(text).unwrap();
+    let left = std::time::SystemTime::from(until).duration_since(before).unwrap();
+    assert!((400..=430).contains(&left.as_secs()), "{text}");
+    host.luzia(&["release", "thread:1", "me"]).coded(0);
+    assert_whole(&fleet);
 }

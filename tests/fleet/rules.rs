@@ -2,6 +2,7 @@
 
 mod batches;
 mod later;
+mod patterns;
 
 use crate::server::Fleet;
 use postgres::Client;
@@ -60,7 +61,7 @@ const RULES: [Rule; 23] = [
     ),
     (
         "rules are changed as they were seen",
-        "WHERE name = p_name AND rules IN (p_seen, p_rules);",
+        "WHERE name = p_name AND rules::jsonb IN (p_seen::jsonb, p_rules::jsonb);",
         "WHERE name = p_name;",
         rules_are_changed_as_they_were_seen,
     ),
@@ -244,14 +245,16 @@ fn a_lane_is_full(client: &mut Client) -> bool {
 
 const REQUESTS: [&str; 2] = ["00000000-0000-0000-0000-00000000000b", "00000000-0000-0000-0000-00000000000c"];
 
-fn set(client: &mut Client, seen: &str, rules: &str, capacity: i32, names: Option<Vec<&str>>) -> bool {
-    let sql = "SELECT luzia_1.set_lane('gpu', $1, $2, $3, $4)";
-    client.query_one(sql, &[&seen, &rules, &capacity, &names]).unwrap().get(0)
+/// Sets the rule of the lane gpu, or of a pattern; nothing is a rule without members.
+fn set(client: &mut Client, name: &str, seen: &str, rule: &str) -> bool {
+    let [seen, rule] =
+        [seen, rule].map(|rule| if rule.is_empty() { "{}".to_owned() } else { format!("{{\"{name}\":{{{rule}}}}}") });
+    client.query_one("SELECT luzia_1.set_lane($1, $2, $3)", &[&name, &seen, &rule]).unwrap().get(0)
 }
 
 fn several_slots_or_none(client: &mut Client) -> bool {
     let (host, _) = ready(client);
-    assert!(set(client, "{}", "3", 3, None));
+    assert!(set(client, "gpu", "", r#""max":3"#));
     let [wide, next] = [(2, REQUESTS[0]), (3, REQUESTS[1])]
         .map(|(number, request)| queue_in(client, request, number, r#"["gpu"]"#, r#","counts":{"gpu":2}"#)[0]);
     assert_eq!(assign(client, wide, host).as_deref(), Some(""));
@@ -277,13 +280,14 @@ fn nothing_is_granted_to_a_paused_user(client: &mut Client) -> bool {
 
 fn rules_are_changed_as_they_were_seen(client: &mut Client) -> bool {
     let (_, _) = ready(client);
-    assert!(set(client, "{}", "2", 2, None) && set(client, "{}", "2", 2, None), "a repetition is true, too");
-    !set(client, "{}", "3", 3, None)
+    let two = r#""max":2"#;
+    assert!(set(client, "gpu", "", two) && set(client, "gpu", "", two), "a repetition is true, too");
+    !set(client, "gpu", "", r#""max":3"#)
 }
 
 fn no_two_holders_have_one_value(client: &mut Client) -> bool {
     let (host, _) = ready(client);
-    assert!(set(client, "{}", "ab", 2, Some(vec!["a", "b"])));
+    assert!(set(client, "gpu", "", r#""values":["a","b"]"#));
     let first = queue_in(client, REQUESTS[0], 2, r#"["gpu"]"#, "")[0];
     assign(client, first, host);
     let next = queue_in(client, REQUESTS[1], 3, r#"["gpu"]"#, "")[0];
@@ -431,7 +435,8 @@ fn numbers_go_on_above_those_of_a_host(client: &mut Client) -> bool {
 #[test]
 fn each_rule_of_the_statements_holds_and_its_fault_is_noticed() {
     let script = include_str!("../../src/fleet/schema.sql");
-    for (rule, right, wrong, scene) in RULES.into_iter().chain(later::RULES).chain(batches::RULES) {
+    let rules = RULES.into_iter().chain(later::RULES).chain(batches::RULES).chain(patterns::RULES);
+    for (rule, right, wrong, scene) in rules {
         assert_eq!(script.matches(right).count(), 1, "{rule}: the text of the rule");
         for (text, holds) in [(script.to_owned(), true), (script.replace(right, wrong), false)] {
             let Some(fleet) = Fleet::empty("each_rule_of_the_statements") else { return };

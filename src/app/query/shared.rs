@@ -24,8 +24,13 @@ pub(crate) fn held_lane(fleet: &dyn Fleet, lane: &LaneName) -> Result<HeldLane, 
     if lane.is_global() {
         return Err(local_only("the lane \"global\""));
     }
-    let LaneRules { limit, pause } = rules(fleet, lane)?;
-    Ok(HeldLane { limit, bars: Bars { paused: pause, ..Bars::default() }, holders: fleet.holds(Some(lane))? })
+    let LaneRules { limit, pause, limited } = rules(fleet, lane)?;
+    let limited_until = limited.map(|(_, until)| until);
+    Ok(HeldLane {
+        limit,
+        bars: Bars { paused: pause, limited_until, ..Bars::default() },
+        holders: fleet.holds(Some(lane))?,
+    })
 }
 
 fn lane_now(app: &App, fleet: &dyn Fleet, lane: &LaneName) -> Result<(LaneNow, Bars), AppError> {

@@ -111,12 +111,10 @@ pub fn is_paused_itself(app: &App, task: &Task) -> bool {
 /// Keeps tasks from starting. Running tasks go on, except a task that is named: its processes are stopped.
 pub fn pause(app: &App, what: &What, wish: &Wish) -> Result<Changed, AppError> {
     let now = app.host.now();
-    if let Some(fleet) = &app.fleet {
-        return shared::pause(app, &**fleet, what, wish);
-    }
-    match what {
-        What::Task(id) => pause_task(app, *id, wish, now),
-        What::Lanes(held) => {
+    match (what, &app.fleet) {
+        (What::Task(id), _) => pause_task(app, *id, wish, now),
+        (What::Lanes(held), Some(fleet)) => shared::pause(app, &**fleet, held, wish),
+        (What::Lanes(held), None) => {
             app.store.prepare()?;
             let hold = app.store.change_control::<_, AppError>(|control| {
                 control.holds.retain(|hold| hold.until.is_none_or(|until| now.ms_since(until) < KEPT_MS));
@@ -136,12 +134,10 @@ pub fn pause(app: &App, what: &What, wish: &Wish) -> Result<Changed, AppError> {
 /// Lets tasks start again. A pattern means every hold of a lane whose name begins so; a pattern without such a hold is refused.
 pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
     let now = app.host.now();
-    if let Some(fleet) = &app.fleet {
-        return shared::resume(&**fleet, what);
-    }
-    let held = match what {
-        What::Task(id) => return resume_task(app, *id, now).map(|changed| vec![changed]),
-        What::Lanes(held) => held,
+    let held = match (what, &app.fleet) {
+        (What::Task(id), _) => return resume_task(app, *id, now).map(|changed| vec![changed]),
+        (What::Lanes(held), Some(fleet)) => return shared::resume(&**fleet, held),
+        (What::Lanes(held), None) => held,
     };
     let is_meant = |hold: &Hold| {
         hold.stands(now)
@@ -151,15 +147,7 @@ pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
             }
     };
     if !config_reload::control(app).holds.iter().any(is_meant) {
-        return match held {
-            Held::Pattern(_) => {
-                let message = format!("nothing that \"{}\" means is paused", held.text());
-                Err(AppError::new(Code::NotPaused, message)
-                    .hint("`luzia status` shows what is paused")
-                    .next("luzia status"))
-            }
-            _ => Ok(vec![Changed::unchanged(held.text())]),
-        };
+        return nothing_paused(held);
     }
     let ended = app.store.change_control::<_, AppError>(|control| {
         let mut ended = Vec::new();
@@ -171,6 +159,19 @@ pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
     })?;
     ended.iter().for_each(|hold| note_hold(app, "resumed", hold));
     Ok(ended.into_iter().map(|hold| Changed::by(hold.held.text(), hold)).collect())
+}
+
+/// The answer of a `resume` that finds no hold.
+fn nothing_paused(held: &Held) -> Result<Vec<Changed>, AppError> {
+    match held {
+        Held::Pattern(_) => {
+            let message = format!("nothing that \"{}\" means is paused", held.text());
+            Err(AppError::new(Code::NotPaused, message)
+                .hint("`luzia status` shows what is paused")
+                .next("luzia status"))
+        }
+        _ => Ok(vec![Changed::unchanged(held.text())]),
+    }
 }
 
 fn pause_task(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {

@@ -71,12 +71,12 @@ pub(super) struct Waiting {
 struct Lane {
     used: i64,
     capacity: i64,
-    /// The end of its pause by the boot clock; 0 for none.
-    paused_until_ms: u64,
+    /// The end of its pause, or the moment at which its rate allows a grant, by the boot clock; 0 for none.
+    shut_until_ms: u64,
 }
 
 /// A lane that nobody holds and that has no rules.
-const PLAIN: Lane = Lane { used: 0, capacity: 1, paused_until_ms: 0 };
+const PLAIN: Lane = Lane { used: 0, capacity: 1, shut_until_ms: 0 };
 
 /// A task that is to be granted its lanes on a host.
 #[derive(Clone, Debug)]
@@ -119,6 +119,8 @@ pub(super) struct Memory {
     takers: HashMap<i64, HashSet<Queue>>,
     users: HashMap<Name, HashSet<Queue>>,
     paused_users: HashMap<Name, u64>,
+    /// The weights of users that have one in the database.
+    weights: HashMap<Name, u32>,
     /// The queues that could start a task: by place and tier those of users that the ledger does not know, and by place the others.
     fresh: BTreeMap<(String, usize), BTreeSet<(Turn, Queue)>>,
     known: BTreeMap<String, BTreeSet<Queue>>,
@@ -206,29 +208,36 @@ impl Memory {
         }
     }
 
-    /// Sets the rules of a lane. The pause of the lane of a user is one of all tasks of the user.
-    pub(super) fn set_lane(&mut self, id: i64, capacity: i64, paused_until_ms: u64, user: Option<Name>) {
+    /// Sets the rules of a lane, and the moment until which nothing is granted in it.
+    pub(super) fn set_lane(&mut self, id: i64, capacity: i64, shut_until_ms: u64) {
         let lane = self.lanes.entry(id).or_insert(PLAIN);
-        (lane.capacity, lane.paused_until_ms) = (capacity, paused_until_ms);
-        let mut affected = self.takers.get(&id).cloned().unwrap_or_default();
-        if let Some(user) = user {
-            affected.extend(self.users.get(&user).into_iter().flatten().cloned());
-            match paused_until_ms {
-                0 => drop(self.paused_users.remove(&user)),
-                end => drop(self.paused_users.insert(user, end)),
-            }
-        }
+        (lane.capacity, lane.shut_until_ms) = (capacity, shut_until_ms);
+        let affected = self.takers.get(&id).cloned().unwrap_or_default();
         affected.iter().for_each(|queue| self.look_at(queue));
+    }
+
+    /// Sets the end of the pause of all tasks of a user, and the weight of the user.
+    pub(super) fn set_user(&mut self, user: Name, paused_until_ms: u64, weight: Option<u32>) {
+        match weight {
+            None => drop(self.weights.remove(&user)),
+            Some(weight) => drop(self.weights.insert(user.clone(), weight)),
+        }
+        let queues = self.users.get(&user).cloned().unwrap_or_default();
+        match paused_until_ms {
+            0 => drop(self.paused_users.remove(&user)),
+            end => drop(self.paused_users.insert(user, end)),
+        }
+        queues.iter().for_each(|queue| self.look_at(queue));
     }
 
     /// Ends the pauses whose time has come. The end of the first that goes on.
     pub(super) fn end_pauses(&mut self, now_ms: u64) -> Option<u64> {
         let is_over = |end: u64| end > 0 && end <= now_ms;
         let lanes: Vec<i64> =
-            self.lanes.iter().filter(|(_, lane)| is_over(lane.paused_until_ms)).map(|(id, _)| *id).collect();
+            self.lanes.iter().filter(|(_, lane)| is_over(lane.shut_until_ms)).map(|(id, _)| *id).collect();
         for id in lanes {
             let Some(lane) = self.lanes.get(&id).copied() else { continue };
-            self.set_lane(id, lane.capacity, 0, None);
+            self.set_lane(id, lane.capacity, 0);
         }
         let users: Vec<Name> =
             self.paused_users.iter().filter(|(_, end)| is_over(**end)).map(|(user, _)| user.clone()).collect();
@@ -237,7 +246,7 @@ impl Memory {
             let queues = self.users.get(&user).cloned().unwrap_or_default();
             queues.iter().for_each(|queue| self.look_at(queue));
         }
-        let ends = self.lanes.values().map(|lane| lane.paused_until_ms).chain(self.paused_users.values().copied());
+        let ends = self.lanes.values().map(|lane| lane.shut_until_ms).chain(self.paused_users.values().copied());
         ends.filter(|end| *end > 0 && *end < u64::MAX).min()
     }
 
@@ -248,7 +257,7 @@ impl Memory {
         let lane = *lane;
         // The number of free slots counts for a task of several.
         let is_same = before == (lane.used < lane.capacity) && !self.wide.contains(&id);
-        if lane.used <= 0 && lane.capacity == 1 && lane.paused_until_ms == 0 {
+        if lane.used <= 0 && lane.capacity == 1 && lane.shut_until_ms == 0 {
             self.lanes.remove(&id);
         }
         if !is_same {
@@ -262,7 +271,7 @@ impl Memory {
         line.lanes.iter().enumerate().all(|(at, id)| {
             let lane = self.lanes.get(id).copied().unwrap_or(PLAIN);
             let count = entry.counts.as_ref().and_then(|counts| counts.get(at)).map_or(1, |count| i64::from(*count));
-            lane.paused_until_ms == 0 && lane.used + count <= lane.capacity
+            lane.shut_until_ms == 0 && lane.used + count <= lane.capacity
         })
     }
 

@@ -156,7 +156,8 @@ impl Memory {
                 }
             }
             ended.users.insert(user);
-            let weight = (terms.weight)(&candidate.user);
+            let known = self.weights.get(&candidate.user).copied();
+            let weight = known.unwrap_or_else(|| (terms.weight)(&candidate.user));
             round.started(candidate, weight);
             again.into_iter().for_each(|head| round.offer(head));
             batch.push(taken);

@@ -18,8 +18,10 @@ enum Step {
     End(usize),
     /// The end of a task that waits.
     Cancel(usize),
-    /// The capacity of a lane, and whether it is paused.
+    /// The capacity of a lane, and whether it is paused or its rate allows nothing.
     Rules(i64, i64, bool),
+    /// Whether a user is paused, and the weight of the user in the store.
+    User(u8, bool, Option<u32>),
     /// A pass.
     Pass,
 }
@@ -29,6 +31,7 @@ struct Store {
     waiting: Vec<Waiting>,
     running: Vec<(Waiting, i32)>,
     rules: BTreeMap<i64, (i64, bool)>,
+    users: BTreeMap<Name, (bool, Option<u32>)>,
     /// The first tasks of groups.
     groups: BTreeMap<(Key, Priority), i64>,
     slots: [i32; 2],
@@ -63,13 +66,19 @@ impl Store {
         (0..2).map(room).collect()
     }
 
+    fn weight(&self, user: &Name) -> u32 {
+        self.users.get(user).and_then(|(_, weight)| *weight).unwrap_or(1)
+    }
+
     fn fits(&self, task: &Waiting) -> bool {
-        slots_of(task).into_iter().all(|(lane, count)| {
-            let (capacity, is_paused) = self.rules.get(&lane).copied().unwrap_or((1, false));
-            let held = self.running.iter().flat_map(|(task, _)| slots_of(task));
-            let used: i64 = held.filter(|(other, _)| *other == lane).map(|(_, count)| count).sum();
-            !is_paused && used + count <= capacity
-        })
+        let is_paused = self.users.get(&task.user).is_some_and(|(is_paused, _)| *is_paused);
+        !is_paused
+            && slots_of(task).into_iter().all(|(lane, count)| {
+                let (capacity, is_paused) = self.rules.get(&lane).copied().unwrap_or((1, false));
+                let held = self.running.iter().flat_map(|(task, _)| slots_of(task));
+                let used: i64 = held.filter(|(other, _)| *other == lane).map(|(_, count)| count).sum();
+                !is_paused && used + count <= capacity
+            })
     }
 
     /// The tasks of each queue in their order.
@@ -105,7 +114,8 @@ impl Store {
         let mut round = Round::new(ledger, SHARES, heads, Timestamp(self.now));
         let candidate = round.next()?;
         let id = candidate.queue.parse().expect("a number");
-        round.started(candidate, 1);
+        let weight = self.weight(&candidate.user);
+        round.started(candidate, weight);
         let task = ready.iter().find(|task| task.id == id)?;
         Some((id, meant(task)?))
     }
@@ -125,6 +135,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Cancel),
         1 => (100..103_i64, 1..4_i64, any::<bool>()).prop_map(|(lane, capacity, paused)| Step::Rules(lane, capacity, paused)),
+        1 => (0..12_u8, any::<bool>(), proptest::option::of(1..4_u32)).prop_map(|(user, paused, weight)| Step::User(user, paused, weight)),
         3 => Just(Step::Pass),
     ];
     proptest::collection::vec(step, 0..120)
@@ -161,11 +172,18 @@ fn refill(memory: &mut Memory, store: &Store, granted: &[(i64, i32)], depth: usi
 fn looked_at(store: &Store, ledger: Ledger) -> Memory {
     let mut memory = Memory::new(ledger);
     for (lane, (capacity, is_paused)) in &store.rules {
-        memory.set_lane(*lane, *capacity, if *is_paused { u64::MAX } else { 0 }, None);
+        memory.set_lane(*lane, *capacity, if *is_paused { u64::MAX } else { 0 });
+    }
+    for (user, (is_paused, weight)) in &store.users {
+        memory.set_user(user.clone(), if *is_paused { u64::MAX } else { 0 }, *weight);
     }
     store.running.iter().for_each(|(task, _)| memory.hold(task.id, slots_of(task)));
     store.queues().values().for_each(|tasks| remember(&mut memory, tasks, 1));
     memory
+}
+
+fn named(user: u8) -> Name {
+    Name::new(&format!("u{user}")).expect("a name")
 }
 
 /// A new task for a step.
@@ -183,7 +201,7 @@ fn queued(
     let mut task = Waiting {
         id: store.next,
         turn: store.next,
-        user: Name::new(&format!("u{user}")).expect("a name"),
+        user: named(user),
         place: PLACES[place].to_owned(),
         tier: Tier::ALL[tier],
         priority: priority(number),
@@ -208,7 +226,8 @@ fn check(store: &Store, memory: &Memory) -> Result<(), TestCaseError> {
     prop_assert_eq!(used.map(|(id, lane)| (*id, lane.used)).collect::<BTreeMap<_, _>>(), held);
     for line in memory.lines.values() {
         let head = line.tasks.first_key_value();
-        prop_assert_eq!(line.ready.is_some(), head.is_some_and(|(_, entry)| memory.fits(line, entry)));
+        let is_paused = store.users.get(&line.user).is_some_and(|(is_paused, _)| *is_paused);
+        prop_assert_eq!(line.ready.is_some(), !is_paused && head.is_some_and(|(_, entry)| memory.fits(line, entry)));
     }
     Ok(())
 }
@@ -259,7 +278,11 @@ fn go(store: &mut Store, memory: &mut Memory, step: Step) -> Result<(), TestCase
         Step::End(_) | Step::Cancel(_) => {}
         Step::Rules(lane, capacity, is_paused) => {
             store.rules.insert(lane, (capacity, is_paused));
-            memory.set_lane(lane, capacity, if is_paused { u64::MAX } else { 0 }, None);
+            memory.set_lane(lane, capacity, if is_paused { u64::MAX } else { 0 });
+        }
+        Step::User(user, is_paused, weight) => {
+            store.users.insert(named(user), (is_paused, weight));
+            memory.set_user(named(user), if is_paused { u64::MAX } else { 0 }, weight);
         }
         Step::Pass => {
             fill(store, memory, 1)?;
@@ -279,7 +302,7 @@ proptest! {
         late in 0..60_usize,
     ) {
         let mut store =
-            Store { waiting: Vec::new(), running: Vec::new(), rules: BTreeMap::new(), groups: BTreeMap::new(), slots, next: 1 << 40, now: 0 };
+            Store { waiting: Vec::new(), running: Vec::new(), rules: BTreeMap::new(), users: BTreeMap::new(), groups: BTreeMap::new(), slots, next: 1 << 40, now: 0 };
         let mut memory = Memory::default();
         for (at, step) in steps.into_iter().enumerate() {
             if at == late {

@@ -99,14 +99,14 @@ fn a_host_has_as_many_as_it_has_room_for(client: &mut Client) -> bool {
 
 fn a_task_that_was_proposed_twice_is_granted_once(client: &mut Client) -> bool {
     let (host, _) = ready(client);
-    assert!(set(client, "{}", "3", 3, None));
+    assert!(set(client, "gpu", "", r#""max":3"#));
     let task = queue_in(client, REQUESTS[0], 2, r#"["gpu"]"#, "")[0];
     assign_all(client, &[task, task], host) == ["", "gone"] && is_whole(client)
 }
 
 fn a_batch_takes_the_lowest_free_slots(client: &mut Client) -> bool {
     let (host, _) = ready(client);
-    assert!(set(client, "{}", "5", 5, None));
+    assert!(set(client, "gpu", "", r#""max":5"#));
     let tasks = queued(client, &[r#"["gpu"]"#; 5]);
     assign_all(client, &tasks[..3], host);
     client.execute("DELETE FROM luzia.hold WHERE slot = 1", &[]).unwrap();
@@ -141,7 +141,7 @@ fn a_lane_keeps_its_fence(client: &mut Client) -> bool {
 
 fn a_wide_task_has_several_values(client: &mut Client) -> bool {
     let (host, _) = ready(client);
-    assert!(set(client, "{}", "abc", 3, Some(vec!["a", "b", "c"])));
+    assert!(set(client, "gpu", "", r#""values":["a","b","c"]"#));
     let wide = queue_in(client, REQUESTS[0], 2, r#"["gpu"]"#, r#","counts":{"gpu":2}"#)[0];
     let next = queue_in(client, REQUESTS[1], 3, r#"["gpu"]"#, "")[0];
     assert_eq!(assign_all(client, &[wide, next], host), ["", ""]);

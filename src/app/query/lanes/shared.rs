@@ -1,18 +1,17 @@
-//! `lanes` with a store: the database keeps a limit and the values of slots; the other rules of a lane are about one host.
+//! `lanes` with a store: the database keeps the rules that are about all hosts together; the others are about one host.
 
 use super::{LaneRow, Lanes, MOST_COUNTED, Named, Source, is_ruled, lane_named};
 use crate::app::capacity::NamedSlot;
 use crate::app::fleet::lanes::{FleetLanes, SharedLane, config_of, hold_of, rules_of};
-use crate::app::fleet::{Fleet, local_only};
+use crate::app::fleet::{Fleet, local_only, refuse_local};
 use crate::app::{AppError, Code};
 use crate::model::LaneName;
 use crate::model::config::LaneRule;
 use crate::store::LockView;
 use crate::store::config::rules_to_json;
-use std::collections::BTreeMap;
 
 /// The rules that the database keeps, by their keys.
-const KEPT: [&str; 2] = ["max", "values"];
+const KEPT: [&str; 4] = ["max", "weight", "lock_timeout_seconds", "values"];
 /// Number of tries of a change while others change the same lane.
 const TRIES: usize = 5;
 
@@ -27,8 +26,9 @@ pub(crate) fn rows(fleet: &dyn FleetLanes, wanted: Option<&Named>) -> Result<Lan
 
 fn row(lane: &SharedLane) -> Result<LaneRow, AppError> {
     let rules = rules_of(lane)?;
-    let source = if rules.is_empty() { Source::Default } else { Source::Set };
-    let (config, name) = (config_of(rules), lane_named(&lane.name)?);
+    let source = if rules.contains_key(&lane.name) { Source::Set } else { Source::Default };
+    // The rule of a pattern is that of a name that matches it.
+    let (config, name) = (config_of(rules), lane_named(&lane.name.replace('*', "x"))?);
     Ok(LaneRow {
         name: lane.name.clone(),
         max: config.limit(&name),
@@ -36,10 +36,10 @@ fn row(lane: &SharedLane) -> Result<LaneRow, AppError> {
         active: lane.used,
         queue: lane.waiting,
         source,
-        is_pattern: false,
+        is_pattern: lane.name.ends_with('*'),
         hold: lane.pause.as_deref().map(|text| hold_of(&lane.name, text)).transpose()?,
         shut: None,
-        limited_until: None,
+        limited_until: lane.limited_until,
     })
 }
 
@@ -49,28 +49,25 @@ pub(crate) fn set(
     named: &Named,
     change: &dyn Fn(&LaneRule) -> LaneRule,
 ) -> Result<(bool, LaneRow), AppError> {
-    let lane = one_lane(named)?;
-    let name = lane.to_string();
+    check_name(named)?;
+    let name = named.text();
+    let own = |rule: &LaneRule| {
+        let rule = Some(rule).filter(|rule| **rule != LaneRule::default());
+        rules_to_json(&rule.map(|rule| (name.to_owned(), rule.clone())).into_iter().collect()).to_string()
+    };
     for _ in 0..TRIES {
-        let known = fleet.lanes(Some(&name), "", 0)?.into_iter().next();
-        let (seen, mut rules) = match &known {
-            Some(known) => (known.rules.clone(), rules_of(known)?),
-            None => ("{}".to_owned(), BTreeMap::new()),
-        };
-        let had = rules.remove(&name);
-        let rule = change(&had.clone().unwrap_or_default());
+        let mut rules = rules_of(&fleet.in_force(name)?)?;
+        let had = rules.remove(name);
+        let seen = had.clone().unwrap_or_default();
+        let rule = change(&seen);
         if rule != LaneRule::default() {
-            rules.insert(name.clone(), rule);
+            rules.insert(name.to_owned(), rule.clone());
         }
-        let config = config_of(rules.clone());
-        if let Some(found) = config.contradictions().into_iter().next() {
+        if let Some(found) = config_of(rules).contradictions().into_iter().next() {
             return Err(AppError::usage(found.to_string()).hint("nothing was set").next("luzia lanes"));
         }
-        let values = config.values(&lane).map(|values| values.all());
-        let text = rules_to_json(&rules).to_string();
-        if fleet.set_lane(&name, &seen, &text, config.limit(&lane), values.as_deref())? {
-            let lane = SharedLane { name, rules: text, used: 0, waiting: 0, pause: None, is_counted: true };
-            return Ok((had.is_some(), row(&lane)?));
+        if fleet.set_lane(name, &own(&seen), &own(&rule))? {
+            return Ok((had.is_some(), row(&fleet.in_force(name)?)?));
         }
     }
     Err(AppError::new(Code::FileBusy, format!("others change the rules of lane \"{name}\" at this moment"))
@@ -85,17 +82,12 @@ pub(crate) fn check_options(options: &[(&str, &str)]) -> Result<(), AppError> {
     }
 }
 
-/// The lane that is named, if the database may have rules of it.
-fn one_lane(named: &Named) -> Result<LaneName, AppError> {
-    if named.is_pattern() {
-        return Err(local_only("a rule for a pattern of lanes"));
-    }
-    let lane = lane_named(named.text())?;
-    match (lane.is_global(), is_ruled(named.text())) {
-        (true, _) => Err(local_only("the lane global")),
-        (_, true) => Err(local_only("a rule that puts tasks into the lane of a project or a goal")),
-        (false, false) => Ok(lane),
-    }
+/// Refuses a lane or a pattern of which the database has no rules.
+fn check_name(named: &Named) -> Result<(), AppError> {
+    refuse_local([
+        (named.text() == LaneName::global().to_string(), "the lane global"),
+        (is_ruled(named.text()), "a rule that puts tasks into the lane of a project or a goal"),
+    ])
 }
 
 /// The values of a lane with their holders, and the removed values that holders still have.

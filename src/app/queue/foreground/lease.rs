@@ -4,7 +4,7 @@
 
 use super::{Wait, begun, end, grants, keeper_of, lost, mark, own_line};
 use crate::app::ask::cancel;
-use crate::app::config_reload::config;
+use crate::app::fleet::lanes::shortest_timeout_ms;
 use crate::app::fleet::leases::{Term, begin, extend, term};
 use crate::app::fleet::{Fleet, local_only, refuse_local};
 use crate::app::locks::acquire::{Granted, Lease, Leased, lost_error, note_granted_now, process_of, split_lease};
@@ -103,8 +103,10 @@ fn take(
 ) -> Result<Vec<Grant>, AppError> {
     let lease = wanted.lease;
     let watched = lease.pid.map(|pid| process_of(app, Some(pid))).transpose()?;
-    let shortest = || lanes.iter().map(|lane| config(app).lock_timeout_ms(lane)).min();
-    let ttl_ms = lease.ttl_ms.or_else(shortest).unwrap_or_default();
+    let ttl_ms = match lease.ttl_ms {
+        Some(ttl_ms) => ttl_ms,
+        None => shortest_timeout_ms(app, fleet, lanes)?,
+    };
     let kept = LeaseOf { holder: holder.to_owned(), caller: app.host.identity(), watched };
     let command = own_line(app, wanted.program, KEEP_LEASE, &kept.words()).collect();
     let request = keeper_of(lanes, wanted.label.map(str::to_owned), command);

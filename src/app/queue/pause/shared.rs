@@ -1,38 +1,39 @@
-//! `pause` and `resume` with a store: lanes and users, for all hosts.
+//! `pause` and `resume` with a store: lanes, users, patterns and everything, for all hosts.
 
-use super::{Changed, What, Wish};
+use super::{Changed, Wish, nothing_paused};
 use crate::app::fleet::lanes::{FleetLanes, hold_of};
-use crate::app::fleet::local_only;
+use crate::app::fleet::refuse_local;
 use crate::app::{App, AppError, Code};
 use crate::model::LaneName;
 use crate::model::control::{Held, Hold};
 
-/// The lane of `pause` and `resume`. A task, a pattern, a schedule and the whole host are about one host.
-fn pausable(what: &What) -> Result<&LaneName, AppError> {
-    match what {
-        What::Task(_) => Err(local_only("a pause of one task")),
-        What::Lanes(Held::All) => Err(local_only("a pause of everything").next("luzia hosts")),
-        What::Lanes(Held::Pattern(_)) => Err(local_only("a pause of a pattern of lanes")),
-        What::Lanes(Held::Lane(lane)) if lane.kind() == LaneName::SCHEDULE => Err(local_only("a pause of a schedule")),
-        What::Lanes(Held::Lane(lane)) if lane.is_global() => Err(local_only("a pause of the lane global")),
-        What::Lanes(Held::Lane(lane)) => Ok(lane),
-    }
+/// Refuses what is about one host.
+fn check(held: &Held) -> Result<(), AppError> {
+    let Held::Lane(lane) = held else { return Ok(()) };
+    refuse_local([
+        (lane.kind() == LaneName::SCHEDULE, "a pause of a schedule"),
+        (lane.is_global(), "a pause of the lane global"),
+    ])
 }
 
-/// Keeps tasks from being assigned that take a lane, or all of a user.
-pub(crate) fn pause(app: &App, fleet: &dyn FleetLanes, what: &What, wish: &Wish) -> Result<Changed, AppError> {
-    let lane = pausable(what)?;
+/// Keeps tasks from being assigned that take a lane, all of a user, or all.
+pub(crate) fn pause(app: &App, fleet: &dyn FleetLanes, held: &Held, wish: &Wish) -> Result<Changed, AppError> {
+    check(held)?;
     let Wish { until, reason, by } = wish.clone();
-    let hold = Hold { held: Held::Lane(lane.clone()), since: app.host.now(), until, reason, by };
+    let hold = Hold { held: held.clone(), since: app.host.now(), until, reason, by };
     let text = serde_json::to_string(&hold).map_err(|error| AppError::new(Code::Bug, error.to_string()))?;
-    let name = lane.to_string();
+    let name = held.text();
     let hold = hold_of(&name, &fleet.pause_lane(&name, until, &text)?)?;
-    Ok(Changed { what: name, hold: Some(hold), is_changed: true })
+    Ok(Changed::by(name, hold))
 }
 
-/// Lets tasks be assigned again that take a lane.
-pub(crate) fn resume(fleet: &dyn FleetLanes, what: &What) -> Result<Vec<Changed>, AppError> {
-    let name = pausable(what)?.to_string();
-    let ended = fleet.resume_lane(&name)?.map(|text| hold_of(&name, &text)).transpose()?;
-    Ok(vec![Changed { what: name, is_changed: ended.is_some(), hold: ended }])
+/// Lets such tasks be assigned again.
+pub(crate) fn resume(fleet: &dyn FleetLanes, held: &Held) -> Result<Vec<Changed>, AppError> {
+    check(held)?;
+    let name = held.text();
+    let ended = fleet.resume_lane(&name)?;
+    if ended.is_empty() {
+        return nothing_paused(held);
+    }
+    ended.iter().map(|text| hold_of(&name, text).map(|hold| Changed::by(hold.held.text(), hold))).collect()
 }

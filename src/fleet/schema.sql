@@ -692,15 +692,26 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
 CREATE VIEW luzia_1.asked AS SELECT t.id, t.token, x.lane FROM luzia.task t CROSS JOIN LATERAL unnest(t.lanes) WITH ORDINALITY x(lane, k)
   CROSS JOIN LATERAL generate_series(1, coalesce(t.counts[x.k], 1));
 
+-- Counts a grant of lanes, while their rows are locked: one that was granted as often as its rate allows is limited from now on.
+CREATE FUNCTION luzia_1.count_grant(p_lanes bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+BEGIN
+  INSERT INTO granted SELECT l.id, clock_timestamp() FROM lane l WHERE l.id = ANY (p_lanes) AND l.rate IS NOT NULL;
+  UPDATE lane l SET limited_until = luzia_1.granted_again(l.id, l.rate), xid = pg_current_xact_id()
+    WHERE l.id = ANY (p_lanes) AND luzia_1.granted_again(l.id, l.rate) IS NOT NULL;
+  DELETE FROM granted g USING lane l WHERE g.lane_id = ANY (p_lanes) AND l.id = g.lane_id
+    AND g.at < clock_timestamp() - split_part(l.rate, '/', 2)::interval;
+END $$;
+
 -- Grants tasks their lanes on hosts, all of them or none; the empty text is a grant, and a word is a reason for none. Promises: the lanes
 -- have room while their rows are locked; the lowest free slots of each; fences above all earlier ones of the lane and not before the
 -- clock, so that an import keeps the order; an older holder of the duty or session of a host is refused, and so is a host that is
--- drained or full. Nothing is written before all of it is known, and only the rows of hosts are waited for. What is counted is read by a
--- statement after the one that locks it. Each statement finds its rows by their keys, whatever the planner knows of the tables.
+-- drained or full; no lane is granted more often than its rate allows, and one with a rate to one task at a time. Nothing is written before
+-- all of it is known, and only the rows of hosts are waited for. What is counted is read by a statement after the one that locks it. Each
+-- statement finds its rows by their keys, whatever the planner knows of the tables.
 CREATE FUNCTION luzia_1.assign(p_duty uuid, p_tasks bigint[], p_hosts int[], p_sessions uuid[]) RETURNS text
 LANGUAGE plpgsql SET search_path = luzia SET jit = off SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-DECLARE now_us bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint; mine bigint[]; queued int; word text;
+DECLARE now_us bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint; mine bigint[]; queued int; word text; is_rated bool;
 BEGIN
   PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN 'duty'; END IF;
   SELECT min(CASE WHEN h.id IS NULL OR h.free < a.tasks THEN 'host' END) INTO word
@@ -712,8 +723,9 @@ BEGIN
     INTO queued, word FROM (SELECT usr FROM task WHERE id = ANY (p_tasks) AND state = 'q' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) t;
   IF queued < cardinality(p_tasks) THEN RETURN 'gone'; ELSIF word <> '' THEN RETURN word; END IF;
   SELECT min(CASE WHEN l.id IS NULL THEN 'busy' WHEN l.paused_until > clock_timestamp() THEN 'paused'
-      WHEN (SELECT count(*) FROM hold h WHERE h.lane_id = l.id) + a.slots > least(l.capacity, cardinality(l.names)) THEN 'full' END) INTO word
-    FROM (SELECT lane, count(*) AS slots FROM luzia_1.asked WHERE id = ANY (p_tasks) GROUP BY 1) a LEFT JOIN lane l ON l.id = a.lane AND l.id = ANY (mine);
+      WHEN l.limited_until > clock_timestamp() OR l.rate IS NOT NULL AND a.tasks > 1 THEN 'limited'
+      WHEN (SELECT count(*) FROM hold h WHERE h.lane_id = l.id) + a.slots > least(l.capacity, cardinality(l.names)) THEN 'full' END), bool_or(l.rate IS NOT NULL) INTO word, is_rated
+    FROM (SELECT lane, count(*) AS slots, count(DISTINCT id) AS tasks FROM luzia_1.asked WHERE id = ANY (p_tasks) GROUP BY 1) a LEFT JOIN lane l ON l.id = a.lane AND l.id = ANY (mine);
   IF word <> '' THEN RETURN word; END IF;
   UPDATE task SET state = 'a', host_id = p_hosts[array_position(p_tasks, id)], token = gen_random_uuid(), declined = NULL,
     xid = pg_current_xact_id(), starts = starts + 1 WHERE id = ANY (p_tasks);
@@ -727,6 +739,7 @@ BEGIN
       UNION ALL SELECT * FROM luzia_1.free_values(l.id) WHERE l.names IS NOT NULL OFFSET a.before LIMIT 1) s;
   UPDATE lane SET fence = (SELECT max(h.fence) FROM hold h WHERE h.lane_id = lane.id) WHERE id = ANY (mine);
   UPDATE host SET free = free - (SELECT count(*) FROM unnest(p_hosts) a(host) WHERE a.host = host.id) WHERE id = ANY (p_hosts);
+  IF is_rated THEN PERFORM luzia_1.count_grant(mine); END IF;
   RETURN '';
 END $$;
 

@@ -92,8 +92,7 @@ fn rules_and_pauses_that_are_about_one_host_are_refused() {
     let id = host.enqueue("a", "sleep 60", &[]);
     until_status(&fleet, &id, "running");
     for args in [
-        &["lanes", "set", "gpu", "--rate", "3/1m"][..],
-        &["lanes", "set", "gpu", "--hold-while", "load>1"],
+        &["lanes", "set", "gpu", "--hold-while", "load>1"][..],
         &["lanes", "set", "gpu", "--max", "2", "--reserve", "1"],
         &["lanes", "set", "global", "--max", "2"],
         &["lanes", "set", "goal:x", "--max", "2"],
@@ -159,6 +158,30 @@ fn a_pattern_has_rules_and_pauses_for_all_lanes_that_it_means() {
     assert_eq!(fleet.json(&["lanes", "rm", "session:*"])["changed"], true);
     assert_eq!(lane(&fleet, "session:a")["max_concurrent"], 1);
     fleet.luzia(&["cancel", "-l", "session:*", "--yes"]).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_lane_is_granted_no_more_often_than_its_rate_allows_on_all_hosts() {
+    let Some(fleet) = Fleet::new("a_lane_is_granted") else { return };
+    let hosts = [Host::new(&fleet, "one", None), Host::new(&fleet, "two", None)];
+    fleet.luzia(&["lanes", "set", "api*", "--max", "4", "--rate", "2/3s"]).coded(0);
+    let log = fleet.place.text("starts");
+    let script = format!("date +%s%3N >>{log}");
+    let ids: Vec<String> =
+        (0..5).map(|at| hosts[at % 2].luzia(&["enqueue", "-l", "api", "--shell", &script]).coded(0).line()).collect();
+    until_status(&fleet, &ids[1], "completed");
+    let waits =
+        until("it is limited", || Some(fleet.json(&["show", &ids[4]])).filter(|task| task["reason"] == "RateLimited"));
+    assert_eq!(waits["status"], "pending", "{waits:#}");
+    assert!(fleet.luzia(&["explain", &ids[4]]).coded(0).out.contains("2/3s"));
+    assert!(lane(&fleet, "api")["limited_until"].is_string(), "{:#}", lane(&fleet, "api"));
+    fleet.luzia(&[&["wait"][..], &ids.iter().map(String::as_str).collect::<Vec<_>>()].concat()).coded(0);
+    // Grants of one window are two; a start comes a little after its grant.
+    let starts: Vec<i64> = std::fs::read_to_string(&log).unwrap().lines().map(|line| line.parse().unwrap()).collect();
+    let mut starts = starts;
+    starts.sort_unstable();
+    assert!(starts.windows(3).all(|three| three[2] - three[0] > 2000), "{starts:?}");
     assert_whole(&fleet);
 }
 

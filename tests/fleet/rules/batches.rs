@@ -12,8 +12,8 @@ pub(super) const RULES: [Rule; 9] = [
     ),
     (
         "a lane is not granted twice in a batch",
-        "(SELECT lane, count(*) AS slots FROM",
-        "(SELECT lane, 1 AS slots FROM",
+        "(SELECT lane, count(*) AS slots,",
+        "(SELECT lane, 1 AS slots,",
         a_lane_is_not_granted_twice_in_a_batch,
     ),
     (

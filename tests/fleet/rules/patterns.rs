@@ -1,9 +1,21 @@
-//! The rules of patterns.
+//! The rules of rates and of patterns.
 
-use super::{REQUESTS, Rule, assign, beside, queue_in, ready, set};
+use super::{REQUESTS, Rule, assign, assign_all, beside, queue_in, ready, set};
 use postgres::Client;
 
-pub(super) const RULES: [Rule; 4] = [
+pub(super) const RULES: [Rule; 6] = [
+    (
+        "a lane is granted no more often than its rate allows",
+        "WHEN l.limited_until > clock_timestamp() OR l.rate",
+        "WHEN l.rate",
+        a_rate_limits_the_grants,
+    ),
+    (
+        "a rate limits the grants of one batch, too",
+        " OR l.rate IS NOT NULL AND a.tasks > 1 THEN",
+        " THEN",
+        a_rate_limits_the_grants_of_a_batch,
+    ),
     (
         "a lane that is new follows the patterns that mean it",
         "OR EXISTS (SELECT FROM luzia_1.meaning(n) m WHERE m.name <> n)",
@@ -32,6 +44,23 @@ pub(super) const RULES: [Rule; 4] = [
 
 fn capacity(client: &mut Client, lane: &str) -> i32 {
     client.query_one("SELECT capacity FROM luzia.lane WHERE name = $1", &[&lane]).unwrap().get(0)
+}
+
+fn a_rate_limits_the_grants(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    assert!(set(client, "gpu", "", r#""max":3,"rate":"1/1h""#));
+    let [first, next] = [(2, REQUESTS[0]), (3, REQUESTS[1])]
+        .map(|(number, request)| queue_in(client, request, number, r#"["gpu"]"#, "")[0]);
+    assert_eq!(assign(client, first, host).as_deref(), Some(""));
+    assign(client, next, host).as_deref() == Some("limited")
+}
+
+fn a_rate_limits_the_grants_of_a_batch(client: &mut Client) -> bool {
+    let (host, _) = ready(client);
+    assert!(set(client, "gpu", "", r#""max":3,"rate":"1/1h""#));
+    let tasks = [(2, REQUESTS[0]), (3, REQUESTS[1])]
+        .map(|(number, request)| queue_in(client, request, number, r#"["gpu"]"#, "")[0]);
+    assign_all(client, &tasks, host) == ["", "limited"]
 }
 
 fn a_new_lane_follows_its_pattern(client: &mut Client) -> bool {

@@ -11,7 +11,7 @@ use crate::store::LockView;
 use crate::store::config::rules_to_json;
 
 /// The rules that the database keeps, by their keys.
-const KEPT: [&str; 4] = ["max", "weight", "lock_timeout_seconds", "values"];
+const KEPT: [&str; 5] = ["max", "weight", "lock_timeout_seconds", "rate", "values"];
 /// Number of tries of a change while others change the same lane.
 const TRIES: usize = 5;
 

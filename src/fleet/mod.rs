@@ -120,6 +120,10 @@ impl Fleet for Database {
         tasks::requeue(self, id, again)
     }
 
+    fn change_waiting(&self, seen: &Task, changed: &Task) -> Result<bool, AppError> {
+        tasks::change_waiting(self, seen, changed)
+    }
+
     fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError> {
         tasks::wish_end(self, id, request)
     }

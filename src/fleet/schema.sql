@@ -292,6 +292,17 @@ BEGIN
   RETURN true;
 END $$;
 
+-- Replaces the record of a task that no host has, and holds (d) or queues it (q). Promises: only if the record is the one that was seen; a
+-- repetition is true, too.
+CREATE FUNCTION luzia_1.change(p_task bigint, p_seen text, p_record text, p_state text, p_due_ms bigint) RETURNS bool
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+BEGIN
+  PERFORM 1 FROM task WHERE id = p_task AND state IN ('q', 'd') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE record SET body = p_record WHERE task_id = p_task AND body::jsonb IN (p_seen::jsonb, p_record::jsonb); IF NOT FOUND THEN RETURN false; END IF;
+  UPDATE task SET state = p_state::"char", due_at = to_timestamp(p_due_ms::double precision / 1000), xid = pg_current_xact_id() WHERE id = p_task;
+  RETURN true;
+END $$;
+
 -- Tasks in some states with a higher number than another, with their records, by number: a page of a list.
 CREATE FUNCTION luzia_1.tasks(p_states text, p_user text, p_above bigint, p_most int)
 RETURNS TABLE (id bigint, record text) LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$

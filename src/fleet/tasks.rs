@@ -11,6 +11,7 @@ use crate::model::config::Rate;
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::{Group, Word};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Tier};
+use crate::policy::hold::pause_of;
 use crate::policy::requests::MOST_IN_A_ROW;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, OF_A_START, decode_task};
@@ -62,6 +63,11 @@ fn task_of(row: &Row) -> Result<Task, AppError> {
     Ok(decode_task(&id_of(id).to_string(), record.as_bytes(), None)?)
 }
 
+/// The state of a task that waits: one that no moment wakes is held.
+fn state_of(task: &Task) -> &'static str {
+    if task.hold.as_ref().is_some_and(|hold| hold.until.is_none()) { "d" } else { "q" }
+}
+
 /// One task as `enqueue` takes it.
 fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
     let SharedTask { task, on_conflict, place, beside } = shared;
@@ -86,9 +92,9 @@ fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
         .map(|lane| (lane.to_string(), task.slots_of(lane).into()))
         .collect();
     let mut queued = json!({
-        "id": task.id.0, "state": "q", "place": place, "user": task.user.as_str(), "lanes": &lanes, "own": task.takes_user_lane,
+        "id": task.id.0, "state": state_of(task), "place": place, "user": task.user.as_str(), "lanes": &lanes, "own": task.takes_user_lane,
         "tier": task.priority.tier().index(), "priority": task.priority.number(),
-        "due_ms": task.due_at.map(|at| at.0), "key": task.key, "conflict": conflict,
+        "due_ms": task.wakes_at().map(|at| at.0), "key": task.key, "conflict": conflict,
         "beside": beside.iter().map(|id| id.0).collect::<Vec<_>>(), "record": record, "spec": spec,
     });
     if !counts.is_empty() {
@@ -198,6 +204,9 @@ pub(super) fn ahead(database: &Database, id: TaskId) -> Result<u64, AppError> {
 pub(super) fn placed(database: &Database, task: &Task) -> Result<(Vec<Obstacle>, Option<Row>), AppError> {
     if task.status() != Status::Pending {
         return Ok((Vec::new(), None));
+    }
+    if let Some(pause) = pause_of(task, &[], database.host.now()) {
+        return Ok((vec![Obstacle::Paused { pause }], None));
     }
     if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
         return Ok((vec![Obstacle::Delayed { until }], None));
@@ -322,6 +331,16 @@ pub(super) fn requeue(database: &Database, id: TaskId, again: &Again) -> Result<
     }
     existing(database, id)?;
     Err(AppError::new(Code::TaskBusy, format!("{id} changes right now")).hint("try again"))
+}
+
+/// Replaces the record of a task that no host has.
+pub(super) fn change_waiting(database: &Database, seen: &Task, changed: &Task) -> Result<bool, AppError> {
+    let ((before, _), (after, _)) = (split(seen)?, split(changed)?);
+    let (state, due_ms) = (state_of(changed), changed.wakes_at().map(|at| at.0));
+    let given = [&number_of(seen.id) as &Given, &before, &after, &state, &due_ms];
+    let is_changed = database.with(|client| client.query_one(sql::CHANGE, &given))?.get(0);
+    database.hint(&[]);
+    Ok(is_changed)
 }
 
 /// Asks the host of a task to end it; the name of that host, or `None` if no host has it.

@@ -99,7 +99,6 @@ fn rules_and_pauses_that_are_about_one_host_are_refused() {
         &["lanes", "set", "goal:*", "--max", "2"],
         &["pause", "-l", "global"],
         &["pause", &id],
-        &["pause", "-u", "a", "--state", "pending", "--yes"],
         &["resume", &id],
     ] {
         let said = fleet.refused(&fleet.url(), args, 2, "LOCAL_ONLY");
@@ -211,5 +210,33 @@ fn a_user_has_the_weight_and_a_lease_the_time_that_the_store_says() {
     let left = std::time::SystemTime::from(until).duration_since(before).unwrap();
     assert!((400..=430).contains(&left.as_secs()), "{text}");
     host.luzia(&["release", "thread:1", "me"]).coded(0);
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_task_is_held_and_released_from_any_host_until_a_host_has_it() {
+    let Some(fleet) = Fleet::new("a_task_is_held") else { return };
+    let host = Host::new(&fleet, "one", None);
+    let held = host.enqueue("alice", "true", &["--hold"]);
+    let next = host.enqueue("alice", "true", &[]);
+    fleet.luzia(&["wait", &next]).coded(0);
+    let task = fleet.json(&["show", &held]);
+    assert_eq!((&task["status"], &task["reason"]), (&"pending".into(), &"Paused".into()), "{task:#}");
+    assert_eq!(fleet.json(&["resume", &held])["items"][0]["changed"], true);
+    fleet.luzia(&["wait", &held]).coded(0);
+    // A pause of a task that waits ends by itself, and a retry or a cancel of one that is held works as of any other.
+    fleet.luzia(&["pause", "-u", "alice"]).coded(0);
+    let ids = ["bob", "alice"].map(|user| host.enqueue(user, "true", &["--in", "1s"]));
+    fleet.luzia(&["pause", &ids[0], "--for", "3s", "--reason", "wait for it"]).coded(0);
+    assert!(fleet.luzia(&["show", &ids[0]]).coded(0).out.contains("wait for it"));
+    fleet.luzia(&["wait", &ids[0], "--timeout", "25s"]).coded(0);
+    fleet.luzia(&["pause", &ids[1]]).coded(0);
+    fleet.luzia(&["cancel", &ids[1], "--yes"]).coded(0);
+    fleet.refused(&fleet.url(), &["pause", &ids[1]], 1, "TASK_OVER");
+    // Chosen ones.
+    let label = ["--hold", "--label", "nightly"];
+    let chosen = [host.enqueue("carol", "true", &label), host.enqueue("dave", "true", &label)];
+    assert_eq!(fleet.json(&["resume", "--label", "nightly", "--yes"])["items"].as_array().unwrap().len(), 2);
+    fleet.luzia(&["wait", &chosen[0], &chosen[1]]).coded(0);
     assert_whole(&fleet);
 }

@@ -133,7 +133,7 @@ fn a_batch_is_queued_whole_and_a_key_is_taken_once() {
 fn what_the_store_cannot_promise_is_refused() {
     let Some(fleet) = Fleet::new("what_the_store_cannot_promise") else { return };
     fleet.place.configure(&serde_json::json!({ "lanes": { "gpu": { "max": 2 } } }));
-    for option in [&["--dry-run"][..], &["--preempt", "requeue"], &["--hold"]] {
+    for option in [&["--dry-run"][..], &["--preempt", "requeue"]] {
         let said =
             fleet.refused(&fleet.url(), &[&["enqueue", "-u", "a"], option, &["--", "true"]].concat(), 2, "LOCAL_ONLY");
         assert!(said.contains("--store local"), "{said}");

@@ -142,7 +142,6 @@ pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<Sha
         (!task.after.is_empty(), "--after"),
         (new.reuse.is_some(), "--reuse"),
         (new.fresh.is_some(), "--fresh"),
-        (new.hold, "--hold"),
         (task.stdin_of.is_some(), "--stdin"),
     ])?;
     let is_given = |name: &str| new.env.iter().any(|pair| pair.split('=').next() == Some(name));
@@ -260,6 +259,10 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// Queues a task that is over again, with the record that `again` makes of the present one. `None` if what its start needs is not
     /// kept any more.
     fn requeue(&self, id: TaskId, again: &Again) -> Result<Option<Task>, AppError>;
+
+    /// Replaces the record of a task that no host has, and holds or queues it as that says. False if the record is not `seen`, or if a
+    /// host has the task.
+    fn change_waiting(&self, seen: &Task, changed: &Task) -> Result<bool, AppError>;
 
     /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
     fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError>;

@@ -53,19 +53,23 @@ pub(crate) fn change_waiting(
     event: &'static str,
     change: impl FnOnce(&Task) -> Result<Task, AppError>,
 ) -> Result<Task, AppError> {
-    let status = app.existing(id)?.status();
-    if status != Status::Pending {
-        return Err(not_waiting(id, status));
+    let seen = app.existing(id)?;
+    if seen.status() != Status::Pending {
+        return Err(not_waiting(id, seen.status()));
+    }
+    let busy = || {
+        AppError::new(Code::TaskBusy, format!("{id} starts or ends right now"))
+            .hint("nothing was changed; try again")
+            .next(format!("luzia show {id}"))
+    };
+    if let Some(fleet) = &app.fleet {
+        let changed = change(&seen)?;
+        return if fleet.change_waiting(&seen, &changed)? { Ok(changed) } else { Err(busy()) };
     }
     let (task, lock) = match app.store.take_pending(id)? {
         Removed::Taken(task, lock) => (task, lock),
         Removed::NotPending => return Err(not_waiting(id, app.existing(id)?.status())),
-        Removed::Busy => {
-            let message = format!("{id} starts or ends right now");
-            return Err(AppError::new(Code::TaskBusy, message)
-                .hint("nothing was changed; try again")
-                .next(format!("luzia show {id}")));
-        }
+        Removed::Busy => return Err(busy()),
     };
     let changed = match change(&task) {
         Ok(changed) => changed,

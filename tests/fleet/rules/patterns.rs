@@ -1,9 +1,9 @@
-//! The rules of rates and of patterns.
+//! The rules of rates, of patterns and of tasks that are held.
 
-use super::{REQUESTS, Rule, assign, assign_all, beside, queue_in, ready, set};
+use super::{REQUESTS, Rule, assign, assign_all, beside, queue_in, ready, set, state};
 use postgres::Client;
 
-pub(super) const RULES: [Rule; 6] = [
+pub(super) const RULES: [Rule; 7] = [
     (
         "a lane is granted no more often than its rate allows",
         "WHEN l.limited_until > clock_timestamp() OR l.rate",
@@ -39,6 +39,12 @@ pub(super) const RULES: [Rule; 6] = [
         "p_name LIKE '_%*' AND starts_with(l.name",
         "p_name LIKE '%*' AND starts_with(l.name",
         a_resume_of_everything_leaves_other_pauses,
+    ),
+    (
+        "a task that waits is changed as it was seen",
+        "AND body::jsonb IN (p_seen::jsonb, p_record::jsonb);",
+        ";",
+        a_waiting_task_is_changed_as_it_was_seen,
     ),
 ];
 
@@ -99,4 +105,16 @@ fn a_resume_of_everything_leaves_other_pauses(client: &mut Client) -> bool {
     let is_kept = assign(client, task, host).as_deref() == Some("paused");
     client.query("SELECT luzia_1.resume_lane('gp*')", &[]).unwrap();
     is_kept && assign(client, task, host).as_deref() == Some("")
+}
+
+fn a_waiting_task_is_changed_as_it_was_seen(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    let change = |client: &mut Client, seen: &str| -> bool {
+        let sql = "SELECT luzia_1.change($1, $2, '{\"held\":1}', 'd', NULL)";
+        client.query_one(sql, &[&task, &seen]).unwrap().get(0)
+    };
+    let is_refused = !change(client, "{\"other\":1}") && state(client, task) == "q";
+    assert!(change(client, "{}") && change(client, "{}"), "a repetition is true, too");
+    assert_eq!(assign(client, task, host).as_deref(), Some("gone"), "a held task is not granted");
+    is_refused
 }

@@ -2,6 +2,7 @@
 //! is stopped, or goes on.
 
 use crate::app::ask::{after_asking, await_supervisor};
+use crate::app::fleet::refuse_local;
 use crate::app::lifecycle::over;
 use crate::app::queue::pause::{Changed, Wish, as_hold, pause_waiting};
 use crate::app::{App, AppError, Code};
@@ -34,6 +35,7 @@ enum Come {
 
 /// Stops the processes of a task that runs, until a moment or until `resume`.
 pub(super) fn pause_running(app: &App, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
+    refuse_local([(app.fleet.is_some(), "a pause of a running task")])?;
     let task = app.existing(id)?;
     let before = app.store.run_pause(id)?.filter(|pause| pause.hold.stands(now));
     let since = before.map_or(now, |pause| pause.hold.since);
@@ -49,6 +51,7 @@ pub(super) fn pause_running(app: &App, id: TaskId, wish: &Wish, now: Timestamp) 
 
 /// Lets a stopped task go on.
 pub(super) fn resume_running(app: &App, task: &Task, now: Timestamp) -> Result<Changed, AppError> {
+    refuse_local([(app.fleet.is_some(), "a pause of a running task")])?;
     let id = task.id;
     let Some(pause) = app.store.run_pause(id)? else { return Ok(Changed::unchanged(id.to_string())) };
     let hold = as_hold(task, &pause.hold);

@@ -3,7 +3,6 @@
 use super::each::chosen_of;
 use crate::app::capacity::{full_name, resume_word};
 use crate::app::cron::local_zone;
-use crate::app::fleet::refuse_local;
 use crate::app::locks::consent::{Question, foreign_question};
 use crate::app::names::lane_option;
 use crate::app::queue::pause;
@@ -126,7 +125,6 @@ impl Whom {
         if !self.targets.is_empty() {
             let all = self.targets.iter().map(|text| pausable(app, text)).collect::<Result<Vec<_>, _>>()?;
             for what in &all {
-                refuse_local([(app.fleet.is_some() && what.task().is_some(), "a pause of one task")])?;
                 if let What::Task(id) = what {
                     app.existing(*id)?;
                 }
@@ -141,7 +139,6 @@ impl Whom {
             };
             return Ok((vec![held], None));
         }
-        refuse_local([(app.fleet.is_some(), "a pause of chosen tasks")])?;
         let can = |status: Status| !status.is_final();
         let (ids, question) = chosen_of(app, &[], &self.selection, can, wants, verb)?;
         Ok((ids.into_iter().map(What::Task).collect(), question))

@@ -32,6 +32,11 @@ impl FleetLanes for Database {
         Ok(self.with(|client| client.query_one(sql::SET_LANE, &[&lane, &seen, &rules]))?.get(0))
     }
 
+    fn pauses(&self) -> Result<Vec<(String, String)>, AppError> {
+        let rows = self.with(|client| client.query(sql::PAUSES, &[]))?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
     fn pause_lane(&self, lane: &str, until: Option<Timestamp>, pause: &str) -> Result<String, AppError> {
         let until = until.map(|at| at.0);
         Ok(self.with(|client| client.query_one(sql::PAUSE_LANE, &[&lane, &until, &pause]))?.get(0))

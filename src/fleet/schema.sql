@@ -435,6 +435,10 @@ BEGIN
   RETURN answer;
 END $$;
 
+-- The names that are paused, with their pauses.
+CREATE FUNCTION luzia_1.pauses() RETURNS TABLE (name text, pause text) LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT l.name, l.pause FROM lane l WHERE l.own_until > clock_timestamp() ORDER BY l.id $$;
+
 -- Ends the pause of a lane, or of the whole, which is *; of another pattern, the pauses of all names that begin so. The pauses that were in
 -- force.
 CREATE FUNCTION luzia_1.resume_lane(p_name text) RETURNS SETOF text LANGUAGE plpgsql SET search_path = luzia AS $$

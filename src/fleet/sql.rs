@@ -43,6 +43,8 @@ pub const LANES: &str =
 pub const IN_FORCE: &str = "SELECT rules, pause, limited_ms FROM luzia_1.in_force($1)";
 /// Replaces the rules of a lane or a pattern if they are as they were seen; a repetition changes nothing.
 pub const SET_LANE: &str = "SELECT luzia_1.set_lane($1, $2, $3)";
+/// The names that are paused, with their pauses.
+pub const PAUSES: &str = "SELECT name, pause FROM luzia_1.pauses()";
 /// Pauses a lane; a repetition keeps the beginning.
 pub const PAUSE_LANE: &str = "SELECT luzia_1.pause_lane($1, $2, $3)";
 /// Ends the pause of a lane, or those of the names that a pattern means.

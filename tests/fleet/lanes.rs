@@ -147,6 +147,8 @@ fn a_pattern_has_rules_and_pauses_for_all_lanes_that_it_means() {
     assert_eq!(lane(&fleet, "session:new")["paused"], true);
     fleet.luzia(&["pause", "--all", "--for", "10m"]).coded(0);
     let all = host.enqueue("dave", "true", &[]);
+    let seen = fleet.json(&["status"])["paused"].clone();
+    assert_eq!((&seen[0]["what"], &seen[1]["what"], seen[2].is_null()), (&"session:*".into(), &"*".into(), true));
     assert_eq!(fleet.json(&["show", &all])["reason"], "Paused");
     assert_eq!(fleet.json(&["resume", "--all"])["items"][0]["what"], "*");
     fleet.luzia(&["wait", &all]).coded(0);

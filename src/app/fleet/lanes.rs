@@ -46,6 +46,9 @@ pub trait FleetLanes {
     /// Replaces the rules of a lane or a pattern. False if the rules are not `seen`.
     fn set_lane(&self, lane: &str, seen: &str, rules: &str) -> Result<bool, AppError>;
 
+    /// The names that are paused, with their pauses.
+    fn pauses(&self) -> Result<Vec<(String, String)>, AppError>;
+
     /// Pauses a lane, or the lanes of a pattern, until a moment or a resume; the pause that is in force.
     fn pause_lane(&self, lane: &str, until: Option<Timestamp>, pause: &str) -> Result<String, AppError>;
 
@@ -85,6 +88,11 @@ pub(crate) fn shortest_timeout_ms(app: &App, fleet: &dyn FleetLanes, lanes: &[La
         shortest = shortest.into_iter().chain([config.lock_timeout_ms(lane)]).min();
     }
     Ok(shortest.unwrap_or_default())
+}
+
+/// The pauses in force.
+pub(crate) fn holds(fleet: &dyn FleetLanes) -> Result<Vec<Hold>, AppError> {
+    fleet.pauses()?.iter().map(|(name, text)| hold_of(name, text)).collect()
 }
 
 /// Whether a task has named a lane, or somebody has set a rule of it or paused it.

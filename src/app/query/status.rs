@@ -2,7 +2,8 @@
 
 use crate::app::admission::has_dispatcher;
 use crate::app::breaks::by_rule;
-use crate::app::config_reload::config;
+use crate::app::config_reload::{config, control};
+use crate::app::fleet::lanes::holds;
 use crate::app::fleet::{Fleet, FleetCounts, FleetHost};
 use crate::app::query::explain;
 use crate::app::query::explain::Front;
@@ -10,6 +11,7 @@ use crate::app::sandboxes::Elsewhere;
 use crate::app::waits::as_seen;
 use crate::app::{App, AppError, sandboxes};
 use crate::model::config::SlotsFrom;
+use crate::model::control::Hold;
 use crate::model::lock::loan;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
@@ -36,6 +38,8 @@ pub struct Capacity {
 pub struct Overview {
     /// Number of waiting tasks, by tier.
     pub counts: Counts,
+    /// The holds in force.
+    pub holds: Vec<Hold>,
     /// The slots.
     pub capacity: Capacity,
     /// The locks of all lanes but global that were looked at.
@@ -147,6 +151,7 @@ fn overview_of_hosts(fleet: &dyn Fleet) -> Result<Overview, AppError> {
     };
     Ok(Overview {
         counts,
+        holds: holds(fleet)?,
         capacity,
         locks: Vec::new(),
         unseen_locks: 0,
@@ -192,6 +197,7 @@ pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
         oldest: counts.oldest.as_ref().and_then(|head| waits_since(app, head)),
         recent: if has_layout { recent(app, app.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
         counts,
+        holds: control(app).standing(app.host.now()).cloned().collect(),
         capacity,
         locks: locks.into_iter().map(|view| by_rule(app, view)).collect(),
         unseen_locks,

@@ -6,7 +6,7 @@ use crate::app::query::status::{Capacity, Overview, Recent};
 use crate::app::query::{details, status};
 use crate::app::queue::doors::no_exclusion;
 use crate::app::sandboxes::{Elsewhere, named};
-use crate::app::{App, AppError, LineWaiter, LockView, Obstacle, config_reload};
+use crate::app::{App, AppError, LineWaiter, LockView, Obstacle};
 use crate::cli::output::console::{Console, Stop};
 use crate::cli::output::lane::Lanes;
 use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
@@ -136,7 +136,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
             "cancelled": overview.recent.cancelled,
         },
         "tasks": tasks,
-        "paused": config_reload::control(app).standing(console.now).map(hold_json).collect::<Vec<_>>(),
+        "paused": overview.holds.iter().map(hold_json).collect::<Vec<_>>(),
         "set_aside": overview.set_aside,
         "has_dispatcher": overview.has_dispatcher,
         "other_sandboxes": { "lives": names(lives), "ended": names(ended), "unseen": names(unseen) },
@@ -254,8 +254,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     if overview.counts.parked > 0 {
         lines.row(["parked".to_owned(), format!("{} (not due, or after others)", overview.counts.parked)]);
     }
-    let control = config_reload::control(app);
-    for hold in control.standing(console.now) {
+    for hold in &overview.holds {
         let held = hold.held.text();
         let what = if held == "*" { "every task".to_owned() } else { full_name(&held) };
         let until = hold.until.map(|until| format!(" until {until}")).unwrap_or_default();

@@ -62,9 +62,10 @@ Exit codes:
   75   another call of this verb is at work
   78   its folder belongs to something else; nothing was changed";
 
-/// The commands that show both hosts.
-const NEXT: [&str; 2] =
-    ["luzia --store trial run --anywhere -- sh -c 'echo $LUZIA_STATE_DIR'", "luzia --store trial hosts"];
+/// The examples that show both hosts.
+fn next() -> Vec<&'static str> {
+    TRIAL_HELP.lines().map(str::trim_start).filter(|line| line.starts_with("luzia --store trial ")).collect()
+}
 
 /// `luzia fleet`.
 pub fn run(verb: &FleetVerb, trial: &Trial, console: &mut Console) -> anyhow::Result<()> {
@@ -79,7 +80,7 @@ fn started(trial: &Trial, console: &mut Console) -> anyhow::Result<()> {
     let document = || {
         json!({
             "status": "running", "changed": changed, "store": TRIAL, "url": record.url, "folder": trial.folder,
-            "server": record.server, "hosts": HOSTS, "next": NEXT,
+            "server": record.server, "hosts": HOSTS, "next": next(),
         })
     };
     if console.json("fleet-trial", document)? {
@@ -91,7 +92,7 @@ fn started(trial: &Trial, console: &mut Console) -> anyhow::Result<()> {
         record.server,
         HOSTS.join(" and ")
     ));
-    Ok(NEXT.iter().try_for_each(|line| console.out(&format!("{line}\n")))?)
+    Ok(next().iter().try_for_each(|line| console.out(&format!("{line}\n")))?)
 }
 
 fn ended(trial: &Trial, removes: bool, console: &mut Console) -> anyhow::Result<()> {

@@ -15,6 +15,7 @@ pub(super) use pass::Terms;
 use super::tasks::id_of;
 use crate::model::{Name, Priority, Tier};
 use crate::policy::fair::Ledger;
+use crate::policy::outcome::mixed;
 use crate::policy::schedule::LaneHead;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -41,6 +42,11 @@ impl Room {
     pub(super) fn takes(&self, place: &str) -> bool {
         let is_meant = place.is_empty() || self.name == place || self.labels.iter().any(|label| label == place);
         is_meant && self.free > 0
+    }
+
+    /// The rank of it, a host by its number, for a task: the most free slots, and of equals the number of the task decides.
+    pub(super) fn rank(&self, host: i32, task: i64) -> (i32, u64) {
+        (self.free, mixed(task.unsigned_abs(), host.unsigned_abs()))
     }
 }
 

@@ -179,7 +179,8 @@ impl Memory {
             return None;
         }
         let is_meant = |host: i32, room: &Room| room.takes(&line.place) && !entry.refused.contains(&host);
-        let best = rooms.iter_mut().filter(|(host, room)| is_meant(**host, room)).max_by_key(|(_, room)| room.free);
+        let fit = rooms.iter_mut().filter(|(host, room)| is_meant(**host, room));
+        let best = fit.max_by_key(|(host, room)| room.rank(**host, turn.1));
         let (host, room) = best?;
         room.free -= 1;
         let (turn, proposal) = (*turn, Proposal { task: turn.2, host: *host, session: room.session.clone() });

@@ -27,6 +27,7 @@ enum Step {
 }
 
 /// Everything that the store has, and no more than that.
+#[derive(Default)]
 struct Store {
     waiting: Vec<Waiting>,
     running: Vec<(Waiting, i32)>,
@@ -96,7 +97,8 @@ impl Store {
         let queues = self.queues();
         let meant = |task: &Waiting| {
             let is_meant = |room: &Room| room.free > 0 && (task.place.is_empty() || task.place == room.name);
-            let best = rooms.iter().filter(|(_, room)| is_meant(room)).max_by_key(|(_, room)| room.free);
+            let best =
+                rooms.iter().filter(|(_, room)| is_meant(room)).max_by_key(|(host, room)| room.rank(**host, task.id));
             best.map(|(host, _)| *host)
         };
         let ready = queues.values().filter_map(|tasks| tasks.first());
@@ -301,8 +303,7 @@ proptest! {
         slots in [1..3_i32, 0..3_i32],
         late in 0..60_usize,
     ) {
-        let mut store =
-            Store { waiting: Vec::new(), running: Vec::new(), rules: BTreeMap::new(), users: BTreeMap::new(), groups: BTreeMap::new(), slots, next: 1 << 40, now: 0 };
+        let mut store = Store { slots, next: 1 << 40, ..Store::default() };
         let mut memory = Memory::default();
         for (at, step) in steps.into_iter().enumerate() {
             if at == late {
@@ -313,4 +314,12 @@ proptest! {
             check(&store, &memory)?;
         }
     }
+}
+
+#[test]
+fn tasks_for_any_host_are_spread_over_hosts_with_equal_room() {
+    let store = Store { slots: [4, 4], ..Store::default() };
+    let chosen = |task: i64| store.rooms().into_iter().max_by_key(|(host, room)| room.rank(*host, task));
+    let first = (0..100).filter(|number| chosen((1 << 40) + number).is_some_and(|(host, _)| host == 1)).count();
+    assert!((30..=70).contains(&first), "{first} of 100 tasks on the first of two hosts");
 }

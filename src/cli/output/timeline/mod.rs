@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 /// Most columns of the part with the bars.
 const WIDEST: usize = 100;
 const NARROWEST: usize = 20;
+/// Columns of a bar with a short number.
+const SHORT: usize = 8;
 
-/// The runs in a text of lines not longer than `width`, with a ruler of seconds above. A bar begins with the number of
-/// its task and ends with `|`, or with `x` where the supervisor was killed. Where two runs of a user overlap, the later
-/// one has a line of its own.
+/// The runs in a text of lines not longer than `width`, with a ruler of seconds above. A bar begins with the number of its task,
+/// if that is short or has room before the next bar, and ends with `|`, or with `x` where the supervisor was killed. Where two runs
+/// of a user overlap, the later one has a line of its own.
 pub fn timeline(runs: &[Run], width: usize) -> String {
     let Some(begin) = runs.iter().map(|run| run.from_ms).min() else { return String::new() };
     let end = runs.iter().map(|run| run.to_ms).max().unwrap_or(begin).max(begin + 1);
@@ -66,7 +68,7 @@ impl Scale {
     fn line<'a>(&self, runs: &[&'a Run]) -> (String, Vec<&'a Run>) {
         let (mut line, mut rest) = (String::new(), Vec::new());
         let mut last_end = None;
-        for run in runs {
+        for (at, run) in runs.iter().enumerate() {
             if last_end.is_some_and(|end| run.from_ms < end) {
                 rest.push(*run);
                 continue;
@@ -74,7 +76,9 @@ impl Scale {
             last_end = Some(run.to_ms);
             // Two short runs in a row may want the same column: the later one moves.
             let from = self.column(run.from_ms).max(line.len());
-            let bar = bar(run, self.column(run.to_ms).saturating_sub(from));
+            let next = runs[at + 1..].iter().find(|next| next.from_ms >= run.to_ms);
+            let room = next.map_or(usize::MAX, |next| self.column(next.from_ms).saturating_sub(from));
+            let bar = bar(run, self.column(run.to_ms).saturating_sub(from), room);
             line.push_str(&" ".repeat(from - line.len()));
             line.push_str(&bar);
         }
@@ -82,8 +86,9 @@ impl Scale {
     }
 }
 
-fn bar(run: &Run, columns: usize) -> String {
-    let number = run.task.0.to_string();
+/// A bar of some columns. Its number may go on behind it: a short one always, another one if it ends before the next bar.
+fn bar(run: &Run, columns: usize, room: usize) -> String {
+    let number = Some(run.task.0.to_string()).filter(|number| number.len() < room.max(SHORT)).unwrap_or_default();
     let end = match run.closed {
         Closed::Ended => '|',
         Closed::Recovered => 'x',
@@ -129,6 +134,22 @@ mod tests {
             ],
             27,
             "       0s   1s   2s   3s\nalice  1========|\n            2=============|\n",
+        );
+    }
+
+    #[test]
+    fn a_number_that_has_no_room_is_left_out() {
+        check(
+            &[
+                ("dispatched 1099511627776 a", 0),
+                ("ended 1099511627776 a", 1000),
+                ("dispatched 7 a", 1000),
+                ("ended 7 a", 3000),
+                ("dispatched 1099511627777 a", 3000),
+                ("ended 1099511627777 a", 4000),
+            ],
+            23,
+            "   0s   1s   2s   3s\na  ====|7========|1099511627777|\n",
         );
     }
 

@@ -12,6 +12,10 @@ use crate::model::task::Word;
 const AGAIN_MS: i64 = 30_000;
 
 impl FleetPlaces for Database {
+    fn host_of(&self, id: TaskId) -> Result<Option<String>, AppError> {
+        Ok(self.with(|client| client.query_one(sql::HOST_OF, &[&number_of(id)]))?.get(0))
+    }
+
     fn drain(&self, host: &str, is_draining: bool) -> Result<Option<bool>, AppError> {
         Ok(self.with(|client| client.query_opt(sql::DRAIN, &[&host, &is_draining]))?.map(|row| row.get(0)))
     }

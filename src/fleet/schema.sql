@@ -645,6 +645,10 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = o
   FROM present p LEFT JOIN LATERAL (
     SELECT * FROM luzia_1.turn t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
     UNION ALL SELECT * FROM luzia_1.turn t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))
+-- The host of a task.
+CREATE FUNCTION luzia_1.host_of(p_task bigint) RETURNS text LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT h.name FROM task t JOIN host h ON h.id = t.host_id WHERE t.id = p_task $$;
+
     UNION ALL SELECT * FROM luzia_1.turn t WHERE t.id IN (SELECT d.id FROM task d
       WHERE d.state = 'q' AND d.due_at >= to_timestamp(p_at_us::double precision / 1000000) AND d.due_at <= p.at)) c ON true $$;
 

@@ -91,6 +91,8 @@ pub const WISH: &str = "SELECT host, id FROM luzia_1.wish($1::text::uuid, $2, $3
 pub const WISHES: &str = "SELECT id, task_id, token, what, args FROM luzia_1.wishes($1, $2::text::uuid)";
 /// The last part of the output of a task.
 pub const TAIL: &str = "SELECT host, body FROM luzia_1.tail($1)";
+/// The host of a task.
+pub const HOST_OF: &str = "SELECT luzia_1.host_of($1)";
 /// The holder of the duty.
 pub const DUTY: &str = "SELECT session, beat FROM luzia_1.duty()";
 /// Takes or keeps the duty: one of several that saw the same beat gets it.

@@ -25,6 +25,9 @@ pub enum TaskPlace {
 
 /// The hosts of a database, as places of tasks.
 pub trait FleetPlaces {
+    /// The host that has a task, or had it last. `None` for a task that no host had, and for one that it gave back.
+    fn host_of(&self, id: TaskId) -> Result<Option<String>, AppError>;
+
     /// Lets a host take no further tasks, or take tasks again. Whether that changed anything; `None` if no host has this name.
     fn drain(&self, host: &str, is_draining: bool) -> Result<Option<bool>, AppError>;
 }
@@ -103,7 +106,7 @@ pub fn stage(app: &App, store: &dyn Fleet, id: TaskId, is_seen: bool) -> Result<
         Some(_) if is_over && !is_seen => Ok(Stage::Here),
         _ if is_over && is_seen => Ok(Stage::Over(Box::new(shared))),
         _ if shared.status() == Status::Pending => Ok(Stage::Between(Box::new(shared))),
-        here => match store.tail(id)?.host {
+        here => match store.host_of(id)? {
             Some(host) if here.is_some() && host == store.host_name() => Ok(Stage::Between(Box::new(shared))),
             Some(host) => Err(elsewhere(id, &host)),
             // It ended before a host had it, or with its host.

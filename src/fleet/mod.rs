@@ -124,6 +124,10 @@ impl Fleet for Database {
         tasks::change_waiting(self, seen, changed)
     }
 
+    fn kept(&self) -> Result<String, AppError> {
+        Ok(self.with(|client| client.query_one(sql::KEPT, &[]))?.get(0))
+    }
+
     fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError> {
         tasks::wish_end(self, id, request)
     }

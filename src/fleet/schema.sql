@@ -10,7 +10,8 @@ SET LOCAL search_path = luzia;
 -- The version of the schema, and the oldest version of luzia's protocol that may use it.
 CREATE TABLE setting (name text PRIMARY KEY, value text NOT NULL);
 -- The epoch is drawn anew when people accept a database that is older than its hosts.
-INSERT INTO setting VALUES ('schema', '1'), ('least', '1'), ('epoch', gen_random_uuid());
+-- For the time kept the environment of a task that did not complete is here for a retry.
+INSERT INTO setting VALUES ('schema', '1'), ('least', '1'), ('epoch', gen_random_uuid()), ('kept', '7 days');
 
 -- A host. Its session is drawn anew by each start of its agent; beat counts the renewals of its lease. Never altered: later
 -- members go into about.
@@ -248,11 +249,14 @@ BEGIN
   RETURN QUERY SELECT x.id, x.n, t.turn FROM unnest(ids, news) WITH ORDINALITY x(id, n, ord), task t WHERE t.id = x.id ORDER BY x.ord;
 END $$;
 
--- Deletes what a start of a completed task needs. After another end it is kept for a retry, for a week: each end deletes some whose
--- week is over, and waits for nobody.
+-- The time for which the environment of a task that did not complete is kept, in words.
+CREATE FUNCTION luzia_1.kept() RETURNS text LANGUAGE sql STABLE SET search_path = luzia AS $$ SELECT value FROM setting WHERE name = 'kept' $$;
+
+-- Deletes what a start of a completed task needs. After another end it is kept for a retry, for some time: each end deletes some whose
+-- time is over, and waits for nobody.
 CREATE FUNCTION luzia_1.keep_spec(p_task bigint, p_ending text) RETURNS void LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
   DELETE FROM spec WHERE task_id = p_task AND p_ending = 'completed';
-  UPDATE spec SET kept_until = clock_timestamp() + interval '7 days' WHERE task_id = p_task;
+  UPDATE spec SET kept_until = clock_timestamp() + luzia_1.kept()::interval WHERE task_id = p_task;
   DELETE FROM spec WHERE task_id IN
     (SELECT s.task_id FROM spec s WHERE s.kept_until < clock_timestamp() ORDER BY s.kept_until LIMIT 8 FOR UPDATE SKIP LOCKED) $$;
 

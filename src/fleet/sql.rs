@@ -15,6 +15,8 @@ pub const CANCEL: &str = "SELECT luzia_1.cancel($1::text::uuid, $2, $3)";
 pub const RETRY: &str = "SELECT luzia_1.retry($1::text::uuid, $2, $3, $4, $5)";
 /// Replaces the record of a task that no host has, if it is the one that was seen, and holds or queues the task.
 pub const CHANGE: &str = "SELECT luzia_1.change($1, $2, $3, $4, $5)";
+/// The time for which the environment of a task that did not complete is kept, in words.
+pub const KEPT: &str = "SELECT luzia_1.kept()";
 /// Begins to read of one snapshot: a task that goes from one state to another between two pages is in one of them.
 pub const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Ends it.

@@ -265,6 +265,9 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     fn change_waiting(&self, seen: &Task, changed: &Task) -> Result<bool, AppError>;
 
     /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
+    /// The time for which the environment of a task that did not complete is kept, in words.
+    fn kept(&self) -> Result<String, AppError>;
+
     fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError>;
 
     /// The last part of the output of a task.

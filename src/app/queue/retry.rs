@@ -77,7 +77,10 @@ fn retry_shared(fleet: &dyn Fleet, id: TaskId, order: Order) -> Result<Task, App
             _ => Ok(again(task, Vec::new(), Vec::new())),
         }
     })?;
-    queued.ok_or_else(|| not_kept(id, "ended more than 7 days ago"))
+    match queued {
+        Some(task) => Ok(task),
+        None => Err(not_kept(id, &format!("ended more than {} ago", fleet.kept()?))),
+    }
 }
 
 fn not_kept(id: TaskId, how: &str) -> AppError {

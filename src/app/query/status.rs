@@ -153,7 +153,7 @@ fn overview_of_hosts(fleet: &dyn Fleet) -> Result<Overview, AppError> {
         counts,
         holds: holds(fleet)?,
         capacity,
-        locks: Vec::new(),
+        locks: fleet.holds(None)?,
         unseen_locks: 0,
         active,
         set_aside: 0,

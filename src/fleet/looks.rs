@@ -4,7 +4,7 @@ use super::tasks::{ahead, full, id_of, placed};
 use super::{Database, sql};
 use crate::app::fleet::lanes::{LaneRules, rules};
 use crate::app::query::details::host_text;
-use crate::app::{AppError, Holder, Obstacle};
+use crate::app::{AppError, Holder, Obstacle, Pause};
 use crate::model::{Fence, LaneName, LockKind, LockRecord, Task, TaskId, Timestamp, Who};
 use crate::store::{LockView, decode_task};
 use postgres::Row;
@@ -51,6 +51,11 @@ pub(super) fn waiting_in(database: &Database, lane: &LaneName) -> Result<(u64, O
     Ok((row.get::<_, i64>(0).unsigned_abs(), row.get::<_, Option<i64>>(1).map(id_of)))
 }
 
+fn add_pause(obstacles: &mut Vec<Obstacle>, pause: Option<Pause>) {
+    let pause = pause.map(|pause| Obstacle::Paused { pause });
+    obstacles.extend(pause.filter(|pause| !obstacles.contains(pause)));
+}
+
 /// Every reason why no host takes a task: its place, its lanes by name, and the tasks before it.
 pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle>, AppError> {
     let (mut obstacles, why) = placed(database, task)?;
@@ -59,7 +64,7 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
     }
     for lane in task.all_lanes().into_iter().filter(|lane| !lane.is_global()) {
         let LaneRules { limit, pause, limited } = rules(database, &lane)?;
-        obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
+        add_pause(&mut obstacles, pause);
         let holds = keepers(database, Some(&lane))?;
         let used = u32::try_from(holds.len()).unwrap_or(u32::MAX);
         let needed = task.slots_of(&lane);
@@ -69,15 +74,15 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
         obstacles.extend(limited.map(|(rate, until)| Obstacle::RateLimited { lane, rate, until }));
     }
     if !task.takes_user_lane {
-        let pause = rules(database, &LaneName::user(&task.user))?.pause;
-        obstacles.extend(pause.map(|pause| Obstacle::Paused { pause }));
+        add_pause(&mut obstacles, rules(database, &LaneName::user(&task.user))?.pause);
     }
     let ahead = ahead(database, task.id)?;
     obstacles.extend((ahead > 0).then_some(Obstacle::Priority { ahead }));
     Ok(obstacles)
 }
 
-fn holder(view: &LockView) -> Holder {
+/// The holder of a lock, as an obstacle.
+pub(super) fn holder(view: &LockView) -> Holder {
     let known = Holder::unknown(view.holder(), view.verdict.clone());
     let record = view.record();
     Holder {

@@ -345,17 +345,16 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
 -- granted as often as its rate allows. A pause of its user counts, whatever lanes it has.
 CREATE FUNCTION luzia_1.why(p_task bigint)
 RETURNS TABLE (place text, hosts bigint, lane text, pause text, used bigint, capacity int, needed int, holder bigint,
-  held_ms bigint, declined text, rate text, limited_ms bigint)
+  declined text, rate text, limited_ms bigint)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT nullif(t.place, ''),
     (SELECT count(*) FROM host h WHERE (t.place IN ('', h.name) OR t.place = ANY (h.labels)) AND NOT h.is_draining
       AND h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms'),
-    bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, bar.held_ms, t.declined, bar.rate, bar.limited_ms
+    bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, t.declined, bar.rate, bar.limited_ms
   FROM task t LEFT JOIN LATERAL (
-    SELECT l.name, (SELECT f.pause FROM luzia_1.in_force(l.name) f) AS pause, l.capacity, n.needed, held.used, held.holder, held.held_ms,
+    SELECT l.name, (SELECT f.pause FROM luzia_1.in_force(l.name) f) AS pause, l.capacity, n.needed, held.used, held.holder,
       l.rate, luzia_1.ms_until(l.limited_until) AS limited_ms
-    FROM lane l CROSS JOIN LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder,
-        (extract(epoch FROM clock_timestamp() - min(h.at)) * 1000)::bigint AS held_ms FROM hold h WHERE h.lane_id = l.id) held
+    FROM lane l CROSS JOIN LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder FROM hold h WHERE h.lane_id = l.id) held
       CROSS JOIN LATERAL (SELECT coalesce(t.counts[array_position(t.lanes, l.id)], 1) AS needed) n
     WHERE (l.id = ANY (t.lanes) AND (greatest(l.paused_until, l.limited_until) > clock_timestamp() OR held.used + n.needed > l.capacity))
       OR (l.name = 'user:' || t.usr AND l.paused_until > clock_timestamp())
@@ -839,9 +838,9 @@ LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
     JOIN host o ON o.id = t.host_id
   WHERE p_lane IS NULL OR l.name = p_lane ORDER BY h.at, l.name, h.slot $$;
 
--- The number of queued tasks that take a lane, and the first of them.
+-- The number of tasks that are due and take a lane, and the first of them.
 CREATE FUNCTION luzia_1.waiting_in(p_lane text) RETURNS TABLE (tasks bigint, first bigint)
 LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
   SELECT count(*), (array_agg(t.id ORDER BY t.tier, t.priority, t.turn, t.id))[1] FROM task t
-  WHERE t.state = 'q' AND t.lanes @> ARRAY(SELECT l.id FROM lane l WHERE l.name = p_lane)
+  WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) AND t.lanes @> ARRAY(SELECT l.id FROM lane l WHERE l.name = p_lane)
     AND EXISTS (SELECT FROM lane l WHERE l.name = p_lane) $$;

@@ -1,6 +1,7 @@
 //! Tasks in the database: records in two parts, and the verbs that change and look at them.
 
 use super::lanes::limited_until;
+use super::looks::{holder, keepers};
 use super::{Database, Given, errors, sql};
 use crate::app::fleet::lanes::hold_of;
 use crate::app::fleet::places::TaskPlace;
@@ -8,7 +9,6 @@ use crate::app::fleet::{Again, FleetCounts, FleetHost, SharedTask, Sink, Tail};
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::config::Rate;
-use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::{Group, Word};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Tier};
 use crate::policy::hold::pause_of;
@@ -199,8 +199,8 @@ pub(super) fn ahead(database: &Database, id: TaskId) -> Result<u64, AppError> {
     Ok(row.get::<_, i64>(0).unsigned_abs())
 }
 
-/// The reasons why no host takes a task, apart from its lanes and the tasks before it; and what the database says of these, if the
-/// task is in a queue.
+/// The reasons why no host takes a task, apart from full lanes and the tasks before it; and what the database says of these, if the
+/// task is in a queue. Of several pauses it has the first.
 pub(super) fn placed(database: &Database, task: &Task) -> Result<(Vec<Obstacle>, Option<Row>), AppError> {
     if task.status() != Status::Pending {
         return Ok((Vec::new(), None));
@@ -208,15 +208,19 @@ pub(super) fn placed(database: &Database, task: &Task) -> Result<(Vec<Obstacle>,
     if let Some(pause) = pause_of(task, &[], database.host.now()) {
         return Ok((vec![Obstacle::Paused { pause }], None));
     }
-    if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
-        return Ok((vec![Obstacle::Delayed { until }], None));
-    }
     let row = database.with(|client| client.query_opt(sql::WHY, &[&number_of(task.id)]))?;
     let mut obstacles = Vec::new();
+    if let Some((lane, text)) = row.as_ref().and_then(|row| row.get::<_, Option<&str>>(2).zip(row.get(3))) {
+        obstacles.push(Obstacle::Paused { pause: Pause::by(&hold_of(lane, text)?) });
+    }
+    if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
+        obstacles.push(Obstacle::Delayed { until });
+        return Ok((obstacles, None));
+    }
     if let Some(row) = &row {
         obstacles.extend((row.get::<_, i64>(1) == 0).then(|| Obstacle::NoHost { place: row.get(0) }));
         let declined = |host| Obstacle::NoDirectory { host, directory: task.cwd.clone() };
-        obstacles.extend(row.get::<_, Option<String>>(9).map(declined));
+        obstacles.extend(row.get::<_, Option<String>>(8).map(declined));
     }
     Ok((obstacles, row))
 }
@@ -231,25 +235,20 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
         let ahead = ahead(database, task.id)?;
         return Ok((ahead > 0).then_some(Obstacle::Priority { ahead }));
     };
-    if let Some(text) = row.get::<_, Option<&str>>(3) {
-        return Ok(Some(Obstacle::Paused { pause: Pause::by(&hold_of(&lane.to_string(), text)?) }));
-    }
     if row.get::<_, Option<i64>>(7).map(id_of) == Some(task.id) {
         // It has its lanes, and its host has not told its start yet.
         return Ok(None);
     }
     let used = u32::try_from(row.get::<_, i64>(4)).unwrap_or(u32::MAX);
     let [max, needed] = [5, 6].map(|at| u32::try_from(row.get::<_, i32>(at)).unwrap_or(0));
-    let until = limited_until(database, row.get(11)).filter(|_| used.saturating_add(needed) <= max);
-    let rate = row.get::<_, Option<&str>>(10).and_then(Rate::parse);
+    let until = limited_until(database, row.get(10)).filter(|_| used.saturating_add(needed) <= max);
+    let rate = row.get::<_, Option<&str>>(9).and_then(Rate::parse);
     if let Some((rate, until)) = rate.zip(until) {
         return Ok(Some(Obstacle::RateLimited { lane, rate, until }));
     }
-    let holder = row.get::<_, Option<i64>>(7).map(|holder| id_of(holder).to_string());
-    let verdict = Verdict::Live { why: Reason::HostLives, overdue: false };
-    let age_ms = row.get::<_, Option<i64>>(8).unwrap_or(0).unsigned_abs();
-    let holder = Holder { shown: holder.clone(), age_ms, ..Holder::unknown(holder.as_deref(), verdict) };
-    Ok(Some(full(lane, used, max, needed, holder)))
+    // Without a holder the lane has become free since.
+    let first = keepers(database, Some(&lane))?.into_iter().next();
+    Ok(first.map(|(_, first)| full(lane, used, max, needed, holder(&first))))
 }
 
 /// The reason of a lane without room.

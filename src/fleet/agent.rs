@@ -43,6 +43,8 @@ struct Known {
     token: Word,
     /// Whether its start was told.
     is_started: bool,
+    /// Number of starts in the record that was told last: a claim is seen before its start.
+    starts: u32,
     /// The record with which it is given back, because its next attempt needs new grants.
     given_back: Option<Box<Task>>,
     /// Whether the last look found its grants used up before a start.
@@ -184,6 +186,7 @@ impl Agent<'_> {
             self.tasks.entry(task.id).or_insert(Known {
                 token: granted.token,
                 is_started,
+                starts: task.starts,
                 given_back: None,
                 is_stale: false,
             });
@@ -349,9 +352,9 @@ impl Agent<'_> {
                 // Without new grants no process starts it.
                 Status::Pending if known.is_started && place != Place::Running => give_back(app, known, task),
                 Status::Pending => {}
-                Status::Running | Status::Waiting if known.is_started => {}
+                Status::Running | Status::Waiting if known.is_started && known.starts == task.starts => {}
                 Status::Running | Status::Waiting => {
-                    known.is_started = true;
+                    (known.is_started, known.starts) = (true, task.starts);
                     self.running(session, token, &task)?;
                 }
                 _ => {

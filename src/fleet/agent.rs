@@ -2,6 +2,7 @@
 //! task does in between is local and needs no database.
 
 use super::duty::Duty;
+use super::left::{Left, bare, is_cut_off};
 use super::listener::Listener;
 use super::met::Met;
 use super::places::decline;
@@ -14,7 +15,7 @@ use crate::app::granted::{
 };
 use crate::app::query::status::capacity;
 use crate::app::{App, AppError, Code};
-use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, TaskVersion, Word};
+use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, Word};
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
@@ -41,7 +42,7 @@ pub(super) struct Session {
 /// A task of this host.
 struct Known {
     token: Word,
-    /// Whether its start was told.
+    /// Whether its claim was told.
     is_started: bool,
     /// Number of starts in the record that was told last: a claim is seen before its start.
     starts: u32,
@@ -262,7 +263,7 @@ impl Agent<'_> {
                     let task = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None)?;
                     let why = Happened::Interrupted("its host has no record of it".to_owned());
                     let after = conclude(&task, &why, app.host.now(), None);
-                    self.leave(session, token, &after, None)?;
+                    self.leave(session, token, &Left::of(&after, None)?, None)?;
                 }
             }
         }
@@ -358,10 +359,10 @@ impl Agent<'_> {
                     self.running(session, token, &task)?;
                 }
                 _ => {
+                    let ended = task.outcome().map(|outcome| outcome.completed_at);
                     let given_back = known.given_back.take();
                     let after = given_back.map_or_else(|| settled(app, task), |task| *task);
-                    let tail = tail(app, &after);
-                    self.leave(session, token, &after, Some(&tail))?;
+                    self.leave(session, token, &Left::of(&after, ended)?, Some(&tail(app, &after)))?;
                     posted(app, id, token)?;
                     self.tasks.remove(&id);
                 }
@@ -374,33 +375,12 @@ impl Agent<'_> {
     }
 
     /// A task leaves this host. A word that comes too late changes nothing, and its record stays here.
-    fn leave(&self, session: Session, token: Word, after: &Task, tail: Option<&[u8]>) -> Result<bool, AppError> {
-        let (state, ending, record, due_ms) = left(after)?;
-        let (word, token, id) = (session.word.to_string(), token.to_string(), number_of(after.id));
-        let row = self.database.with(|client| {
-            let values = [&session.host as &Given, &word, &id, &token, &state, &ending, &record, &due_ms, &tail];
-            client.query_one(sql::LEAVE, &values)
-        })?;
-        Ok(row.get(0))
+    fn leave(&self, session: Session, token: Word, left: &Left, tail: Option<&[u8]>) -> Result<bool, AppError> {
+        let (word, token) = (session.word.to_string(), token.to_string());
+        let own: [&Given; 4] = [&session.host, &word, &left.id, &token];
+        let values = [&own[..], &left.values(), &[&tail]].concat();
+        Ok(self.database.with(|client| client.query_one(sql::LEAVE, &values))?.get(0))
     }
-}
-
-/// The state, the ending, the record and the due time of a task that leaves its host.
-pub(super) type Left = (&'static str, Option<&'static str>, String, Option<i64>);
-
-/// A task that leaves its host, as the database takes it.
-pub(super) fn left(after: &Task) -> Result<Left, AppError> {
-    let is_over = after.status().is_final();
-    let record = split(&bare(after))?.0;
-    let due = after.due_at.filter(|_| !is_over).map(|at| at.0);
-    Ok((if is_over { "e" } else { "q" }, is_over.then(|| after.status().word()), record, due))
-}
-
-/// The record of a task without its grants, which belong to one assignment.
-fn bare(task: &Task) -> Task {
-    let mut task = Task { v: TaskVersion::Plain, ..task.clone() };
-    task.terms.granted = None;
-    task
 }
 
 fn token_in(task: &Task) -> Option<Word> {
@@ -430,7 +410,7 @@ fn granted(app: &App, session: Session, row: &Row) -> Result<Task, AppError> {
 
 /// A task that is over here: one that the end of the lease has ended is interrupted, and its own rules say whether it runs again.
 fn settled(app: &App, task: Task) -> Task {
-    if !task.terms.granted.as_ref().is_some_and(|granted| granted.is_cut_off) {
+    if !is_cut_off(&task) {
         return task;
     }
     let why = Happened::Interrupted("the lease of the host ended (HostCutOff)".to_owned());

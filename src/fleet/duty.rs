@@ -1,9 +1,10 @@
 //! The scheduling duty: one agent at a time decides whose turn it is, by the rules of `policy`, for the tasks and hosts of the
 //! database. The database decides who may: a proposal that is out of date is refused.
 
-use super::agent::{BEYOND_MS, RENEW_MS, Session, left};
+use super::agent::{BEYOND_MS, RENEW_MS, Session};
+use super::left::Left;
 use super::memory::{Memory, Proposal, Room, Rooms, Terms, Waiting};
-use super::tasks::{id_of, number_of, tier_of, word_of};
+use super::tasks::{id_of, tier_of, word_of};
 use super::{Database, Given, sql};
 use crate::app::config_reload::config;
 use crate::app::{App, AppError};
@@ -163,12 +164,10 @@ impl Duty {
             let Ok(task) = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None) else { continue };
             let why = Happened::Interrupted("its host is lost".to_owned());
             let after = conclude(&task, &why, app.host.now(), None);
-            let (state, ending, record, due_ms) = left(&after)?;
-            let token: String = row.get(1);
-            database.with(|client| {
-                let values = [&word as &Given, &number_of(id), &token, &state, &ending, &record, &due_ms];
-                client.query_one(sql::REAP, &values)
-            })?;
+            let (left, token): (_, String) = (Left::of(&after, None)?, row.get(1));
+            let own: [&Given; 3] = [&word, &left.id, &token];
+            let values = [&own[..], &left.values()].concat();
+            database.with(|client| client.query_one(sql::REAP, &values))?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod agent;
 mod duty;
 mod errors;
 mod lanes;
+mod left;
 mod listener;
 mod looks;
 mod memory;

@@ -84,6 +84,7 @@ CREATE INDEX hold_task ON hold (task_id);
 -- transaction that changed it last. The place is the name or a label of hosts, or empty for any. counts are the numbers of slots of its lanes,
 -- where one is above 1. grp names its group among the tasks of its user, place, lanes and priority; turn is the first task of that, or
 -- itself. refused are the hosts that have declined it, and declined names the last one.
+-- asked_at is the moment since which it waits, or waited for its present run.
 CREATE SEQUENCE task_id START 1099511627776;
 CREATE TABLE task (
   id bigint PRIMARY KEY,
@@ -104,6 +105,7 @@ CREATE TABLE task (
   token uuid,
   refused int[] NOT NULL DEFAULT '{}',
   declined text,
+  asked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   starts int NOT NULL DEFAULT 0,
   ended_at timestamptz,
   ending text
@@ -126,6 +128,21 @@ CREATE INDEX spec_kept ON spec (kept_until) WHERE kept_until IS NOT NULL;
 -- The last part of the output of a task that is over.
 CREATE TABLE tail (task_id bigint PRIMARY KEY, body bytea NOT NULL);
 
+-- A run that is over: the moments at which its task was queued for it, had its grants, and left the host, by the clock of the server; and
+-- the begin and the end of its command by the clock of the host, as far as that has told them. Kept as long as results.
+CREATE TABLE run (
+  task_id bigint NOT NULL,
+  left_at timestamptz NOT NULL,
+  asked_at timestamptz NOT NULL,
+  granted_at timestamptz NOT NULL,
+  begun_at timestamptz,
+  ended_at timestamptz,
+  host_id int NOT NULL,
+  ending text NOT NULL,
+  PRIMARY KEY (task_id, left_at)
+);
+CREATE INDEX run_left ON run USING brin (left_at);
+
 -- A request by its random word: a request that is repeated after a lost answer finds its answer here. Kept as long as results.
 CREATE TABLE request (
   uuid uuid PRIMARY KEY,
@@ -144,6 +161,10 @@ CREATE INDEX wish_host ON wish (host_id, id);
 -- The version of the schema. Promise: a program of another version changes nothing.
 CREATE FUNCTION luzia_1.version() RETURNS int LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT value::int FROM setting WHERE name = 'schema' $$;
+
+-- A moment by its milliseconds since 1970, and these of a moment.
+CREATE FUNCTION luzia_1.moment(p_ms bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms::double precision / 1000) $$;
+CREATE FUNCTION luzia_1.ms_of(p_at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$ SELECT (extract(epoch FROM p_at) * 1000)::bigint $$;
 
 -- Numbers for new tasks. Promise: a number is never given twice.
 CREATE FUNCTION luzia_1.numbers(p_count int) RETURNS SETOF bigint LANGUAGE sql SET search_path = luzia AS $$
@@ -238,7 +259,7 @@ BEGIN
          CASE WHEN one.x ? 'counts' THEN ARRAY(SELECT coalesce((one.x->'counts'->>l.name)::int, 1) FROM lane l
            WHERE l.name IN (SELECT jsonb_array_elements_text(one.x->'lanes')) ORDER BY l.id) END,
          (one.x->>'own')::bool, (one.x->>'tier')::smallint, (one.x->>'priority')::smallint,
-         to_timestamp((one.x->>'due_ms')::double precision / 1000), one.x->>'key', one.x->>'group', head);
+         luzia_1.moment((one.x->>'due_ms')::bigint), one.x->>'key', one.x->>'group', head);
       INSERT INTO record VALUES ((one.x->>'id')::bigint, CASE WHEN head = (one.x->>'id')::bigint THEN one.x->>'record'
         ELSE jsonb_set((one.x->>'record')::jsonb, '{group_first}', to_jsonb('task_' || head))::text END);
       INSERT INTO spec VALUES ((one.x->>'id')::bigint, one.x->>'spec');
@@ -274,8 +295,8 @@ BEGIN
     UPDATE record SET body = p_seen WHERE task_id = p_task;
     RETURN 'gone';
   END IF;
-  UPDATE task SET state = 'q', ending = NULL, ended_at = NULL, due_at = to_timestamp(p_due_ms::double precision / 1000), host_id = NULL,
-    refused = '{}', declined = NULL, xid = pg_current_xact_id() WHERE id = p_task;
+  UPDATE task SET state = 'q', ending = NULL, ended_at = NULL, due_at = luzia_1.moment(p_due_ms), host_id = NULL,
+    refused = '{}', declined = NULL, asked_at = clock_timestamp(), xid = pg_current_xact_id() WHERE id = p_task;
   UPDATE request SET is_new = '{t}' WHERE uuid = p_request;
   RETURN 'again';
 END $$;
@@ -431,7 +452,7 @@ DECLARE answer text;
 BEGIN
   PERFORM luzia_1.exclude(p_name);
   PERFORM luzia_1.know_lanes(ARRAY[p_name]);
-  UPDATE lane SET own_until = coalesce(to_timestamp(p_until_ms::double precision / 1000), 'infinity'),
+  UPDATE lane SET own_until = coalesce(luzia_1.moment(p_until_ms), 'infinity'),
     pause = CASE WHEN own_until > clock_timestamp() THEN jsonb_set(p_pause::jsonb, '{since}', pause::jsonb->'since')::text ELSE p_pause END
     WHERE name = p_name RETURNING pause INTO answer;
   PERFORM luzia_1.follow_rules(p_name);
@@ -564,9 +585,27 @@ CREATE FUNCTION luzia_1.drain(p_name text, p_is bool) RETURNS SETOF bool LANGUAG
   UPDATE host SET is_draining = p_is FROM (SELECT id, is_draining AS was FROM host WHERE name = p_name FOR NO KEY UPDATE) old
   WHERE host.id = old.id RETURNING was <> p_is $$;
 
--- A task leaves its host: it is over (e), or queued again (q). Its holds go by its token, and no lane is locked: to delete a hold
--- can only make room. Promises: one end for each assignment; a repetition is true, too; an older token or session is false.
-CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint, p_tail bytea)
+-- Takes a task from its host: it is over (e), or queued again (q). Its holds go by its token, and no lane is locked: to delete a hold can
+-- only make room. Its run is kept, with the begin of its command if no earlier run had that. The caller has locked the task.
+CREATE FUNCTION luzia_1.part(p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint, p_how text, p_begun_ms bigint, p_ended_ms bigint)
+RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+DECLARE at timestamptz := clock_timestamp(); granted timestamptz; begun timestamptz := luzia_1.moment(p_begun_ms);
+BEGIN
+  WITH gone AS (DELETE FROM hold h WHERE h.task_id = p_task AND h.token = p_token RETURNING h.at) SELECT min(gone.at) INTO granted FROM gone;
+  IF EXISTS (SELECT FROM run r WHERE r.task_id = p_task AND r.begun_at = begun) THEN begun := NULL; END IF;
+  INSERT INTO run SELECT p_task, at, t.asked_at, coalesce(granted, begun, t.asked_at), begun,
+    CASE WHEN begun IS NOT NULL THEN luzia_1.moment(p_ended_ms) END, t.host_id, p_how FROM task t WHERE t.id = p_task;
+  UPDATE task SET state = p_state::"char", ending = p_ending, due_at = luzia_1.moment(p_due_ms), refused = '{}', xid = pg_current_xact_id(),
+    host_id = CASE WHEN p_state = 'e' THEN host_id END, ended_at = CASE WHEN p_state = 'e' THEN at END,
+    asked_at = CASE WHEN p_state = 'e' THEN asked_at ELSE at END WHERE id = p_task;
+  DELETE FROM wish WHERE task_id = p_task;
+  UPDATE record SET body = p_record WHERE task_id = p_task;
+  IF p_state = 'e' THEN PERFORM luzia_1.keep_spec(p_task, p_ending); END IF;
+END $$;
+
+-- A task leaves its host. Promises: one end for each assignment; a repetition is true, too; an older token or session is false.
+CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
+  p_how text, p_begun_ms bigint, p_ended_ms bigint, p_tail bytea)
 RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
 DECLARE t task;
 BEGIN
@@ -574,16 +613,10 @@ BEGIN
   SELECT * INTO t FROM task WHERE id = p_task AND token = p_token FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
   IF t.state IN ('q', 'e') THEN RETURN true; END IF;
   IF t.host_id <> p_host THEN RETURN false; END IF;
-  UPDATE task SET state = p_state::"char", ending = p_ending, due_at = to_timestamp(p_due_ms::double precision / 1000),
-    host_id = CASE WHEN p_state = 'e' THEN host_id END, refused = '{}', xid = pg_current_xact_id(),
-    ended_at = CASE WHEN p_state = 'e' THEN clock_timestamp() END WHERE id = p_task;
-  DELETE FROM hold WHERE task_id = p_task AND token = p_token;
-  DELETE FROM wish WHERE task_id = p_task;
-  UPDATE record SET body = p_record WHERE task_id = p_task;
+  PERFORM luzia_1.part(p_task, p_token, p_state, p_ending, p_record, p_due_ms, p_how, p_begun_ms, p_ended_ms);
   IF p_tail IS NOT NULL THEN
     INSERT INTO tail VALUES (p_task, p_tail) ON CONFLICT (task_id) DO UPDATE SET body = p_tail;
   END IF;
-  IF p_state = 'e' THEN PERFORM luzia_1.keep_spec(p_task, p_ending); END IF;
   RETURN true;
 END $$;
 
@@ -592,7 +625,7 @@ END $$;
 CREATE FUNCTION luzia_1.note_lease(p_task bigint, p_lock_id text, p_expires_ms bigint) RETURNS bool
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
 BEGIN
-  UPDATE hold SET lock_id = p_lock_id, expires_at = to_timestamp(p_expires_ms::double precision / 1000) WHERE task_id = p_task;
+  UPDATE hold SET lock_id = p_lock_id, expires_at = luzia_1.moment(p_expires_ms) WHERE task_id = p_task;
   RETURN FOUND;
 END $$;
 
@@ -612,6 +645,10 @@ CREATE FUNCTION luzia_1.wishes(p_host int, p_session uuid) RETURNS TABLE (id big
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
   SELECT w.id, w.task_id, t.token::text, w.what, w.args::text FROM wish w JOIN task t ON t.id = w.task_id
   WHERE w.host_id = p_host AND t.host_id = p_host AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session) ORDER BY w.id $$;
+
+-- The host of a task.
+CREATE FUNCTION luzia_1.host_of(p_task bigint) RETURNS text LANGUAGE sql STABLE SET search_path = luzia AS $$
+  SELECT h.name FROM task t JOIN host h ON h.id = t.host_id WHERE t.id = p_task $$;
 
 -- The host of a task, and the last part of its output.
 CREATE FUNCTION luzia_1.tail(p_task bigint) RETURNS TABLE (host text, body bytea) LANGUAGE sql STABLE SET search_path = luzia AS $$
@@ -648,10 +685,6 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = o
   FROM present p LEFT JOIN LATERAL (
     SELECT * FROM luzia_1.turn t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
     UNION ALL SELECT * FROM luzia_1.turn t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))
--- The host of a task.
-CREATE FUNCTION luzia_1.host_of(p_task bigint) RETURNS text LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT h.name FROM task t JOIN host h ON h.id = t.host_id WHERE t.id = p_task $$;
-
     UNION ALL SELECT * FROM luzia_1.turn t WHERE t.id IN (SELECT d.id FROM task d
       WHERE d.state = 'q' AND d.due_at >= to_timestamp(p_at_us::double precision / 1000000) AND d.due_at <= p.at)) c ON true $$;
 
@@ -792,18 +825,14 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Takes a task from a lost host, as `leave` does. Promise: by the token of its assignment, so one bad row stops no other.
-CREATE FUNCTION luzia_1.reap(p_duty uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint)
+-- Takes a task from a lost host. Promise: by the token of its assignment, so one bad row stops no other.
+CREATE FUNCTION luzia_1.reap(p_duty uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
+  p_how text, p_begun_ms bigint, p_ended_ms bigint)
 RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
 BEGIN
   PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
-  UPDATE task SET state = p_state::"char", ending = p_ending, due_at = to_timestamp(p_due_ms::double precision / 1000), host_id = NULL,
-    xid = pg_current_xact_id(), ended_at = CASE WHEN p_state = 'e' THEN clock_timestamp() END
-    WHERE id = p_task AND token = p_token AND state IN ('a', 'r', 'w'); IF NOT FOUND THEN RETURN false; END IF;
-  DELETE FROM hold WHERE task_id = p_task AND token = p_token;
-  DELETE FROM wish WHERE task_id = p_task;
-  UPDATE record SET body = p_record WHERE task_id = p_task;
-  IF p_state = 'e' THEN PERFORM luzia_1.keep_spec(p_task, p_ending); END IF;
+  PERFORM 1 FROM task WHERE id = p_task AND token = p_token AND state IN ('a', 'r', 'w') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM luzia_1.part(p_task, p_token, p_state, p_ending, p_record, p_due_ms, p_how, p_begun_ms, p_ended_ms);
   RETURN true;
 END $$;
 
@@ -833,7 +862,7 @@ RETURNS TABLE (lane text, slot int, value text, fence bigint, task_id bigint, re
 LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
   SELECT l.name, h.slot, h.value, h.fence, h.task_id, r.body, o.name, o.renewed_at <= clock_timestamp() - o.lease_ms * interval '1 ms',
     (extract(epoch FROM clock_timestamp() - o.renewed_at) * 1000)::bigint,
-    (extract(epoch FROM clock_timestamp() - h.at) * 1000)::bigint, h.lock_id, (extract(epoch FROM h.expires_at) * 1000)::bigint
+    (extract(epoch FROM clock_timestamp() - h.at) * 1000)::bigint, h.lock_id, luzia_1.ms_of(h.expires_at)
   FROM hold h JOIN lane l ON l.id = h.lane_id JOIN task t ON t.id = h.task_id JOIN record r ON r.task_id = t.id
     JOIN host o ON o.id = t.host_id
   WHERE p_lane IS NULL OR l.name = p_lane ORDER BY h.at, l.name, h.slot $$;
@@ -844,3 +873,22 @@ LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
   SELECT count(*), (array_agg(t.id ORDER BY t.tier, t.priority, t.turn, t.id))[1] FROM task t
   WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) AND t.lanes @> ARRAY(SELECT l.id FROM lane l WHERE l.name = p_lane)
     AND EXISTS (SELECT FROM lane l WHERE l.name = p_lane) $$;
+
+-- Looks at what was.
+
+-- The runs that lasted at a moment or later, in the order of their grants: those that are over, and those of the tasks that hosts have. Of
+-- the latter the record, which may have the begin of the command, and the begin of an earlier run.
+CREATE FUNCTION luzia_1.runs(p_since_ms bigint)
+RETURNS TABLE (task_id bigint, usr text, host text, lanes text[], asked_ms bigint, granted_ms bigint, left_ms bigint, begun_ms bigint,
+  ended_ms bigint, ending text, record text)
+LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
+  SELECT t.id, t.usr, h.name, ARRAY(SELECT l.name FROM lane l WHERE l.id = ANY (t.lanes) ORDER BY l.name NOT LIKE 'user:%', l.name),
+    luzia_1.ms_of(r.asked_at),
+    luzia_1.ms_of(r.granted_at), luzia_1.ms_of(r.left_at), luzia_1.ms_of(r.begun_at), luzia_1.ms_of(r.ended_at), r.ending, r.record
+  FROM (
+    SELECT o.task_id, o.host_id, o.asked_at, o.granted_at, o.left_at, o.begun_at, o.ended_at, o.ending, NULL AS record FROM run o
+    WHERE o.left_at >= luzia_1.moment(p_since_ms)
+    UNION ALL SELECT a.id, a.host_id, a.asked_at, coalesce((SELECT min(d.at) FROM hold d WHERE d.task_id = a.id), a.asked_at), NULL,
+      (SELECT max(o.begun_at) FROM run o WHERE o.task_id = a.id), NULL, '', c.body
+    FROM task a JOIN record c ON c.task_id = a.id WHERE a.state IN ('a', 'r', 'w')) r
+  JOIN task t ON t.id = r.task_id JOIN host h ON h.id = r.host_id ORDER BY r.granted_at, t.id $$;

@@ -85,7 +85,8 @@ pub const DECLINE: &str = "SELECT luzia_1.decline($1, $2::text::uuid, $3, $4::te
 /// Lets a host take no further tasks, or take tasks again.
 pub const DRAIN: &str = "SELECT luzia_1.drain($1, $2)";
 /// A task leaves its host, once for each assignment; true for the present session and token.
-pub const LEAVE: &str = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, $6, $7, $8, $9)";
+pub const LEAVE: &str =
+    "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, $6, $7, $8, $9, $10, $11, $12)";
 /// Notes the id and the end of a lease; false if its task has left its host.
 pub const NOTE_LEASE: &str = "SELECT luzia_1.note_lease($1, $2, $3)";
 /// Asks the host of a task for something, once for each request.
@@ -127,7 +128,7 @@ pub const LOSE: &str = "SELECT luzia_1.lose($1::text::uuid, $2, $3)";
 /// The tasks of a lost host.
 pub const LOST: &str = "SELECT id, token, state, record FROM luzia_1.lost($1)";
 /// Takes a task from a lost host, by the token of its assignment.
-pub const REAP: &str = "SELECT luzia_1.reap($1::text::uuid, $2, $3::text::uuid, $4, $5, $6, $7)";
+pub const REAP: &str = "SELECT luzia_1.reap($1::text::uuid, $2, $3::text::uuid, $4, $5, $6, $7, $8, $9, $10)";
 
 /// The holders of a lane, or of all lanes.
 pub const HOLDS: &str = "SELECT lane, slot, value, fence, task_id, record, host, is_silent, age_ms, held_ms, lock_id, expires_ms FROM luzia_1.holds($1)";

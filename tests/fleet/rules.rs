@@ -192,7 +192,7 @@ fn token(client: &mut Client, task: i64) -> String {
 }
 
 fn leave(client: &mut Client, host: i32, session: &str, task: i64, token: &str, state: &str) -> bool {
-    let sql = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, 'completed', '{}', NULL, NULL)";
+    let sql = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, 'completed', '{}', NULL, 'completed', 1, NULL, NULL)";
     client.query_one(sql, &[&host, &session, &task, &token, &state]).unwrap().get(0)
 }
 

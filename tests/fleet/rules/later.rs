@@ -5,7 +5,7 @@ use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use std::time::Duration;
 
-pub(super) const RULES: [Rule; 10] = [
+pub(super) const RULES: [Rule; 12] = [
     (
         "a repeated retry queues once",
         "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
@@ -66,7 +66,39 @@ pub(super) const RULES: [Rule; 10] = [
         "->>'conflict' = 'reject'",
         a_replaced_task_is_over_first,
     ),
+    (
+        "a run has no command of an earlier one",
+        "IF EXISTS (SELECT FROM run r WHERE r.task_id = p_task AND r.begun_at = begun) THEN begun := NULL; END IF;",
+        "",
+        a_run_has_no_command_of_an_earlier_one,
+    ),
+    (
+        "a run keeps the moment of its grant",
+        "RETURNING h.at) SELECT min(gone.at) INTO granted",
+        "RETURNING h.at) SELECT NULL INTO granted",
+        a_run_keeps_the_moment_of_its_grant,
+    ),
 ];
+
+/// The runs of the task: whether each has a command, and whether it was granted after it was asked for.
+fn runs(client: &mut Client) -> Vec<(bool, bool)> {
+    let (host, task) = ready(client);
+    for _ in 0..2 {
+        assign(client, task, host);
+        let token = token(client, task);
+        assert!(leave(client, host, SESSION[0], task, &token, "q"));
+    }
+    let sql = "SELECT begun_at IS NOT NULL, granted_at > asked_at FROM luzia.run ORDER BY left_at";
+    client.query(sql, &[]).unwrap().iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+fn a_run_has_no_command_of_an_earlier_one(client: &mut Client) -> bool {
+    runs(client).iter().map(|(has_command, _)| *has_command).eq([true, false])
+}
+
+fn a_run_keeps_the_moment_of_its_grant(client: &mut Client) -> bool {
+    runs(client).iter().all(|(_, is_after)| *is_after)
+}
 
 fn retry(client: &mut Client, request: &str, task: i64, seen: &str) -> String {
     let sql = "SELECT luzia_1.retry($1::text::uuid, $2, $3, '{\"n\":2}', NULL)";

@@ -297,7 +297,7 @@ shown {
         in_state |args, at, console| look::simulate::run(args, at.app, &read_input, console);
 
     /// Draw who held which lane when
-    Timeline(look::timeline::TimelineArgs) "timeline" Look []
+    Timeline(look::timeline::TimelineArgs) "timeline" Look [Fleet]
         in_state |args, at, console| look::timeline::run(args, at.app, console);
 
     /// Show lanes and tasks on a full screen, and act on them

@@ -1,4 +1,4 @@
-//! Looks at lanes in the database: their holders, and every reason why a task waits.
+//! Looks at lanes in the database: their holders, now and before, and every reason why a task waits.
 
 use super::tasks::{ahead, full, id_of, placed};
 use super::{Database, sql};
@@ -6,6 +6,7 @@ use crate::app::fleet::lanes::{LaneRules, rules};
 use crate::app::query::details::host_text;
 use crate::app::{AppError, Holder, Obstacle, Pause};
 use crate::model::{Fence, LaneName, LockKind, LockRecord, Task, TaskId, Timestamp, Who};
+use crate::policy::analytics::timeline::Hold;
 use crate::store::{LockView, decode_task};
 use postgres::Row;
 
@@ -79,6 +80,46 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
     let ahead = ahead(database, task.id)?;
     obstacles.extend((ahead > 0).then_some(Obstacle::Priority { ahead }));
     Ok(obstacles)
+}
+
+/// The holds of lanes that lasted at a moment or later, in the order of their grants.
+pub(super) fn holds_since(database: &Database, since: Timestamp) -> Result<Vec<Hold>, AppError> {
+    let rows = database.with(|client| client.query(sql::RUNS, &[&since.0]))?;
+    Ok(rows.iter().flat_map(holds_of).collect())
+}
+
+/// The holds of a run: those of its lanes, and of `global` on its host. Where the clock of the host differs from that of the server,
+/// the command is moved into the hold.
+fn holds_of(row: &Row) -> Vec<Hold> {
+    let at = |column| row.get::<_, Option<i64>>(column).map(Timestamp);
+    let (id, mut lanes): (i64, Vec<String>) = (row.get(0), row.get(3));
+    lanes.push(LaneName::global().to_string());
+    let [asked, from] = [4, 5].map(|column| Timestamp(row.get(column)));
+    let (to, last) = (at(6), at(6).unwrap_or(Timestamp::LAST).max(from));
+    // A damaged record hides its own start only.
+    let task =
+        row.get::<_, Option<&str>>(10).and_then(|text| decode_task(&id_of(id).to_string(), text.as_bytes(), None).ok());
+    let begun = match to {
+        Some(_) => at(7),
+        None => task.and_then(|task| task.last_start).map(|start| start.at).filter(|start| Some(*start) != at(7)),
+    };
+    let run = begun
+        .map(|begun| begun.clamp(from, last))
+        .map(|begun| (begun, to.map(|to| at(8).unwrap_or(to).clamp(begun, last))));
+    let hold = |lane| Hold {
+        lane,
+        holder: id_of(id).to_string(),
+        user: row.get(1),
+        host: row.get(2),
+        asked: asked.min(from),
+        from,
+        to,
+        run,
+        end: row.get(9),
+        lender: None,
+        waits: Vec::new(),
+    };
+    lanes.into_iter().map(hold).collect()
 }
 
 /// The holder of a lock, as an obstacle.

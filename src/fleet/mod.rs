@@ -27,6 +27,7 @@ use crate::app::fleet::{
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Obstacle};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
+use crate::policy::analytics::timeline::Hold;
 use crate::store::{CancelRequest, LockView};
 
 /// A value of a statement.
@@ -135,6 +136,10 @@ impl Fleet for Database {
 
     fn tail(&self, id: TaskId) -> Result<Tail, AppError> {
         tasks::tail(self, id)
+    }
+
+    fn holds_since(&self, since: Timestamp) -> Result<Vec<Hold>, AppError> {
+        looks::holds_since(self, since)
     }
 
     fn listen(&self, host: i32, heard: &mut dyn FnMut(bool) -> bool) -> Result<(), AppError> {

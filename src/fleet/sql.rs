@@ -93,10 +93,10 @@ pub const NOTE_LEASE: &str = "SELECT luzia_1.note_lease($1, $2, $3)";
 pub const WISH: &str = "SELECT host, id FROM luzia_1.wish($1::text::uuid, $2, $3, $4)";
 /// The requests to a host.
 pub const WISHES: &str = "SELECT id, task_id, token, what, args FROM luzia_1.wishes($1, $2::text::uuid)";
-/// The last part of the output of a task.
-pub const TAIL: &str = "SELECT host, body FROM luzia_1.tail($1)";
 /// The host of a task.
 pub const HOST_OF: &str = "SELECT luzia_1.host_of($1)";
+/// The last part of the output of a task.
+pub const TAIL: &str = "SELECT host, body FROM luzia_1.tail($1)";
 /// The holder of the duty.
 pub const DUTY: &str = "SELECT session, beat FROM luzia_1.duty()";
 /// Takes or keeps the duty: one of several that saw the same beat gets it.
@@ -134,6 +134,9 @@ pub const REAP: &str = "SELECT luzia_1.reap($1::text::uuid, $2, $3::text::uuid, 
 pub const HOLDS: &str = "SELECT lane, slot, value, fence, task_id, record, host, is_silent, age_ms, held_ms, lock_id, expires_ms FROM luzia_1.holds($1)";
 /// The number of queued tasks that take a lane, and the first of them.
 pub const WAITING_IN: &str = "SELECT tasks, first FROM luzia_1.waiting_in($1)";
+
+/// The runs of tasks that lasted at a moment or later.
+pub const RUNS: &str = "SELECT task_id, usr, host, lanes, asked_ms, granted_ms, left_ms, begun_ms, ended_ms, ending, record FROM luzia_1.runs($1)";
 
 /// Tells the agents of some hosts, or of none the holder of the duty, that a look is worth while. Its own transaction, after the
 /// commit of what they are to find: a NOTIFY makes its commit wait for those of all others. It need not be durable, because agents

@@ -24,5 +24,6 @@ mod storm;
 #[allow(dead_code, unused_imports, reason = "the other tests need all of it")]
 mod support;
 mod tls;
+mod timeline;
 mod trial;
 mod waiting;

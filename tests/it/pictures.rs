@@ -156,6 +156,7 @@ fn history(name: &str, tasks: i64, length: i64) -> Vec<Hold> {
                 lane,
                 holder: if task % 7 == 6 { format!("pid-{task}_17956722") } else { format!("task_{task}") },
                 user: Some(name.to_owned()),
+                host: (task % 3 == 0).then(|| name.to_owned()),
                 asked: Timestamp(begin),
                 from: at(task * 4 + 1),
                 to: Some(at(task * 4 + 4)).filter(|_| !end.is_empty()),

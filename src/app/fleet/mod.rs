@@ -10,6 +10,7 @@ use crate::app::lifecycle::Accepted;
 use crate::app::{App, AppError, Code, Obstacle};
 use crate::model::task::Group;
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
+use crate::policy::analytics::timeline::Hold;
 use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, Counts, LockView};
@@ -264,14 +265,17 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// host has the task.
     fn change_waiting(&self, seen: &Task, changed: &Task) -> Result<bool, AppError>;
 
-    /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
     /// The time for which the environment of a task that did not complete is kept, in words.
     fn kept(&self) -> Result<String, AppError>;
 
+    /// Asks the host of a task to end it. Returns the name of that host; `None` if no host has it.
     fn wish_end(&self, id: TaskId, request: &CancelRequest) -> Result<Option<String>, AppError>;
 
     /// The last part of the output of a task.
     fn tail(&self, id: TaskId) -> Result<Tail, AppError>;
+
+    /// The holds of lanes that lasted at a moment or later, in the order of their grants. Of several runs of a task each has its own.
+    fn holds_since(&self, since: Timestamp) -> Result<Vec<Hold>, AppError>;
 
     /// Calls `heard` with true whenever the agent of a host is to look at the database, and with false each second in between, until
     /// it returns false or the connection ends.

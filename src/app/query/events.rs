@@ -18,7 +18,7 @@ pub use crate::policy::analytics::record::{Filter, Record};
 use crate::policy::analytics::stats::Replay;
 pub use crate::policy::analytics::stats::{LaneStats, Spread, TaskStats};
 use crate::policy::analytics::timeline::Holds;
-pub use crate::policy::analytics::timeline::{Hold, by_lane, rows, trace};
+pub use crate::policy::analytics::timeline::{Hold, RowOf, by_lane, rows, trace};
 pub use crate::policy::analytics::trace::Tracer;
 pub use crate::store::{KINDS, is_kind};
 use serde_json::{Value, json};
@@ -119,19 +119,21 @@ fn is_my_task(app: &App, id: TaskId, record: &Record, account: &str) -> bool {
 
 /// The holds of lanes that lasted at a moment or later.
 pub fn holds_since(app: &App, since: Timestamp) -> Result<Vec<Hold>, AppError> {
+    if let Some(fleet) = &app.fleet {
+        return fleet.holds_since(since);
+    }
     let mut holds = Holds::default();
     visit_records(app, &mut |record| holds.take(record))?;
     Ok(holds.since(since))
 }
 
-/// The commands of tasks as runs, a row for each user, or for each lane. Times count from the first one.
-pub fn runs_by(holds: &[Hold], by_lane: bool, since: Timestamp, now: Timestamp) -> Vec<Run> {
+/// The commands of tasks as runs in their rows. Times count from the first one.
+pub fn runs_by(holds: &[Hold], row: RowOf, since: Timestamp, now: Timestamp) -> Vec<Run> {
     let begin = holds.iter().filter_map(|hold| hold.run).map(|(from, _)| from).min().unwrap_or(now).max(since);
     let ms = |at: Timestamp| at.saturating_ms_since(begin);
     let mut lines: Vec<(Timestamp, Value)> = Vec::new();
-    for hold in holds.iter().filter(|hold| by_lane || hold.lane == "global") {
+    for (hold, row) in holds.iter().filter_map(|hold| Some((hold, row(hold)?))) {
         let Some((from, to)) = hold.run.filter(|(_, to)| to.is_none_or(|to| to >= begin)) else { continue };
-        let row = if by_lane { Some(&hold.lane) } else { hold.user.as_ref() };
         let line = |event: &str, at: Timestamp| {
             (at, json!({ "event": event, "task": hold.holder, "user": row, "boot_ms": ms(at) }))
         };

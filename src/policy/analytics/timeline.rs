@@ -3,6 +3,7 @@
 use super::record::Record;
 use crate::model::Timestamp;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// One hold of one lane.
@@ -14,6 +15,8 @@ pub struct Hold {
     pub holder: String,
     /// The user of a task.
     pub user: Option<String>,
+    /// The host, where a store of several hosts has the hold.
+    pub host: Option<String>,
     /// The time from which the task waited for it.
     pub asked: Timestamp,
     /// The time of the grant.
@@ -30,7 +33,31 @@ pub struct Hold {
     pub waits: Vec<(Timestamp, Option<Timestamp>)>,
 }
 
+/// The row of a hold; `None` for a hold that has none.
+pub type RowOf = fn(&Hold) -> Option<Cow<'_, str>>;
+
 impl Hold {
+    /// Whether it is one of `global`, of which each run of a task has one.
+    pub fn is_global(&self) -> bool {
+        self.lane == "global"
+    }
+
+    /// The row of its lane. Each host has a `global` of its own.
+    pub fn of_lane(&self) -> Option<Cow<'_, str>> {
+        let own = self.host.as_ref().filter(|_| self.is_global()).map(|host| format!("global on {host}").into());
+        Some(own.unwrap_or(Cow::Borrowed(&self.lane)))
+    }
+
+    /// The row of its user.
+    pub fn of_user(&self) -> Option<Cow<'_, str>> {
+        self.user.as_deref().filter(|_| self.is_global()).map(Cow::Borrowed)
+    }
+
+    /// The row of its host.
+    pub fn of_host(&self) -> Option<Cow<'_, str>> {
+        self.host.as_deref().filter(|_| self.is_global()).map(Cow::Borrowed)
+    }
+
     /// Its beginning and its end; it lasts until `now` where it has not ended.
     pub fn span(&self, now: Timestamp) -> (Timestamp, Timestamp) {
         (self.from, self.to.unwrap_or(now).max(self.from))
@@ -126,8 +153,8 @@ impl Holds {
         let (holder, user) = (holder.to_owned(), record.user.clone());
         let asked = asked.min(record.at);
         let (from, end) = (record.at, String::new());
-        let (to, run, waits) = (None, None, Vec::new());
-        self.all.push(Hold { lane, holder, user, asked, from, to, run, end, lender, waits });
+        let (host, to, run, waits) = (None, None, None, Vec::new());
+        self.all.push(Hold { lane, holder, user, host, asked, from, to, run, end, lender, waits });
     }
 
     /// Changes the open hold of a task in a lane.
@@ -170,10 +197,10 @@ pub fn rows(spans: impl IntoIterator<Item = (Timestamp, Timestamp)>) -> Vec<usiz
     spans.into_iter().map(place).collect()
 }
 
-/// Holds by the name of their lane.
-pub fn by_lane(holds: &[Hold]) -> BTreeMap<&str, Vec<&Hold>> {
-    let mut lanes: BTreeMap<&str, Vec<&Hold>> = BTreeMap::new();
-    holds.iter().for_each(|hold| lanes.entry(hold.lane.as_str()).or_default().push(hold));
+/// Holds by their lane, and those of `global` by their host, too.
+pub fn by_lane(holds: &[Hold]) -> BTreeMap<Cow<'_, str>, Vec<&Hold>> {
+    let mut lanes: BTreeMap<_, Vec<&Hold>> = BTreeMap::new();
+    holds.iter().for_each(|hold| lanes.entry(hold.of_lane().unwrap_or_default()).or_default().push(hold));
     lanes
 }
 
@@ -240,8 +267,8 @@ mod tests {
         let (from, to) = (Timestamp(from), Timestamp(from + length));
         let run = run.then_some((from, Some(to)));
         let (lane, holder) = (lane.to_owned(), format!("task_{}", from.0));
-        let (user, asked, to, end) = (None, from.plus_ms(-3), Some(to), String::new());
-        Hold { lane, holder, user, asked, from, to, run, end, lender: None, waits: Vec::new() }
+        let (user, host, asked, to, end) = (None, None, from.plus_ms(-3), Some(to), String::new());
+        Hold { lane, holder, user, host, asked, from, to, run, end, lender: None, waits: Vec::new() }
     }
 
     proptest! {

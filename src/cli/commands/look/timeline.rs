@@ -1,7 +1,8 @@
 //! `luzia timeline`: the holders of each lane over time, as text, as a picture, or as a trace.
 
 use crate::app::App;
-use crate::app::query::events::{Hold, holds_since, runs_by, trace};
+use crate::app::fleet::no_store;
+use crate::app::query::events::{Hold, RowOf, holds_since, runs_by, trace};
 use crate::app::queue::terms::moments::past_moment;
 use crate::cli::args::OutputFormat;
 use crate::cli::output::console::Console;
@@ -20,8 +21,8 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "DUR|TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
 
-    /// Of the text: a row for each user, or for each lane
-    #[arg(long, value_name = "ROW", default_value = "user", value_parser = ["user", "lane"])]
+    /// Of the text: a row for each user, for each lane, or for each host of a store
+    #[arg(long, value_name = "ROW", default_value = "user", value_parser = ["user", "lane", "host"])]
     pub by: String,
 
     /// Write the picture of `-o svg` to this file
@@ -43,16 +44,24 @@ Forms:
             each slot, waits as asynchronous slices
   -o jsonl  one hold of a lane a line
 
+Several hosts:
+  With a store these are the runs of all hosts, also those that the loss of a
+  host has interrupted. Each bar names its host, and global is there for each
+  host. Waits and holds are by the clock of the server, commands by that of
+  their host. What tasks do inside is known to their hosts alone: their waits,
+  loans and locks; --store local shows these of this host.
+
 Examples:
   luzia timeline
   luzia timeline --since 10m --by lane
+  luzia timeline --by host
   luzia timeline --since 1d --svg day.svg
   luzia timeline --since 1h --html hour.html
   luzia timeline -o trace > trace.json
 
 Exit codes:
   0    shown, if only nothing
-  2    usage
+  2    usage, or --by host without a store
   73   the file of --svg or --html cannot be made";
 
 type Drawing = fn(&[Hold], Timestamp, Timestamp) -> String;
@@ -64,6 +73,16 @@ const PLAIN_WIDTH: usize = 80;
 pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let now = console.now;
     let from = past_moment(app, "since", Some(args.since.as_deref().unwrap_or("1h")))?.unwrap_or(now);
+    let row: RowOf = match args.by.as_str() {
+        "lane" => Hold::of_lane,
+        "host" if app.fleet.is_none() => {
+            return Err(no_store()
+                .reworded(|why| format!("--by host is about the hosts of a store, and {why}"))
+                .into());
+        }
+        "host" => Hold::of_host,
+        _ => Hold::of_user,
+    };
     let holds = holds_since(app, from)?;
     let files: [(&str, _, Drawing); 2] = [("svg", &args.svg, svg), ("html", &args.html, html)];
     for (option, path, draw) in files {
@@ -78,7 +97,7 @@ pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> anyhow::Res
         _ if console.is_json() => console.items("timeline", holds.iter().map(hold_json))?,
         _ => {
             let width = console.streams.width.map_or(PLAIN_WIDTH, usize::from);
-            let runs = runs_by(&holds, args.by == "lane", from, now);
+            let runs = runs_by(&holds, row, from, now);
             if runs.is_empty() {
                 console.say("luzia: no command ran in that time");
             }
@@ -95,6 +114,7 @@ fn hold_json(hold: &Hold) -> Value {
         "lane": hold.lane,
         "holder": hold.holder,
         "user": hold.user,
+        "host": hold.host,
         "asked_at": json::time(hold.asked),
         "from": json::time(hold.from),
         "to": json::maybe_time(hold.to),

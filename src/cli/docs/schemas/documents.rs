@@ -190,7 +190,7 @@ svg text The file.
 
 = timeline Who held which lane when.
 --- The holds
-items [object] One for each hold: lane, holder, user, asked_at, from, to, run_from, run_to, ended_by, lent_by and waits.
+items [object] One for each hold: lane, holder, user, host, asked_at, from, to, run_from, run_to, ended_by, lent_by and waits.
 --- --svg
 svg text The file.
 --- --html

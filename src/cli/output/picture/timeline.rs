@@ -83,7 +83,7 @@ fn picture(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
         let (loans, own): (Vec<&Hold>, Vec<&Hold>) = holds.iter().partition(|hold| hold.lender.is_some());
         let (waits, left_out) = waits(&holds, &scale);
         let more = if left_out > 0 { format!("waits, +{left_out} not shown") } else { "waits".to_owned() };
-        let mut name = lane;
+        let mut name = lane.as_ref();
         for (caption, spans) in [("", spans(&own, &scale)), ("loans", spans(&loans, &scale)), (&more, waits)] {
             let Some(last) = spans.iter().map(|span| span.row).max() else { continue };
             if name.is_empty() {
@@ -131,7 +131,7 @@ fn spans(holds: &[&Hold], scale: &Scale) -> Vec<Span> {
 /// The waits for a lane that are long enough to be seen, and the number of those that had no row. A task that takes other lanes,
 /// too, waits beside those, and not beside the lane of all tasks.
 fn waits(holds: &[&Hold], scale: &Scale) -> (Vec<Span>, usize) {
-    let is_seen = |hold: &&&Hold| scale.x(hold.from) - scale.x(hold.asked) > SHORTEST && hold.lane != "global";
+    let is_seen = |hold: &&&Hold| scale.x(hold.from) - scale.x(hold.asked) > SHORTEST && !hold.is_global();
     let mut waits: Vec<&Hold> = holds.iter().filter(is_seen).copied().collect();
     waits.sort_by_key(|hold| (hold.asked, hold.from));
     let rows = rows(waits.iter().map(|hold| (hold.asked, hold.from)));
@@ -155,12 +155,13 @@ fn kind_of(hold: &Hold) -> Kind {
     }
 }
 
-/// The holder, its user where the lane does not name that, and the reason why the bar is no usual one.
+/// The holder, its user where the lane does not name that, its host, and the reason why the bar is no usual one.
 fn label(hold: &Hold, kind: Kind) -> String {
     let is_own = hold.lane.strip_prefix("user:") == hold.user.as_deref();
     let user = hold.user.as_deref().filter(|_| !is_own).map(|user| format!(" {user}"));
+    let host = hold.host.as_ref().map(|host| format!(" on {host}"));
     let lender = hold.lender.as_ref().map(|lender| format!(" in the lane of {lender}"));
     let end = matches!(kind, Kind::Failed | Kind::Cancelled).then(|| format!(" {}", hold.end));
-    let parts = [user, lender, end].into_iter().flatten();
+    let parts = [user, host, lender, end].into_iter().flatten();
     std::iter::once(hold.holder.clone()).chain(parts).collect()
 }

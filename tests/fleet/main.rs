@@ -17,13 +17,14 @@ mod proxy;
 mod restore;
 mod retry;
 mod rules;
+mod same;
 mod server;
 mod stores;
 mod storm;
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the other tests need all of it")]
 mod support;
-mod tls;
 mod timeline;
+mod tls;
 mod trial;
 mod waiting;

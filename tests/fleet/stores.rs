@@ -114,9 +114,15 @@ fn the_password_comes_from_a_file_that_only_its_owner_reads() {
 #[test]
 fn a_verb_of_one_host_is_refused_with_the_way_to_it() {
     let Some(fleet) = Fleet::new("a_verb_of_one_host") else { return };
-    for verb in
-        [&["stats"][..], &["top"], &["events"], &["cron", "list"], &["edit", "1"], &["emit", "X", "--task", "1"]]
-    {
+    for verb in [
+        &["stats"][..],
+        &["top"],
+        &["events"],
+        &["metrics"],
+        &["cron", "list"],
+        &["edit", "1"],
+        &["emit", "X", "--task", "1"],
+    ] {
         let said = fleet.refused(&fleet.url(), verb, 2, "LOCAL_ONLY");
         assert!(said.contains(&format!("luzia {} --store local", verb[0])), "{said}");
     }

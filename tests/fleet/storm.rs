@@ -12,10 +12,10 @@ const LEASE: &str = "5s";
 const USERS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 /// Numbers that look random and are the same for one seed (xorshift).
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, most: usize) -> usize {
+    pub fn below(&mut self, most: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -77,7 +77,9 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
     if !task.takes_user_lane {
         add_pause(&mut obstacles, rules(database, &LaneName::user(&task.user))?.pause);
     }
-    let ahead = ahead(database, task.id)?;
+    // A task that is paused or not due waits for no turn.
+    let is_parked = matches!(obstacles.first(), Some(Obstacle::Paused { .. } | Obstacle::Delayed { .. }));
+    let ahead = if is_parked { 0 } else { ahead(database, task.id)? };
     obstacles.extend((ahead > 0).then_some(Obstacle::Priority { ahead }));
     Ok(obstacles)
 }

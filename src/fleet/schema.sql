@@ -344,10 +344,11 @@ RETURNS TABLE (id bigint, record text) LANGUAGE sql STABLE SET search_path = luz
 CREATE FUNCTION luzia_1.newest(p_user text) RETURNS bigint LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT max(id) FROM task WHERE p_user IS NULL OR usr = p_user $$;
 
--- The number of queued tasks of the same user that come before a task.
+-- The number of tasks of the same user that are due and come before a task.
 CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT count(*) FROM task own JOIN task t ON t.usr = own.usr AND t.state = 'q'
-    AND (t.tier, t.priority, t.turn, t.id) < (own.tier, own.priority, own.turn, own.id) WHERE own.id = p_task $$;
+    AND (t.tier, t.priority, t.turn, t.id) < (own.tier, own.priority, own.turn, own.id) AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())
+  WHERE own.id = p_task $$;
 
 -- The time until a moment, in milliseconds: 0 for one that has passed or for none, the greatest number for one that never comes.
 CREATE FUNCTION luzia_1.ms_until(p_at timestamptz) RETURNS bigint LANGUAGE sql STABLE AS $$

@@ -215,9 +215,7 @@ pub(super) fn placed(database: &Database, task: &Task) -> Result<(Vec<Obstacle>,
     }
     if let Some(until) = task.due_at.filter(|at| *at > database.host.now()) {
         obstacles.push(Obstacle::Delayed { until });
-        return Ok((obstacles, None));
-    }
-    if let Some(row) = &row {
+    } else if let Some(row) = &row {
         obstacles.extend((row.get::<_, i64>(1) == 0).then(|| Obstacle::NoHost { place: row.get(0) }));
         let declined = |host| Obstacle::NoDirectory { host, directory: task.cwd.clone() };
         obstacles.extend(row.get::<_, Option<String>>(8).map(declined));

@@ -8,7 +8,7 @@ use crate::support::{Place, Ran, Running, times, until};
 use serde_json::{Value, json};
 
 /// The members that differ, and why. Those whose names end in `_ms` are lengths of time.
-const OTHER: [(&str, &str); 21] = [
+const OTHER: [(&str, &str); 25] = [
     ("fence", "the database gives its own fences"),
     ("lock_id", "it has the number of the task and the second of the claim"),
     ("executionId", "the number of the task"),
@@ -22,11 +22,15 @@ const OTHER: [(&str, &str); 21] = [
     ("supervisor_pid", "known to the host of the task"),
     ("acquired_by_pid", "known to the host of the task"),
     ("started", "known to the host of the task"),
+    ("supervisor", "known to the host of the task"),
+    ("estimate", "made of the events of one host"),
+    ("last_hour", "ends on files, tasks that are over in the store"),
     ("folder", "known to the host of the task"),
     ("logs", "known to the host of the task"),
     ("lock_files", "known to the host of the task"),
     ("events", "known to the host of the task"),
     ("waited_for", "known to the host of the task"),
+    ("known", "the store forgets no lane"),
     ("store", "the URL"),
     ("slots_from", "the hosts of the store"),
     ("state_dir", "that of the caller"),
@@ -112,6 +116,10 @@ impl<'a> Both<'a> {
     fn plain(&self, world: usize, value: &Value) -> Option<Value> {
         Some(match value {
             Value::Object(members) => {
+                // The store counts the tasks before one, files those that would start before it.
+                if members.get("reason").is_some_and(|reason| reason == "Priority") {
+                    return None;
+                }
                 let lane = ["lane", "name"].iter().find_map(|member| members.get(*member)?.as_str());
                 if lane.is_some_and(|lane| OF_A_HOST.contains(&lane)) {
                     return None;
@@ -120,7 +128,12 @@ impl<'a> Both<'a> {
                 let members = members.iter().filter(|(name, _)| is_same(name));
                 members.filter_map(|(name, value)| Some((name.clone(), self.plain(world, value)?))).collect()
             }
-            Value::Array(items) => items.iter().filter_map(|item| self.plain(world, item)).collect(),
+            Value::Array(items) => {
+                let mut items: Vec<Value> = items.iter().filter_map(|item| self.plain(world, item)).collect();
+                // Locks of one moment have no order.
+                items.sort_by_key(|item| item["lane"].as_str().map(str::to_owned));
+                items.into()
+            }
             Value::String(text) => self.text(world, text).into(),
             other => other.clone(),
         })
@@ -188,11 +201,12 @@ fn a_history_at_random_has_the_same_answers_over_files_and_over_the_store() {
     }
     settled(&both);
     both.looks();
-    for at in 0..10 {
-        let id = format!("#{at}");
-        both.call(|words| both.host.luzia(words), &["logs", &id, "--json"]);
-        let [files, store] = both.act(&["logs", &id]);
-        assert_eq!(files.out, store.out, "the output on the host of the task");
+    for (at, ids) in both.ids.iter().enumerate() {
+        // A host of a store keeps the output of the last attempt.
+        if fleet.json(&["show", &ids[1]])["starts"] == 1 {
+            let [files, store] = both.act(&["logs", &format!("#{at}")]);
+            assert_eq!(files.out, store.out, "the output on the host of the task");
+        }
     }
     // One that runs, and those that wait for it.
     both.enqueue(&["-u", "alice", "-l", "gpu", "--slots", "2", "--label", "long", "--", "sleep", "60"]);

@@ -94,6 +94,6 @@ fn a_run_without_a_start_has_no_command_and_hosts_need_a_store() {
     assert_eq!(json!([lost["run_from"], lost["run_to"]]), json!([null, null]), "{lost:#}");
     let of_host = host.luzia(&["timeline", "--store", "local", "--json"]).coded(0).json();
     assert!(of_host["items"].as_array().unwrap().iter().all(|hold| hold["host"].is_null()), "{of_host:#}");
-    let said = fleet.refused("local", &["timeline", "--by", "host"], 2, "USAGE");
-    assert!(said.contains("no store"), "{said}");
+    let refused = host.luzia(&["timeline", "--store", "local", "--by", "host"]).coded(2);
+    assert!(refused.err.contains("no store"), "{refused:?}");
 }

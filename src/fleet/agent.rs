@@ -1,8 +1,9 @@
 //! The agent of a host: it joins, renews the lease, accepts the tasks that are assigned to the host, and posts their ends. What a
 //! task does in between is local and needs no database.
 
+pub(super) mod left;
+
 use super::duty::Duty;
-use super::left::{Left, bare, is_cut_off};
 use super::listener::Listener;
 use super::met::Met;
 use super::places::decline;
@@ -19,6 +20,7 @@ use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, Word};
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
+use left::{Left, bare, is_cut_off};
 use postgres::{Client, Row};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! The scheduling duty: one agent at a time decides whose turn it is, by the rules of `policy`, for the tasks and hosts of the
 //! database. The database decides who may: a proposal that is out of date is refused.
 
+use super::agent::left::Left;
 use super::agent::{BEYOND_MS, RENEW_MS, Session};
-use super::left::Left;
 use super::memory::{Memory, Proposal, Room, Rooms, Terms, Waiting};
 use super::tasks::{id_of, tier_of, word_of};
 use super::{Database, Given, sql};

@@ -5,7 +5,6 @@ mod agent;
 mod duty;
 mod errors;
 mod lanes;
-mod left;
 mod listener;
 mod looks;
 mod memory;

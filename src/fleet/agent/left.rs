@@ -1,13 +1,13 @@
 //! A task that leaves its host: its record, and the end of its run.
 
-use super::Given;
-use super::tasks::{number_of, split};
 use crate::app::AppError;
+use crate::fleet::Given;
+use crate::fleet::tasks::{number_of, split};
 use crate::model::task::TaskVersion;
 use crate::model::{Task, Timestamp};
 
 /// A task that leaves its host, as the database takes it.
-pub(super) struct Left {
+pub(in crate::fleet) struct Left {
     pub id: i64,
     state: &'static str,
     ending: Option<&'static str>,
@@ -43,13 +43,13 @@ impl Left {
 }
 
 /// The record of a task without its grants, which belong to one assignment.
-pub(super) fn bare(task: &Task) -> Task {
+pub(in crate::fleet) fn bare(task: &Task) -> Task {
     let mut task = Task { v: TaskVersion::Plain, ..task.clone() };
     task.terms.granted = None;
     task
 }
 
 /// Whether the end of the lease has ended the last run of a task.
-pub(super) fn is_cut_off(task: &Task) -> bool {
+pub(in crate::fleet) fn is_cut_off(task: &Task) -> bool {
     task.terms.granted.as_ref().is_some_and(|granted| granted.is_cut_off)
 }

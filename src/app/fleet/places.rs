@@ -94,8 +94,9 @@ pub enum Stage {
     Over(Box<Task>),
 }
 
-/// The stage of a task of a store. `is_seen` says whether its output was printed to its end.
-pub fn stage(app: &App, store: &dyn Fleet, id: TaskId, is_seen: bool) -> Result<Stage, AppError> {
+/// The stage of a task of a store. `seen` is the number of its starts when its output was last printed to an end: a further attempt,
+/// which may be short, has an output of its own.
+pub fn stage(app: &App, store: &dyn Fleet, id: TaskId, seen: Option<u32>) -> Result<Stage, AppError> {
     let shared = store.find(id)?.ok_or_else(|| AppError::no_task(format!("the store has no {id}")))?;
     let here = app.store.find(id)?.map(|(_, task)| task);
     if here.as_ref().is_some_and(|task| !task.status().is_final()) {
@@ -103,8 +104,8 @@ pub fn stage(app: &App, store: &dyn Fleet, id: TaskId, is_seen: bool) -> Result<
     }
     let is_over = shared.status().is_final();
     match here {
-        Some(_) if is_over && !is_seen => Ok(Stage::Here),
-        _ if is_over && is_seen => Ok(Stage::Over(Box::new(shared))),
+        Some(task) if is_over && seen != Some(task.starts) => Ok(Stage::Here),
+        _ if is_over && seen.is_some() => Ok(Stage::Over(Box::new(shared))),
         _ if shared.status() == Status::Pending => Ok(Stage::Between(Box::new(shared))),
         here => match store.host_of(id)? {
             Some(host) if here.is_some() && host == store.host_name() => Ok(Stage::Between(Box::new(shared))),

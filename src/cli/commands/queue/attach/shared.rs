@@ -29,9 +29,9 @@ pub(super) fn attach(
         text => app.task_id(text)?,
     };
     let mut room = Room::onlooker(console, terminal);
-    let (mut is_seen, mut is_told) = (false, false);
+    let (mut seen, mut is_told) = (None, false);
     loop {
-        match stage(app, store, id, is_seen)? {
+        match stage(app, store, id, seen)? {
             Stage::Over(task) => {
                 tell_end(&task, room.console);
                 return Ok(run_code(&task));
@@ -45,7 +45,7 @@ pub(super) fn attach(
                 if !task.status().is_final() {
                     return left(&[id], &mut room);
                 }
-                is_seen = true;
+                seen = Some(task.starts);
             }
             Stage::Between(task) => {
                 if room.interrupts().count > 0 {

@@ -20,7 +20,7 @@ use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, Word};
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
-use left::{Left, bare, is_cut_off};
+use left::{BY, GIVEN_BACK, Left, bare, given_back, is_cut_off};
 use postgres::{Client, Row};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +31,6 @@ pub(super) const RENEW_MS: u64 = 10_000;
 pub(super) const BEYOND_MS: u64 = 5_000;
 /// Bytes of the output of a task that are kept in the database.
 const TAIL_BYTES: u64 = 64 * 1024;
-/// The caller in requests of the agent.
-const BY: &str = "luzia";
 
 /// The session of a host that has joined.
 #[derive(Clone, Copy)]
@@ -48,8 +46,6 @@ struct Known {
     is_started: bool,
     /// Number of starts in the record that was told last: a claim is seen before its start.
     starts: u32,
-    /// The record with which it is given back, because its next attempt needs new grants.
-    given_back: Option<Box<Task>>,
     /// Whether the last look found its grants used up before a start.
     is_stale: bool,
 }
@@ -190,7 +186,6 @@ impl Agent<'_> {
                 token: granted.token,
                 is_started,
                 starts: task.starts,
-                given_back: None,
                 is_stale: false,
             });
         }
@@ -271,13 +266,13 @@ impl Agent<'_> {
         }
         for (id, known) in self.tasks.iter_mut().filter(|(_, known)| !known.is_started) {
             // A claim that came to no start has used the grants. One look may meet a claim under way, and the next does not.
-            let used = app.find(*id)?.map(|(_, task)| task).filter(|task| task.status() == Status::Pending);
+            let waiting = app.find(*id)?.map(|(_, task)| task).filter(|task| task.status() == Status::Pending);
             let is_stale =
-                used.as_ref().is_some_and(|task| app.store.used_grants(task).is_ok_and(|lanes| !lanes.is_empty()));
-            match used {
-                Some(task) if is_stale && known.is_stale => give_back(app, known, task),
-                _ => known.is_stale = is_stale,
+                waiting.is_some_and(|task| app.store.used_grants(&task).is_ok_and(|lanes| !lanes.is_empty()));
+            if is_stale && known.is_stale {
+                end_here(app, *id, known.token, GIVEN_BACK)?;
             }
+            known.is_stale = is_stale;
         }
         let late: Vec<_> = self.tasks.iter().map(|(id, known)| (*id, known.token)).collect();
         for (id, token) in late.into_iter().filter(|one| !counted.contains(one)) {
@@ -353,7 +348,7 @@ impl Agent<'_> {
             let token = known.token;
             match task.status() {
                 // Without new grants no process starts it.
-                Status::Pending if known.is_started && place != Place::Running => give_back(app, known, task),
+                Status::Pending if known.is_started && place != Place::Running => end_here(app, id, token, GIVEN_BACK)?,
                 Status::Pending => {}
                 Status::Running | Status::Waiting if known.is_started && known.starts == task.starts => {}
                 Status::Running | Status::Waiting => {
@@ -362,8 +357,7 @@ impl Agent<'_> {
                 }
                 _ => {
                     let ended = task.outcome().map(|outcome| outcome.completed_at);
-                    let given_back = known.given_back.take();
-                    let after = given_back.map_or_else(|| settled(app, task), |task| *task);
+                    let after = settled(app, task);
                     self.leave(session, token, &Left::of(&after, ended)?, Some(&tail(app, &after)))?;
                     posted(app, id, token)?;
                     self.tasks.remove(&id);
@@ -410,8 +404,12 @@ fn granted(app: &App, session: Session, row: &Row) -> Result<Task, AppError> {
     Ok(task.with_grants(Granted { session: session.word, token, slots, is_cut_off: false }))
 }
 
-/// A task that is over here: one that the end of the lease has ended is interrupted, and its own rules say whether it runs again.
+/// A task that is over here: one that was given back waits again. One that the end of the lease has ended is interrupted, and its own
+/// rules say whether it runs again.
 fn settled(app: &App, task: Task) -> Task {
+    if let Some(task) = given_back(&task) {
+        return task;
+    }
     if !is_cut_off(&task) {
         return task;
     }
@@ -420,14 +418,6 @@ fn settled(app: &App, task: Task) -> Task {
     let before = Task { failures: task.failures.saturating_sub(1), ..task.clone() };
     let after = conclude(&before, &why, app.host.now(), None);
     if after.status().is_final() { task } else { after }
-}
-
-/// Ends a waiting task on this host, to be given back with its record.
-fn give_back(app: &App, known: &mut Known, task: Task) {
-    let request = CancelRequest::by(BY, "its next attempt needs new grants");
-    if cancel_granted(app, task.id, known.token, &request).is_ok_and(|is_done| is_done) {
-        known.given_back = Some(Box::new(task));
-    }
 }
 
 /// Ends a task on this host only.

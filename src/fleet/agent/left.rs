@@ -3,8 +3,14 @@
 use crate::app::AppError;
 use crate::fleet::Given;
 use crate::fleet::tasks::{number_of, split};
-use crate::model::task::TaskVersion;
+use crate::model::task::{TaskState, TaskVersion};
 use crate::model::{Task, Timestamp};
+
+/// The caller in requests of the agent.
+pub(super) const BY: &str = "luzia";
+/// The reason in its request for the end, on its host, of a task that goes on with new grants. The record of that end has it, so an
+/// agent that is killed before it has told the database, or has no answer from it, cancels no task.
+pub(super) const GIVEN_BACK: &str = "its next attempt needs new grants";
 
 /// A task that leaves its host, as the database takes it.
 pub(in crate::fleet) struct Left {
@@ -52,4 +58,33 @@ pub(in crate::fleet) fn bare(task: &Task) -> Task {
 /// Whether the end of the lease has ended the last run of a task.
 pub(in crate::fleet) fn is_cut_off(task: &Task) -> bool {
     task.terms.granted.as_ref().is_some_and(|granted| granted.is_cut_off)
+}
+
+/// The task that goes on with new grants, if this is the record of its end on this host.
+pub(super) fn given_back(task: &Task) -> Option<Task> {
+    let is_of = |text: &Option<String>, word| text.as_deref() == Some(word);
+    let end = task.outcome()?;
+    (is_of(&end.cancelled_by, BY) && is_of(&end.cancel_reason, GIVEN_BACK))
+        .then(|| Task { state: TaskState::Pending, ..task.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::outcome::{Happened, conclude};
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn a_task_that_was_given_back_waits_as_before_and_a_cancelled_one_does_not() {
+        let waiting = Task { retries: 3, failures: 1, claims: 2, due_at: Some(Timestamp(7)), ..task(3) };
+        let ended = |by: &str, reason: &str| {
+            let happened = Happened::Cancelled { by: by.to_owned(), reason: Some(reason.to_owned()) };
+            conclude(&waiting, &happened, Timestamp(9), None)
+        };
+        assert_eq!(given_back(&ended(BY, GIVEN_BACK)), Some(waiting.clone()));
+        for (by, reason) in [("alice", GIVEN_BACK), (BY, "the store has assigned it anew")] {
+            assert_eq!(given_back(&ended(by, reason)), None, "{by} {reason}");
+        }
+        assert_eq!(given_back(&waiting), None);
+    }
 }

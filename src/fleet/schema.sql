@@ -170,11 +170,15 @@ CREATE FUNCTION luzia_1.ms_of(p_at timestamptz) RETURNS bigint LANGUAGE sql IMMU
 CREATE FUNCTION luzia_1.numbers(p_count int) RETURNS SETOF bigint LANGUAGE sql SET search_path = luzia AS $$
   SELECT nextval('task_id') FROM generate_series(1, p_count) $$;
 
+-- Whether a name means another one: it is the same, or a pattern with which the other one begins.
+CREATE FUNCTION luzia_1.means(p_name text, p_other text) RETURNS bool LANGUAGE sql IMMUTABLE AS $$
+  SELECT p_other = p_name OR p_name LIKE '%*' AND starts_with(p_other, left(p_name, -1)) $$;
+
 -- A lane or a pattern, and the patterns that mean it, with the rules that were set for each: its own name first, then the longest pattern.
 CREATE FUNCTION luzia_1.meaning(p_name text) RETURNS TABLE (name text, nth bigint, rule jsonb, pause text, own_until timestamptz)
 LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
   SELECT l.name, row_number() OVER (ORDER BY l.name = p_name DESC, length(l.name) DESC), l.rules::jsonb->l.name, l.pause, l.own_until
-  FROM lane l WHERE l.name = p_name OR l.name LIKE '%*' AND starts_with(p_name, left(l.name, -1)) $$;
+  FROM lane l WHERE luzia_1.means(l.name, p_name) $$;
 
 -- The moment at which a rate allows a lane the next grant, or nothing if it does now. A rate is a number of grants and a time: 10/1m.
 CREATE FUNCTION luzia_1.granted_again(p_lane bigint, p_rate text) RETURNS timestamptz
@@ -186,7 +190,7 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
 -- is the lane that has more than one slot without a rule.
 CREATE FUNCTION luzia_1.follow_rules(p_name text) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
 BEGIN
-  PERFORM 1 FROM lane l WHERE l.name = p_name OR p_name LIKE '%*' AND starts_with(l.name, left(p_name, -1)) ORDER BY l.id FOR NO KEY UPDATE;
+  PERFORM 1 FROM lane l WHERE luzia_1.means(p_name, l.name) ORDER BY l.id FOR NO KEY UPDATE;
   UPDATE lane l SET capacity = n.capacity, most = greatest(l.most, n.capacity), names = n.names, rate = n.rate, weight = n.weight,
     paused_until = n.paused_until, limited_until = luzia_1.granted_again(l.id, n.rate), xid = pg_current_xact_id()
   FROM (SELECT w.id, r.rate, r.weight, r.paused_until, v.names,
@@ -199,7 +203,7 @@ BEGIN
         max(m.own_until) FILTER (WHERE m.own_until > clock_timestamp()) AS paused_until
       FROM luzia_1.meaning(w.name) m) r
     CROSS JOIN LATERAL (SELECT CASE WHEN r.list IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(r.list)) END AS names) v
-    WHERE w.name = p_name OR p_name LIKE '%*' AND starts_with(w.name, left(p_name, -1))) n
+    WHERE luzia_1.means(p_name, w.name)) n
   WHERE n.id = l.id;
 END $$;
 
@@ -324,7 +328,7 @@ LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
 BEGIN
   PERFORM 1 FROM task WHERE id = p_task AND state IN ('q', 'd') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
   UPDATE record SET body = p_record WHERE task_id = p_task AND body::jsonb IN (p_seen::jsonb, p_record::jsonb); IF NOT FOUND THEN RETURN false; END IF;
-  UPDATE task SET state = p_state::"char", due_at = to_timestamp(p_due_ms::double precision / 1000), xid = pg_current_xact_id() WHERE id = p_task;
+  UPDATE task SET state = p_state::"char", due_at = luzia_1.moment(p_due_ms), xid = pg_current_xact_id() WHERE id = p_task;
   RETURN true;
 END $$;
 

@@ -42,10 +42,8 @@ pub(super) struct Session {
 /// A task of this host.
 struct Known {
     token: Word,
-    /// Whether its claim was told.
-    is_started: bool,
-    /// Number of starts in the record that was told last: a claim is seen before its start.
-    starts: u32,
+    /// Number of starts in the record that was told last, once its claim was told: a claim is seen before its start.
+    told_starts: Option<u32>,
     /// Whether the last look found its grants used up before a start.
     is_stale: bool,
 }
@@ -179,13 +177,12 @@ impl Agent<'_> {
         Ok(())
     }
 
-    fn know(&mut self, task: &Task, is_started: bool) {
+    fn know(&mut self, task: &Task, is_told: bool) {
         // A child of a granted task belongs to its parent.
         if let Some(granted) = task.terms.granted.as_ref().filter(|_| task.parent.is_none()) {
             self.tasks.entry(task.id).or_insert(Known {
                 token: granted.token,
-                is_started,
-                starts: task.starts,
+                told_starts: is_told.then_some(task.starts),
                 is_stale: false,
             });
         }
@@ -213,7 +210,7 @@ impl Agent<'_> {
     /// Number of further tasks that this host could start now.
     fn room(&self, app: &App) -> Result<u32, AppError> {
         let capacity = capacity(app)?;
-        let waiting = self.tasks.values().filter(|known| !known.is_started).count();
+        let waiting = self.tasks.values().filter(|known| known.told_starts.is_none()).count();
         let taken = capacity.used.saturating_add(u32::try_from(waiting).unwrap_or(u32::MAX));
         Ok(capacity.max.saturating_sub(taken))
     }
@@ -264,7 +261,7 @@ impl Agent<'_> {
                 }
             }
         }
-        for (id, known) in self.tasks.iter_mut().filter(|(_, known)| !known.is_started) {
+        for (id, known) in self.tasks.iter_mut().filter(|(_, known)| known.told_starts.is_none()) {
             // A claim that came to no start has used the grants. One look may meet a claim under way, and the next does not.
             let waiting = app.find(*id)?.map(|(_, task)| task).filter(|task| task.status() == Status::Pending);
             let is_stale =
@@ -348,11 +345,13 @@ impl Agent<'_> {
             let token = known.token;
             match task.status() {
                 // Without new grants no process starts it.
-                Status::Pending if known.is_started && place != Place::Running => end_here(app, id, token, GIVEN_BACK)?,
+                Status::Pending if known.told_starts.is_some() && place != Place::Running => {
+                    end_here(app, id, token, GIVEN_BACK)?
+                }
                 Status::Pending => {}
-                Status::Running | Status::Waiting if known.is_started && known.starts == task.starts => {}
+                Status::Running | Status::Waiting if known.told_starts == Some(task.starts) => {}
                 Status::Running | Status::Waiting => {
-                    (known.is_started, known.starts) = (true, task.starts);
+                    known.told_starts = Some(task.starts);
                     self.running(session, token, &task)?;
                 }
                 _ => {

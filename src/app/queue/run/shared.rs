@@ -12,7 +12,11 @@ const PATIENCE_MS: u64 = 3_000;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Waits until a task has started, or until something keeps it from that. Returns a task that waits, with its obstacle.
-fn settled(app: &App, fleet: &dyn Fleet, id: TaskId) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
+pub(super) fn start_or_leave(
+    app: &App,
+    fleet: &dyn Fleet,
+    id: TaskId,
+) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
     let begin = app.host.boot_ms();
     loop {
         let task = app.existing(id)?;
@@ -35,19 +39,10 @@ pub(super) fn start_or_take_back(
     fleet: &dyn Fleet,
     id: TaskId,
 ) -> Result<Option<(Task, Obstacle)>, AppError> {
-    let Some((task, obstacle)) = settled(app, fleet, id)? else { return Ok(None) };
+    let Some((task, obstacle)) = start_or_leave(app, fleet, id)? else { return Ok(None) };
     let happened =
         Happened::Cancelled { by: "run --no-wait".to_owned(), reason: Some("it could not start at once".to_owned()) };
     // A host that has the task starts it.
     let is_taken_back = fleet.end_queued(&conclude(&task, &happened, app.host.now(), None))?;
     Ok(is_taken_back.then(|| (task, obstacle.unwrap_or(Obstacle::Priority { ahead: 0 }))))
-}
-
-/// Returns a task that another caller has queued if it has not started, with its obstacle.
-pub(super) fn start_or_leave(
-    app: &App,
-    fleet: &dyn Fleet,
-    id: TaskId,
-) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
-    settled(app, fleet, id)
 }

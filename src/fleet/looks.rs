@@ -52,6 +52,7 @@ pub(super) fn waiting_in(database: &Database, lane: &LaneName) -> Result<(u64, O
     Ok((row.get::<_, i64>(0).unsigned_abs(), row.get::<_, Option<i64>>(1).map(id_of)))
 }
 
+/// Adds a pause that is not among the obstacles yet.
 fn add_pause(obstacles: &mut Vec<Obstacle>, pause: Option<Pause>) {
     let pause = pause.map(|pause| Obstacle::Paused { pause });
     obstacles.extend(pause.filter(|pause| !obstacles.contains(pause)));

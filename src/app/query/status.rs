@@ -38,8 +38,8 @@ pub struct Capacity {
 pub struct Overview {
     /// Number of waiting tasks, by tier.
     pub counts: Counts,
-    /// The holds in force.
-    pub holds: Vec<Hold>,
+    /// The pauses in force.
+    pub pauses: Vec<Hold>,
     /// The slots.
     pub capacity: Capacity,
     /// The locks of all lanes but global that were looked at.
@@ -151,7 +151,7 @@ fn overview_of_hosts(fleet: &dyn Fleet) -> Result<Overview, AppError> {
     };
     Ok(Overview {
         counts,
-        holds: holds(fleet)?,
+        pauses: holds(fleet)?,
         capacity,
         locks: fleet.holds(None)?,
         unseen_locks: 0,
@@ -197,7 +197,7 @@ pub fn overview(app: &App, most_locks: usize) -> Result<Overview, AppError> {
         oldest: counts.oldest.as_ref().and_then(|head| waits_since(app, head)),
         recent: if has_layout { recent(app, app.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
         counts,
-        holds: control(app).standing(app.host.now()).cloned().collect(),
+        pauses: control(app).standing(app.host.now()).cloned().collect(),
         capacity,
         locks: locks.into_iter().map(|view| by_rule(app, view)).collect(),
         unseen_locks,

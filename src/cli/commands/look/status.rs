@@ -136,7 +136,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
             "cancelled": overview.recent.cancelled,
         },
         "tasks": tasks,
-        "paused": overview.holds.iter().map(hold_json).collect::<Vec<_>>(),
+        "paused": overview.pauses.iter().map(hold_json).collect::<Vec<_>>(),
         "set_aside": overview.set_aside,
         "has_dispatcher": overview.has_dispatcher,
         "other_sandboxes": { "lives": names(lives), "ended": names(ended), "unseen": names(unseen) },
@@ -254,7 +254,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     if overview.counts.parked > 0 {
         lines.row(["parked".to_owned(), format!("{} (not due, or after others)", overview.counts.parked)]);
     }
-    for hold in &overview.holds {
+    for hold in &overview.pauses {
         let held = hold.held.text();
         let what = if held == "*" { "every task".to_owned() } else { full_name(&held) };
         let until = hold.until.map(|until| format!(" until {until}")).unwrap_or_default();

@@ -103,7 +103,11 @@ impl Spool {
 
     /// Waits for the end of a process.
     pub fn end_of(&self, process: &Identity) -> Result<Changes> {
-        let mut changes = self.changes(&[]);
+        self.changes_or_end(&[], process)
+    }
+
+    pub(crate) fn changes_or_end(&self, folders: &[&str], process: &Identity) -> Result<Changes> {
+        let mut changes = self.changes(folders);
         changes.heed(self.host.procs.end_of(process).map_err(StoreError::io("watch", "a process"))?);
         Ok(changes)
     }

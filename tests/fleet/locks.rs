@@ -2,7 +2,9 @@
 
 use crate::hosts::{Host, assert_whole, status, until_status};
 use crate::server::Fleet;
-use crate::support::{LUZIA, until};
+use crate::support::{LUZIA, Place, until};
+use luzia::os::Processes;
+use luzia::os::real::RealProcesses;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -41,6 +43,15 @@ fn a_command_in_the_foreground_holds_lanes_of_all_hosts() {
     assert_eq!(hosts[0].place.spawn(&mut command).end().coded(0).out, "geheim\n/usr\n");
     hosts[0].luzia(&["lock", "-u", "bob", "--", "/nowhere/at-all"]).coded(127);
     assert_whole(&fleet);
+}
+
+#[test]
+fn a_keeper_that_starts_after_the_end_of_the_command_ends_with_its_code() {
+    let place = Place::new();
+    // The test is the caller of the keeper, and lives on.
+    let caller = RealProcesses.me().words().join(" ");
+    let script = format!("{LUZIA} set --json-value exit_code=7 && exec {LUZIA} keep-lanes {caller}");
+    place.luzia(&["run", "-u", "alice", "--timeout", "20s", "--", "sh", "-c", &script]).coded(7);
 }
 
 #[test]

@@ -58,6 +58,11 @@ pub(crate) fn extend(app: &App, id: TaskId, ttl_ms: Option<u64>) -> Result<Optio
     Ok(extended.filter(|term| lives && !term.is_over(app)))
 }
 
+/// Ends the lease that a task of this host keeps.
+pub(crate) fn finish(app: &App, id: TaskId) -> Result<(), AppError> {
+    change(app, id, |term| Some(Term { end_ms: 0, ..term? })).map(drop)
+}
+
 /// Extends the lease that a task keeps, if it keeps one, once less than half of it is left.
 pub(crate) fn extend_in_time(app: &App, id: TaskId) -> Result<(), AppError> {
     let Some(term) = app.store.vars(id)?.value.get(LEASE).and_then(Term::of) else { return Ok(()) };

@@ -5,7 +5,7 @@
 use super::{Wait, begun, end, grants, keeper_of, lost, mark, own_line};
 use crate::app::ask::cancel;
 use crate::app::fleet::lanes::shortest_timeout_ms;
-use crate::app::fleet::leases::{Term, begin, extend, term};
+use crate::app::fleet::leases::{Term, begin, extend, finish, term};
 use crate::app::fleet::{Fleet, local_only, refuse_local};
 use crate::app::locks::acquire::{Granted, Lease, Leased, lost_error, note_granted_now, process_of, split_lease};
 use crate::app::locks::reentrancy::{keeps, reentrant};
@@ -291,6 +291,7 @@ fn meant(
 /// Ends the task that keeps a lane. That of a lease of this host is let go, and completes.
 fn end_lease(app: &App, fleet: &dyn Fleet, id: TaskId, is_lease: bool) -> Result<(), AppError> {
     if is_lease && let Some(started) = app.store.started(id)?.flatten() {
+        finish(app, id)?;
         end(app, fleet, id, &mark(app, id, &started))?;
     }
     match cancel(app, id, &CancelRequest::by("luzia release", "its lane was released")) {
@@ -303,17 +304,17 @@ fn end_lease(app: &App, fleet: &dyn Fleet, id: TaskId, is_lease: bool) -> Result
 pub fn keep_lease(app: &App, kept: &LeaseOf, is_told_to_end: &mut dyn FnMut() -> bool) -> Result<(), AppError> {
     let Some(id) = app.inside.as_ref().map(|inside| inside.task) else { return Ok(()) };
     let lives = |process: &Identity| !app.host.await_death(process, Duration::ZERO);
-    let mut caller_end = app.store.end_of(&kept.caller)?;
-    let mut watched_end = app.store.end_of(kept.watched.as_ref().unwrap_or(&app.host.identity()))?;
+    let mut begun = app.store.watch_steps(id, &kept.caller)?;
+    let mut changes = app.store.watch_steps(id, kept.watched.as_ref().unwrap_or(&app.host.identity()))?;
     while !is_told_to_end() && kept.watched.as_ref().is_none_or(lives) {
         match term(app, id)? {
-            None if lives(&kept.caller) => caller_end.wait(SOON),
+            None if lives(&kept.caller) => begun.wait(SOON),
             // It may have begun just before the end of its caller.
             None if term(app, id)?.is_some() => {}
             None | Some(Term { end_ms: 0, .. }) => break,
             Some(Term { end_ms, .. }) => {
                 let left = Duration::from_millis(end_ms.saturating_sub(app.host.boot_ms()).saturating_add(1));
-                watched_end.wait(left.min(LOOK));
+                changes.wait(left.min(LOOK));
             }
         }
     }

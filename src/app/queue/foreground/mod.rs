@@ -17,7 +17,7 @@ use crate::model::lock::Grant;
 use crate::model::name::shortened;
 use crate::model::task::{Environment, KEEP_LANES, OnInterrupt};
 use crate::model::{Identity, LaneName, Task, TaskId};
-use crate::os::{Exit, InPlace, Signal, TreeMark};
+use crate::os::{Exit, InPlace, TreeMark};
 use crate::request::TaskRequest;
 use crate::store::{CancelRequest, Started};
 use serde_json::Value;
@@ -225,13 +225,11 @@ fn grants(app: &App, id: TaskId, lanes: &[LaneName], undone: &str) -> Result<Vec
     Ok(grants)
 }
 
-/// Lets the keeper end, and waits until the store knows it. Returns a process that the command left behind, which keeps the lanes.
+/// Waits until the store knows the end of the keeper, which has the exit code of the command. Returns a process that the command left
+/// behind, which keeps the lanes.
 fn end(app: &App, fleet: &dyn Fleet, id: TaskId, mark: &TreeMark) -> Result<Option<Identity>, AppError> {
     let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
     let keeper = tree(app, mark)?.into_iter().min_by_key(|process| process.start);
-    if let Some(keeper) = keeper.as_ref().filter(|keeper| app.host.procs.runs_this_program(keeper.pid)) {
-        app.host.signal(keeper, Signal::Term);
-    }
     let waited = || app.host.boot_ms().saturating_sub(begin);
     while app.store.find(id)?.is_some_and(|(_, task)| !task.status().is_final()) {
         if waited() >= END_MS[0] {
@@ -259,14 +257,16 @@ fn tree(app: &App, mark: &TreeMark) -> Result<Vec<Identity>, AppError> {
         .map_err(|error| AppError::new(Code::Io, format!("cannot look for processes: {error}")))
 }
 
-/// Keeps the lanes of the task around this process as long as its caller and the processes of the command live. Returns the exit code
-/// of the command.
+/// Keeps the lanes of the task around this process until its caller has died or has left the exit code of its command, and then as
+/// long as processes of the command live. Returns the exit code. The caller sends no signal: a keeper that has just started would
+/// die of it.
 pub fn keep_lanes(app: &App, caller: &Identity, is_told_to_end: &mut dyn FnMut() -> bool) -> Result<u8, AppError> {
     let outside = || AppError::usage("it keeps the lanes of a task, and no task is around it");
     let id = app.inside.as_ref().map(|inside| inside.task).ok_or_else(outside)?;
-    let mut end = app.store.end_of(caller)?;
-    while !is_told_to_end() && !app.host.await_death(caller, Duration::ZERO) {
-        end.wait(Duration::from_secs(60));
+    let exit_code = || Ok::<_, AppError>(app.store.vars(id)?.value.get(EXIT_CODE).and_then(Value::as_u64));
+    let mut changes = app.store.watch_steps(id, caller)?;
+    while !is_told_to_end() && !app.host.await_death(caller, Duration::ZERO) && exit_code()?.is_none() {
+        changes.wait(Duration::from_secs(60));
     }
     if let Some(started) = app.store.started(id)?.flatten() {
         let mark = mark(app, id, &started);
@@ -275,7 +275,6 @@ pub fn keep_lanes(app: &App, caller: &Identity, is_told_to_end: &mut dyn FnMut()
             app.host.sleep(LEFT);
         }
     }
-    let code = app.store.vars(id)?.value.get(EXIT_CODE).and_then(Value::as_u64);
     let unknown = || AppError::new(Code::LockLost, "`luzia lock` was killed, so the end of its command is not known");
-    code.map(|code| u8::try_from(code).unwrap_or(u8::MAX)).ok_or_else(unknown)
+    exit_code()?.map(|code| u8::try_from(code).unwrap_or(u8::MAX)).ok_or_else(unknown)
 }

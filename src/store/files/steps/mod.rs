@@ -14,10 +14,10 @@ pub(crate) mod waits;
 
 use crate::model::record::Version;
 use crate::model::task::Finish;
-use crate::model::{LockKind, Sidecar, Status, TaskId, Timestamp};
+use crate::model::{Identity, LockKind, Sidecar, Status, TaskId, Timestamp};
 use crate::os::{Handle, Open};
 use crate::store::files::disk::task_record::encode_line;
-use crate::store::{Break, Event, FORMAT_VERSION, FreedBy, Result, Spool, StoreError, json_object, layout};
+use crate::store::{Break, Changes, Event, FORMAT_VERSION, FreedBy, Result, Spool, StoreError, json_object, layout};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -71,9 +71,20 @@ impl Spool {
     /// wait.
     pub(crate) fn lock_steps(&self, id: TaskId) -> Result<Locked> {
         let path = layout::step_file(id, "lock");
+        self.make_steps(id)?;
+        Ok(Locked { id, _lock: self.locked(&path, false)? })
+    }
+
+    fn make_steps(&self, id: TaskId) -> Result<()> {
         self.make_dir(layout::STEPS)?;
         self.make_dir(&layout::steps(id))?;
-        Ok(Locked { id, _lock: self.locked(&path, false)? })
+        Ok(())
+    }
+
+    /// Watches what a task remembers, and the end of a process.
+    pub fn watch_steps(&self, id: TaskId, process: &Identity) -> Result<Changes> {
+        self.make_steps(id)?;
+        self.changes_or_end(&[&layout::steps(id)], process)
     }
 
     /// Whether a task has a folder of this kind.

@@ -8,6 +8,7 @@
 use crate::model::process::{Ancestor, INITIAL_PID_NAMESPACE, Sight};
 use crate::model::{Identity, Origin, Probe};
 use crate::os::real::process;
+use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, open, readlink, readlinkat_raw};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid};
@@ -62,9 +63,9 @@ pub(crate) fn stat(pid: u32) -> Option<Stat> {
 /// Reads a file of /proc that fits a page: the kernel gives it in one piece, and one call is enough.
 pub(crate) fn small(path: &str) -> Option<Vec<u8>> {
     let file = fs::File::open(path).ok()?;
-    let mut page = [0; 4096];
-    let count = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut page[..])).ok()?;
-    page.get(..count).map(<[u8]>::to_vec)
+    let mut page = Vec::with_capacity(4096);
+    rustix::io::retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut page))).ok()?;
+    Some(page)
 }
 
 /// The name of a program may hold spaces, brackets and line ends, so the fields are counted after the last bracket.
@@ -227,7 +228,9 @@ fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
 pub(crate) fn own_field(name: &str) -> Option<&'static str> {
     static STATUS: OnceLock<String> = OnceLock::new();
     let read = || String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned();
-    STATUS.get_or_init(read).lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_ascii))
+    // The first line, `Name`, has no line end before it; it is never asked for.
+    let (_, rest) = STATUS.get_or_init(read).split_once(&format!("\n{name}:"))?;
+    rest.lines().next().map(str::trim_ascii)
 }
 
 /// Greatest number of processes that are looked at: more than any real tree has above one process.

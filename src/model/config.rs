@@ -5,6 +5,7 @@ use super::name::Name;
 use super::process::Cgroups;
 use super::task::OnInterrupt;
 use super::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
+use crate::model::sorted::sort_by_key;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -208,7 +209,7 @@ impl Config {
                 .filter_map(|(pattern, rule)| Some((pattern.strip_suffix('*')?, rule)))
                 .filter(|(prefix, _)| name.starts_with(prefix))
                 .collect();
-            patterns.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+            sort_by_key(&mut patterns, |(prefix, _)| std::cmp::Reverse(prefix.len()));
             patterns.into_iter().map(|(_, rule)| rule)
         });
         exact.into_iter().chain(patterns.flatten())

@@ -13,6 +13,7 @@ pub mod name;
 pub mod process;
 pub mod queue;
 pub mod record;
+pub mod sorted;
 pub mod task;
 pub mod time;
 pub mod who;

@@ -2,6 +2,7 @@
 //! requests take their lanes in this order, so no two of them wait for each other.
 
 use crate::model::LaneName;
+use crate::model::sorted::sort_by;
 use std::fmt;
 
 /// Greatest number of lanes of one request.
@@ -35,7 +36,7 @@ pub fn lane_set(mut lanes: Vec<LaneName>) -> Result<Vec<LaneName>, Wrong> {
     if lanes.len() > MOST_LANES {
         return Err(Wrong::TooMany(lanes.len()));
     }
-    lanes.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
+    sort_by(&mut lanes, |one, other| key(one).cmp(&key(other)));
     for (one, next) in lanes.iter().zip(lanes.iter().skip(1)) {
         if one == next {
             return Err(Wrong::Twice(one.clone()));

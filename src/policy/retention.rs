@@ -5,6 +5,7 @@
 //! the configuration and for less than one day more. `cuts` limits the kept logs of a task, and `note_pause_ms` its notes on the
 //! order of the two streams.
 
+use crate::model::sorted::sort_by;
 use crate::model::{Config, Timestamp};
 
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -36,7 +37,7 @@ pub fn first_kept(config: &Config, now: Timestamp) -> String {
 
 /// The tasks to remove, oldest first and at most `most` tasks at once.
 pub fn surplus(mut days: Vec<Day>, config: &Config, now: Timestamp, most: u64) -> Vec<Cut> {
-    days.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    sort_by(&mut days, |a, b| a.name.cmp(&b.name));
     let first_kept = first_kept(config, now);
     let total: u64 = days.iter().map(|day| day.tasks).sum();
     let mut too_many = total.saturating_sub(u64::from(config.retention_tasks));

@@ -3,6 +3,7 @@
 //! after the checks of `supervision.md`.
 
 use super::error::{Result, StoreError};
+use crate::model::sorted::sort_by;
 use crate::model::task::EndState;
 use crate::model::{Task, TaskId};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
@@ -312,7 +313,7 @@ impl Conductor {
     pub fn claims(&self) -> Result<Vec<std::result::Result<ClaimedMeta, String>>> {
         let mut claims = Vec::new();
         let mut entries = self.files.list("active").map_err(self.io("list", "active"))?.unwrap_or_default();
-        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        sort_by(&mut entries, |a, b| a.name.cmp(&b.name));
         for entry in entries.into_iter().filter(|entry| entry.kind == FileKind::Dir) {
             let path = format!("active/{}/meta.json", entry.name);
             let Some((members, uid)) = self.read_members(&path)? else {

@@ -8,6 +8,7 @@ use super::keep::Keeper;
 use super::run::{TOLD_TO_END, cancelled};
 use super::{Surroundings, hooks};
 use crate::model::lock::{Grant, values_of};
+use crate::model::sorted::map_of;
 use crate::model::task::Start;
 use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
@@ -146,7 +147,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
     let (start, at) = (task.starts.saturating_add(1), site.host.now());
     let named = values_of(grants).into_iter().map(|(lane, value)| (lane.to_string(), value));
-    let slots: BTreeMap<String, String> = named.collect();
+    let slots: BTreeMap<String, String> = map_of(named);
     let begun = Task {
         starts: start,
         last_start: Some(Start { at, lock_id: lock_id.clone(), fence, slots: slots.clone() }),

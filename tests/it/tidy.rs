@@ -203,6 +203,26 @@ fn only_the_real_operating_system_touches_the_outside_world() {
     assert!(wrong.is_empty(), "calls that belong to os/real:\n{}", wrong.join("\n"));
 }
 
+/// The standard library has code of its own for each order and each type that it sorts (decision 454).
+#[test]
+fn lists_are_sorted_by_an_order_in_one_file() {
+    let sorts =
+        ["by(", "by_key(", "by_cached_key("].map(|how| [format!(".sort_{how}"), format!(".sort_unstable_{how}")]);
+    let mut wrong = Vec::new();
+    for (file, text) in sources(&root().join("src")) {
+        let is_of_tests = file.ends_with("/tests.rs") || file.contains("/tests/");
+        if is_of_tests || file == "src/model/sorted.rs" {
+            continue;
+        }
+        for line in code(&text) {
+            wrong.extend(
+                sorts.iter().flatten().filter(|word| line.contains(*word)).map(|word| format!("{file}: {word}")),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "call model::sorted instead:\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn a_risky_dependency_has_one_owner() {
     let mut wrong = Vec::new();

@@ -11,6 +11,7 @@ use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
 use crate::model::control::{Held, Hold};
 use crate::model::name::shortened;
 use crate::model::record::{Extra, Version};
+use crate::model::sorted::sort_by;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Name, ScheduleKey, Task, TaskId, Timer, Timestamp};
 use crate::policy::cron::{
@@ -162,7 +163,7 @@ pub fn cron_list(app: &App) -> Result<Schedules, AppError> {
             Err(error) => return Err(error.into()),
         }
     }
-    found.rows.sort_unstable_by(|a, b| a.schedule.name.cmp(&b.schedule.name));
+    sort_by(&mut found.rows, |a, b| a.schedule.name.cmp(&b.schedule.name));
     Ok(found)
 }
 
@@ -180,7 +181,7 @@ pub fn cron_next(app: &App, name: Option<&str>, count: usize) -> Result<Vec<(Sch
         let coming = std::iter::successors(first.flatten(), |at| pattern.after(*at)).take(count.min(MOST_TOLD));
         slots.extend(coming.map(|at| (row.clone(), at)));
     }
-    slots.sort_unstable_by(|(a, first), (b, second)| (first, &a.schedule.name).cmp(&(second, &b.schedule.name)));
+    sort_by(&mut slots, |(a, first), (b, second)| (first, &a.schedule.name).cmp(&(second, &b.schedule.name)));
     slots.truncate(count.min(MOST_TOLD));
     Ok(slots)
 }

@@ -10,6 +10,7 @@ use crate::app::doctor::{Finding, Found};
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::model::calendar::{Schedule, Zone};
+use crate::model::sorted::sort_by;
 use crate::model::{ScheduleKey, Task, TaskId, Timer, Timestamp};
 use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
@@ -134,7 +135,7 @@ pub(super) fn zones(app: &App) -> Found {
     let now = app.host.now();
     let mut zones = vec![local_zone(app)];
     zones.extend(app.store.schedules()?.into_iter().flatten().filter_map(|schedule| Zone::parse(&schedule.zone).ok()));
-    zones.sort_by(|a, b| a.name().cmp(b.name()));
+    sort_by(&mut zones, |a, b| a.name().cmp(b.name()));
     zones.dedup_by(|a, b| a.name() == b.name());
     let differs = |zone: &Zone| {
         let at = zone.differs_at(now, now.plus_ms(ZONES_AHEAD_MS))?;

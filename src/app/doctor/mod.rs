@@ -14,6 +14,7 @@ use super::agents::setup::Named;
 use super::fleet::Store;
 use super::queue::doors::no_exclusion;
 use super::{App, AppError};
+use crate::model::sorted::sort_by_key;
 
 /// Number of findings of one check that are reported one by one.
 const MOST_TOLD: usize = 20;
@@ -161,7 +162,7 @@ pub fn is_well(findings: &[Finding]) -> bool {
 /// Adds the findings of a check, the worst ones first, or that all is well.
 fn add(check: &'static str, well: &str, found: Found, findings: &mut Vec<Finding>) {
     let worst_first = |mut found: Vec<Finding>| {
-        found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        sort_by_key(&mut found, |finding| std::cmp::Reverse(finding.level));
         let more = found.len().saturating_sub(MOST_TOLD);
         let worst = found.first().map_or(Level::Ok, |finding| finding.level);
         found.truncate(MOST_TOLD);

@@ -6,6 +6,7 @@
 mod queue;
 
 use crate::app::{App, AppError, Obstacle, config_reload};
+use crate::model::sorted::map_of;
 use crate::model::time::format_duration;
 use crate::model::{Config, LaneName, Task, TaskId, Timestamp};
 use crate::policy::analytics::record::Record;
@@ -59,7 +60,7 @@ pub fn expected_starts<'a>(
 ) -> Result<BTreeMap<TaskId, Estimate>, AppError> {
     let Some(queue) = expected_queue(app, None, effort)? else { return Ok(BTreeMap::new()) };
     let ending = tasks.filter(|(_, obstacle)| !is_open(obstacle));
-    Ok(ending.filter_map(|(task, _)| Some((task.id, start_in(&queue, app, task, effort)?))).collect())
+    Ok(map_of(ending.filter_map(|(task, _)| Some((task.id, start_in(&queue, app, task, effort)?)))))
 }
 
 /// The queue of all users with what is expected of it. `None` if the effort does not suffice.

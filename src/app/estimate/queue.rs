@@ -3,6 +3,7 @@
 use crate::app::admission::turns::weights_of;
 use crate::app::admission::unfinished_before;
 use crate::app::{App, AppError, config_reload};
+use crate::model::sorted::{map_of, sort_by_key};
 use crate::model::{Config, LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp};
 use crate::policy::fair::Ledger;
 use crate::policy::hold::pause_of;
@@ -71,7 +72,7 @@ impl Builder<'_> {
         let running: Vec<Task> = self.app.store.started_tasks().filter_map(Result::ok).collect();
         let running: Vec<Task> = running.into_iter().filter(|task| !task.status().is_final()).collect();
         let lenders: BTreeMap<TaskId, BTreeSet<LaneName>> =
-            running.iter().map(|task| (task.id, task.all_lanes().into_iter().collect())).collect();
+            map_of(running.iter().map(|task| (task.id, task.all_lanes().into_iter().collect())));
         for task in &running {
             let parent = task.parent.filter(|_| task.waited_for && !task.no_inherit);
             let lent = parent.and_then(|parent| lenders.get(&parent));
@@ -88,7 +89,7 @@ impl Builder<'_> {
     }
 
     fn add_waiting(&mut self, mut waiting: Vec<Task>) {
-        waiting.sort_unstable_by_key(|task| task.id);
+        sort_by_key(&mut waiting, |task| task.id);
         let control = config_reload::control(self.app);
         let mut after = Vec::new();
         for task in &waiting {

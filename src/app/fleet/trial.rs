@@ -3,6 +3,7 @@
 use super::{Fleet, Store};
 use crate::app::{AppError, Code, shell_word};
 use crate::model::Identity;
+use crate::model::sorted::sort_by;
 use crate::os::{Child, Command, Exit, Handle, Host, Open, Signal, StartError, Streams, Vfs, Woken};
 use crate::store::remove_tree;
 use serde::{Deserialize, Serialize};
@@ -208,7 +209,7 @@ impl Trial<'_> {
     fn programs(&self) -> Result<String, AppError> {
         let listed = self.root(VERSIONS, false)?.and_then(|files| files.list(".").ok().flatten()).unwrap_or_default();
         let mut versions: Vec<u32> = listed.iter().filter_map(|entry| entry.name.parse().ok()).collect();
-        versions.sort_unstable_by(|one, next| next.cmp(one));
+        sort_by(&mut versions, |one, next| next.cmp(one));
         let newest = versions.into_iter().map(|version| format!("{VERSIONS}/{version}/bin"));
         let on_path = self.path.split(':').filter(|folder| folder.starts_with('/')).map(str::to_owned);
         let has_all = |folder: &String| {

@@ -10,6 +10,7 @@ use crate::app::query::list;
 use crate::app::query::shared::{HeldLane, held_lane};
 use crate::app::{App, AppError, Code};
 use crate::model::lock::{Grant, loan};
+use crate::model::sorted::sort_by_key;
 use crate::model::{Identity, LaneName, LockKind, Name, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::lane_set::lane_set;
 use crate::policy::staleness::judge;
@@ -297,7 +298,7 @@ impl Around {
         let mut leased = Leased { grants: self.held, refreshed: granted.refreshed, log: granted.log };
         leased.refreshed.extend(leased.grants.iter().map(|grant| grant.lane.clone()));
         leased.grants.extend(granted.grants);
-        leased.grants.sort_by_key(|grant| lanes.iter().position(|lane| *lane == grant.lane));
+        sort_by_key(&mut leased.grants, |grant| lanes.iter().position(|lane| *lane == grant.lane));
         leased
     }
 }

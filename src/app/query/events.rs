@@ -10,6 +10,7 @@ use crate::app::demo::Run;
 use crate::app::demo::runs_of;
 use crate::app::waits::{as_seen, memory, open_wait};
 use crate::app::{App, AppError};
+use crate::model::sorted::{map_of, sort_by_key};
 use crate::model::task::Stepwise;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::analytics::course::{Course, Line, Step};
@@ -145,7 +146,7 @@ pub fn runs_by(holds: &[Hold], row: RowOf, since: Timestamp, now: Timestamp) -> 
             None => line("started", now),
         });
     }
-    lines.sort_by_key(|(at, _)| *at);
+    sort_by_key(&mut lines, |(at, _)| *at);
     // One lane after another: a run is known by its task, and a task has several lanes.
     let mut rows: Vec<String> = lines.iter().filter_map(|(_, line)| line["user"].as_str().map(str::to_owned)).collect();
     rows.sort_unstable();
@@ -201,7 +202,7 @@ pub fn checkpoint(app: &App, task: &Task) -> Result<Value, AppError> {
             history.push(json!({ "role": "event", "name": mail.event, "at": mail.at, "data": mail.data }));
         }
     }
-    history.sort_by_key(|entry| entry["at"].as_str().unwrap_or_default().to_owned());
+    sort_by_key(&mut history, |entry| entry["at"].as_str().unwrap_or_default().to_owned());
     let next = (!task.status().is_final()).then_some(if open.is_some() { current + 1 } else { current });
     Ok(json!({
         "thread_id": format!("execution_{}", task.id.0),
@@ -247,7 +248,7 @@ pub fn lane_stats(app: &App, since: Timestamp) -> Result<Vec<LaneLine>, AppError
     let limit = |lane: &str| limit_of(app, lane);
     let replay = replay(app, since, &limit)?;
     let now: BTreeMap<String, (u64, u64)> =
-        lane_rows(app, None)?.rows.into_iter().map(|row| (row.name, (row.queue, row.active))).collect();
+        map_of(lane_rows(app, None)?.rows.into_iter().map(|row| (row.name, (row.queue, row.active))));
     let mut stats = replay.lanes;
     for name in now.iter().filter(|(_, (depth, active))| depth + active > 0).map(|(name, _)| name) {
         stats.entry(name.clone()).or_default();

@@ -5,6 +5,7 @@ use crate::app::loans::{end_loans, heed_signals, lend_to};
 pub use crate::app::waits::tail::Stream;
 use crate::app::waits::tail::{Pace, Piece, Sink, Tail, unread};
 use crate::app::{App, AppError, fleet};
+use crate::model::sorted::sort_by;
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::{LogNotes, STDOUT_LOG};
 use std::time::Duration;
@@ -193,7 +194,7 @@ pub fn newest_task(app: &App, user: Option<&str>) -> Result<Option<TaskId>, AppE
     }
     let mut ids = Vec::new();
     app.store.visit_ids(&mut |_, id| ids.push(id))?;
-    ids.sort_unstable_by(|a, b| b.cmp(a));
+    sort_by(&mut ids, |a, b| b.cmp(a));
     for id in ids {
         let task = app.find(id)?.map(|(_, task)| task);
         if task.is_some_and(|task| user.is_none_or(|user| task.user.as_str() == user)) {

@@ -6,6 +6,7 @@ use crate::app::config_reload::{config, control};
 use crate::app::pass::counted;
 use crate::app::query::status;
 use crate::app::{App, AppError, lock_state};
+use crate::model::sorted::sort_by_key;
 use crate::model::{LaneName, Status, Task, Tier, Timestamp};
 pub use crate::policy::analytics::tally::{FAMILIES, samples};
 use crate::policy::analytics::tally::{Gauges, OTHER, render, series};
@@ -82,7 +83,7 @@ fn lane_gauges(app: &App, gauges: &mut Gauges) -> Result<(), AppError> {
     }
     gauges.insert("luzia_scrape_complete".to_owned(), f64::from(u8::from(is_complete)));
     let mut lanes: Vec<(String, LaneNow)> = lanes.into_iter().collect();
-    lanes.sort_by_key(|(_, lane)| std::cmp::Reverse(lane.depth + lane.active));
+    sort_by_key(&mut lanes, |(_, lane)| std::cmp::Reverse(lane.depth + lane.active));
     let now = app.host.now();
     for (at, (name, lane)) in lanes.iter().enumerate() {
         let shown = if at < MOST_LANES { name.as_str() } else { OTHER };

@@ -12,6 +12,7 @@ use crate::app::query::events::{ActionLine, ends_of_runs};
 use crate::app::query::list::{Filter, list};
 use crate::app::waits::{Memory, as_seen, memory};
 use crate::app::{App, AppError, Obstacle};
+use crate::model::sorted::sort_by_key;
 use crate::model::{Task, TaskId, Turn};
 use crate::policy::admission::{Booked, obstacles};
 use crate::policy::beyond::{MOST_TRIED, may_pass};
@@ -262,7 +263,7 @@ pub fn tree(app: &App, root: TaskId) -> Result<Vec<Branch>, AppError> {
     let (mut branches, mut open) = (Vec::new(), vec![(root, 0, true)]);
     while let Some((task, depth, is_last)) = open.pop() {
         let mut own = children.remove(&task.id).unwrap_or_default();
-        own.sort_unstable_by_key(|child| std::cmp::Reverse(child.id));
+        sort_by_key(&mut own, |child| std::cmp::Reverse(child.id));
         let is_lowest = |at: usize| at == 0;
         open.extend(own.into_iter().enumerate().map(|(at, child)| (child, depth + 1, is_lowest(at))));
         let memory = memory(app, task.id)?;

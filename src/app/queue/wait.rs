@@ -5,6 +5,7 @@ use crate::app::pass::wake::fire_timers;
 use crate::app::processes::{is_in_tree, wake_supervisor};
 use crate::app::query::cycles::refuse_ring_of_tasks;
 use crate::app::{App, AppError, Code};
+use crate::model::sorted::sort_by_key;
 use crate::model::{Status, Task, TaskId};
 use crate::store::{Changes, Lending};
 use std::time::Duration;
@@ -56,7 +57,7 @@ pub fn wait(
         }
         if over.len() == ids.len() || any && !over.is_empty() {
             if any {
-                over.sort_by_key(|task| task.outcome().map(|outcome| outcome.completed_at));
+                sort_by_key(&mut over, |task| task.outcome().map(|outcome| outcome.completed_at));
                 over.truncate(1);
             }
             end_loans(app, lent, true, timeout_ms.map(|limit| begin.saturating_add(limit)))?;

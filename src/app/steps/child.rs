@@ -11,6 +11,7 @@ use crate::app::waits::came::{is_end_of, is_meant, means_child, take_in_vars, va
 use crate::app::waits::output::{Looked, OutputOrder, OutputReader};
 use crate::app::waits::unused_mail;
 use crate::app::{App, AppError, Code};
+use crate::model::sorted::sort_by_key;
 use crate::model::{Task, TaskId};
 use crate::policy::steps::waits::{OnTimeout, WaitEvent, WaitKind};
 use crate::store::{Mail, OpenWait, Waits};
@@ -65,7 +66,7 @@ pub fn open_children(app: &App, id: TaskId, filter: &[(String, String)]) -> Resu
         children.extend(found.ok().filter(|task| task.parent == Some(id) && means_child(filter, task.id)));
         true
     })?;
-    children.sort_unstable_by_key(|task| task.id);
+    sort_by_key(&mut children, |task| task.id);
     Ok(children)
 }
 

@@ -5,6 +5,7 @@
 //! without an end reports that (`tell_lost`, decision 301).
 
 use crate::app::{App, AppError};
+use crate::model::sorted::sort_by_key;
 use crate::model::{Task, TaskId};
 use crate::policy::steps::members::row;
 use crate::policy::steps::names::{MOST_KEPT_BYTES, is_var_name};
@@ -80,7 +81,7 @@ pub(crate) fn take_in(vars: &mut Vars, new: Vec<(String, Value)>) -> Vec<String>
     vars.extend(new);
     let size = |vars: &Vars, name: &String| vars.get(name).map_or(0, |value| name.len() + value.to_string().len());
     let mut all: usize = vars.keys().map(|name| size(vars, name)).sum();
-    fresh.sort_unstable_by_key(|name| size(vars, name));
+    sort_by_key(&mut fresh, |name| size(vars, name));
     let mut left_out = Vec::new();
     while all > MOST_KEPT_BYTES
         && let Some(name) = fresh.pop()

@@ -6,6 +6,7 @@ pub(crate) mod resting;
 pub mod tail;
 
 use crate::app::{App, AppError};
+use crate::model::sorted::sort_by_key;
 use crate::model::task::TaskState;
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::store::{DoneWait, LateCommand, Mail, OpenWait, StepRecord as Step, Vars, Waits};
@@ -39,7 +40,7 @@ pub fn memory(app: &App, id: TaskId) -> Result<Option<Memory>, AppError> {
     let done = app.store.steps_done(id).unwrap_or_default().into_iter().map(|step| (step, true));
     let failed = app.store.steps_failed(id).unwrap_or_default().into_iter().map(|step| (step, false));
     let mut steps: Vec<(Step, bool)> = done.chain(failed).collect();
-    steps.sort_by_key(|(step, _)| step.number);
+    sort_by_key(&mut steps, |(step, _)| step.number);
     let Waits { commands, done: waits, .. } = waits_shown(app, id)?;
     Ok(Some(Memory { vars, steps, mail: app.store.mail_numbers(id)?.len(), commands, waits }))
 }

@@ -1,6 +1,7 @@
 //! The tools of `luzia mcp`: their names, their purposes, their arguments, and the command line of each call. Pure. The
 //! commands of luzia themselves carry out a call, so each tool has their checks, documents and errors.
 
+use crate::model::sorted::sort_by_key;
 use crate::request::members::{Member, Shape, of_task};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -51,7 +52,7 @@ const OF_LATER: [&str; 2] = ["after", "at"];
 fn members(names: &[&str]) -> Vec<Member> {
     let mut members = of_task();
     members.retain(|member| names.contains(&member.name.as_str()));
-    members.sort_unstable_by_key(|member| names.iter().position(|name| *name == member.name));
+    sort_by_key(&mut members, |member| names.iter().position(|name| *name == member.name));
     for member in &mut members {
         match (&member.shape, &member.option) {
             (Shape::Texts, Some(option)) => member.name.clone_from(option),

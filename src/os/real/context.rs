@@ -1,6 +1,7 @@
 //! The context of this process: its sandbox, and the limits that it gives to its children. Nothing is decided here.
 
 use crate::model::context::{LIMITS, NAMESPACES};
+use crate::model::sorted::map_of;
 use crate::model::{Context, Limits, Sandbox, Surroundings};
 use crate::os::real::process::procfs;
 use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, stat, statx};
@@ -94,7 +95,7 @@ fn groups(text: &str) -> Vec<u32> {
 }
 
 fn own_namespaces() -> BTreeMap<String, u64> {
-    NAMESPACES.iter().filter_map(|kind| Some(((*kind).to_owned(), procfs::own_namespace(kind)?))).collect()
+    map_of(NAMESPACES.iter().filter_map(|kind| Some(((*kind).to_owned(), procfs::own_namespace(kind)?))))
 }
 
 /// Soft and hard limits by name; an absent name is no limit.

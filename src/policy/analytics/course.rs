@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use crate::model::Timestamp;
+use crate::model::sorted::sort_by_key;
 use std::collections::BTreeMap;
 
 /// State of an action.
@@ -199,7 +200,7 @@ impl Course {
     /// The lines, in the order of their times. Lines of one moment are in the order of the events. Actions are numbered in the
     /// order of their beginnings.
     pub fn lines(mut self) -> Vec<Line> {
-        self.lines.sort_by_key(|line| line.at);
+        sort_by_key(&mut self.lines, |line| line.at);
         let mut numbers: Vec<u32> = vec![0];
         for line in self.lines.iter_mut().filter(|_| self.steps.is_none()) {
             let known = numbers.iter().position(|number| *number == line.number);

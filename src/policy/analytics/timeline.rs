@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use crate::model::Timestamp;
+use crate::model::sorted::sort_by_key;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -180,7 +181,7 @@ impl Holds {
     /// The holds that lasted at a moment or later, in the order of their grants.
     pub fn since(self, since: Timestamp) -> Vec<Hold> {
         let mut holds: Vec<Hold> = self.all.into_iter().filter(|hold| hold.to.is_none_or(|to| to >= since)).collect();
-        holds.sort_by_key(|hold| hold.from);
+        sort_by_key(&mut holds, |hold| hold.from);
         holds
     }
 }
@@ -245,7 +246,7 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
             }
             changes.extend([(from, 1), (to, -1)]);
         }
-        changes.sort_unstable_by_key(|(at, change)| (*at, -change));
+        sort_by_key(&mut changes, |(at, change)| (*at, -change));
         let mut active = 0_i64;
         for (at, change) in changes {
             active += change;
@@ -253,7 +254,7 @@ pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
         }
     }
     // The sort is stable: events of one moment keep the order in which they were written.
-    events.sort_by_key(|(at, _)| *at);
+    sort_by_key(&mut events, |(at, _)| *at);
     let events: Vec<Value> = events.into_iter().map(|(_, event)| event).collect();
     json!({ "displayTimeUnit": "ms", "traceEvents": events })
 }

@@ -1,6 +1,7 @@
 //! Holds: the tasks that may not start because of `pause`, and the effect of paused time on limits. Pure.
 
 use crate::model::control::{Held, Hold};
+use crate::model::sorted::sort;
 use crate::model::{LaneName, Task, Timestamp};
 
 /// The pause of a task.
@@ -72,7 +73,7 @@ pub fn start_limit(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Timest
         .filter_map(|hold| Some((hold.since.0.max(task.created_at.0), hold.until?.0)))
         .filter(|(from, to)| from < to)
         .collect();
-    spans.sort_unstable();
+    sort(&mut spans);
     let mut counted = i64::MIN;
     for (from, to) in spans {
         let from = from.max(counted);

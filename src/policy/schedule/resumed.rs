@@ -1,6 +1,7 @@
 //! Tasks that continue after a wait, among new work (X16).
 
 use super::{Candidate, Round};
+use crate::model::sorted::sort_by_key;
 use crate::model::{Name, Priority, TaskId, Tier};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ impl<L: std::ops::DerefMut<Target = super::Ledger>> Round<L> {
     /// Adds tasks that continue after a wait.
     #[must_use]
     pub fn with_resumed(mut self, mut tasks: Vec<Resumed>) -> Self {
-        tasks.sort_unstable_by_key(|task| std::cmp::Reverse((task.priority, task.id)));
+        sort_by_key(&mut tasks, |task| std::cmp::Reverse((task.priority, task.id)));
         for task in tasks {
             self.resumed[task.priority.tier().index()].push(task);
         }

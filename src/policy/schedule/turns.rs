@@ -1,6 +1,7 @@
 //! The order in which the queues of one user's lane take turns, as far as it is known before their tasks have run: each task
 //! counts as a nominal second. Pure; the order of [`super::Round`] for one user and one tier.
 
+use crate::model::sorted::map_of;
 use crate::model::{Name, Turn};
 use crate::policy::fair::{CAP_US, Ledger, NOMINAL_MS, Usage, has_own_share, over_weight, share_names};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +37,7 @@ impl<'a> Turns<'a> {
         let names = |side: &Side| if is_shared { share_names(user, &side.queue) } else { Default::default() };
         let names: Vec<[Option<Name>; 3]> = sides.iter().map(names).collect();
         let of = |[session, ..]: &[Option<Name>; 3]| (session.clone(), ledger.share_usage(session.as_ref()));
-        let mut used: BTreeMap<Option<Name>, Usage> = names.iter().map(of).collect();
+        let mut used: BTreeMap<Option<Name>, Usage> = map_of(names.iter().map(of));
         let least = used.values().map(|usage| usage.used_us).min().unwrap_or(0);
         used.values_mut().for_each(|usage| usage.used_us = usage.used_us.min(least.saturating_add(CAP_US)));
         let begun = names.iter().filter_map(|names| names[2].clone()).filter(|group| ledger.knows(group)).collect();

@@ -6,6 +6,7 @@
 
 use super::{Entry, Round, distance};
 use crate::model::queue::{FirstHead, FirstHeads};
+use crate::model::sorted::sort;
 use crate::model::{Name, Priority, Tier, Timestamp};
 use crate::policy::fair::{CAP_US, Ledger, Usage};
 use std::cmp::Reverse;
@@ -94,7 +95,7 @@ impl<L: std::ops::DerefMut<Target = super::Ledger>> Round<L> {
                 entries.truncate(most);
                 entries.retain(|entry| entry.user != user);
             }
-            entries.sort_unstable();
+            sort(&mut entries);
             let head = |Entry { priority, used, queue, .. }| FirstHead { priority, used, queue: queue.to_string() };
             (entries.into_iter().map(head).collect(), has_more)
         })

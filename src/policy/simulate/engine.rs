@@ -3,6 +3,7 @@
 
 use super::load::{Job, Load, Random};
 use super::report::Book;
+use crate::model::sorted::sort_by_key;
 use crate::model::{LaneName, Name, Priority, QueueName, TaskId, Tier, Timestamp};
 use crate::policy::backfill::{Booking, Slots, Wanted, bookings as bookings_of, may_pass};
 use crate::policy::beyond::{MOST_TRIED, may_pass as may_go_beyond};
@@ -115,7 +116,7 @@ impl<'a> World<'a> {
                 None => world.coming.push((job.ready, at)),
             }
         }
-        world.coming.sort_unstable_by_key(|(ready, at)| Reverse((*ready, *at)));
+        sort_by_key(&mut world.coming, |(ready, at)| Reverse((*ready, *at)));
         world
     }
 

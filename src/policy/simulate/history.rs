@@ -7,6 +7,7 @@
 use super::load::{Coming, Job, Length, Load};
 use crate::model::config::Config;
 use crate::model::queue::digest;
+use crate::model::sorted::sort_by_key;
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::policy::fair::Weights;
@@ -250,7 +251,7 @@ impl Told {
 pub fn expect(load: &mut Load, history: &History, config: &Config, now: Timestamp) {
     let mut kinds: Vec<_> =
         history.arrivals.iter().filter(|(_, seen)| seen.gaps.len() >= LEAST_LENGTHS && seen.last <= now).collect();
-    kinds.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.last));
+    sort_by_key(&mut kinds, |(_, seen)| std::cmp::Reverse(seen.last));
     for ((user, lane, lanes), seen) in kinds.into_iter().take(MOST_EXPECTED) {
         let Some(told) = Told::read(user, lane.as_deref(), lanes, seen.work.as_deref(), seen.priority) else {
             continue;

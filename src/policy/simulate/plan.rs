@@ -4,6 +4,7 @@ use super::history::{History, Told};
 use super::load::{Job, Length, Load, Random};
 use crate::model::config::Config;
 use crate::model::queue::digest;
+use crate::model::sorted::sort_by_key;
 use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
 
 /// The most tasks of one simulation.
@@ -111,7 +112,7 @@ impl Plan {
         for stream in &self.streams {
             self.add(stream, &mut load, random);
         }
-        load.jobs.sort_by_key(|job| job.ready);
+        sort_by_key(&mut load.jobs, |job| job.ready);
         for (number, job) in (1..).zip(&mut load.jobs) {
             job.id = TaskId(number);
         }

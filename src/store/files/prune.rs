@@ -5,6 +5,7 @@
 //! finds a finished task by its key or its goal. It reads the records of the days in question, so a finished task leaves no index
 //! behind that would have to be kept in step.
 
+use crate::model::sorted::sort_by_key;
 use crate::model::task::FIRST_GRANTED;
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
@@ -122,7 +123,7 @@ impl Spool {
         let today = self.host.clock.now().day();
         let newest = self.newest_segment(&today)?;
         // The first segment of a day goes last: while it is there and full, writers go on to the newest one.
-        kept.sort_unstable_by_key(|segment| (segment.day.clone(), segment.number == 1, segment.number));
+        sort_by_key(&mut kept, |segment| (segment.day.clone(), segment.number == 1, segment.number));
         let mut sizes = Vec::new();
         for segment in kept {
             let size = self.meta(&segment.path())?.map_or(0, |meta| meta.size);

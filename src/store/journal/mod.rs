@@ -10,6 +10,7 @@ pub(crate) mod reading;
 pub(crate) mod tally;
 
 use crate::model::record::Version;
+use crate::model::sorted::sort;
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::os::{Handle, Open};
 use crate::store::{Result, Spool, file_name, layout};
@@ -222,7 +223,7 @@ impl Spool {
     pub fn event_segments(&self) -> Result<Vec<Segment>> {
         let names = self.list(layout::EVENTS)?;
         let mut segments: Vec<Segment> = names.iter().filter_map(|entry| Segment::parse(&entry.name)).collect();
-        segments.sort_unstable();
+        sort(&mut segments);
         Ok(segments)
     }
 

@@ -5,6 +5,7 @@
 
 use crate::model::capacity::{SLOT_PREFIX, slot_variable};
 use crate::model::lock::{Grant, values_of};
+use crate::model::sorted::sort_by_key;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, Task};
 use crate::policy::analytics::trace::{TRACEPARENT, caller_of, span_of};
@@ -188,7 +189,7 @@ fn beside_the_environment(vars: &Vars, room: usize, task_dir: &str) -> Files {
         })
         .collect();
     // The first ones go: those that must, then by size.
-    sizes.sort_unstable_by_key(|(size, name, must)| (!must, std::cmp::Reverse(*size), *name));
+    sort_by_key(&mut sizes, |(size, name, must)| (!must, std::cmp::Reverse(*size), *name));
     let cost = |size: usize| size + "LUZIA_VAR_=".len() + PER_WORD;
     let mut all: usize = sizes.iter().map(|(size, ..)| size).sum();
     let mut whole: usize = sizes.iter().map(|(size, ..)| cost(*size)).sum();

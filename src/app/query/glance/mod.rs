@@ -7,6 +7,7 @@ use crate::app::query::list::{Filter, Stuck, list, stuck};
 use crate::app::query::status::capacity;
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError, Obstacle};
+use crate::model::sorted::map_of;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::store::OpenWait;
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,7 +134,7 @@ fn ended(app: &App) -> Result<Vec<Task>, AppError> {
 fn lanes(app: &App, tasks: &[TaskNow]) -> Result<Vec<LaneUse>, AppError> {
     let active = holders(app)?;
     let mut waits: BTreeMap<String, (u64, Option<Timestamp>)> =
-        active.keys().map(|name| (name.clone(), (0, None))).collect();
+        map_of(active.keys().map(|name| (name.clone(), (0, None))));
     for TaskNow { task, .. } in tasks.iter().filter(|now| now.task.status() == Status::Pending) {
         for lane in lanes_of(task) {
             let (queue, oldest) = waits.entry(lane.to_string()).or_default();

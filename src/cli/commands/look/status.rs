@@ -15,6 +15,7 @@ use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
 use crate::model::config::SlotsFrom;
 use crate::model::control::Hold;
+use crate::model::sorted::sort_by_key;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
@@ -158,7 +159,7 @@ fn users(overview: &Overview) -> Vec<(&str, u64, u64)> {
     let count = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or(0);
     let mut users: Vec<_> =
         names.into_iter().map(|name| (name, count(&overview.counts.users, name), count(running, name))).collect();
-    users.sort_unstable_by_key(|(name, pending, active)| (std::cmp::Reverse(pending + active), *name));
+    sort_by_key(&mut users, |(name, pending, active)| (std::cmp::Reverse(pending + active), *name));
     users
 }
 

@@ -9,6 +9,7 @@ use crate::cli::args::command;
 use crate::cli::args::complete::{End, Live, Wanted, end_of};
 use crate::cli::docs::schemas;
 use crate::cli::output::console::Console;
+use crate::model::sorted::{map_of, sort_by_key};
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,7 +123,7 @@ fn tasks(app: &App, all: bool) -> Vec<(String, String)> {
     each(app, all, &mut |task| {
         found.push((task.id, format!("{} {}: {}", task.user, task.status(), task.command.join(" "))));
     });
-    found.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
+    sort_by_key(&mut found, |(id, _)| std::cmp::Reverse(*id));
     found.into_iter().map(|(id, about)| (id.to_string(), about)).collect()
 }
 
@@ -140,5 +141,5 @@ fn users(app: &App) -> BTreeSet<String> {
 
 fn lanes(app: &App) -> BTreeMap<String, String> {
     let rows = lane_rows(app, None).map(|lanes| lanes.rows).unwrap_or_default();
-    rows.into_iter().map(|row| (row.name, format!("{} active, {} queued", row.active, row.queue))).collect()
+    map_of(rows.into_iter().map(|row| (row.name, format!("{} active, {} queued", row.active, row.queue))))
 }

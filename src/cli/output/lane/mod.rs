@@ -4,6 +4,7 @@
 use crate::app::{App, names};
 use crate::cli::args::OutputFormat;
 use crate::cli::output::console::Console;
+use crate::model::sorted::map_of;
 use std::collections::BTreeMap;
 
 /// The kinds of lanes that are digits of a directory, and the kind of `luzia name` that reads its path.
@@ -33,7 +34,7 @@ impl Lanes {
     fn of(app: &App, is_for_people: bool) -> Self {
         let places = if is_for_people { names::places(app) } else { BTreeMap::new() };
         let known = places.into_iter().filter_map(|(lane, path)| argument(&lane, &path).map(|shown| (lane, shown)));
-        Self { paths: known.collect(), hides_global: false }
+        Self { paths: map_of(known), hides_global: false }
     }
 
     /// Whether a lane has no row and no place in a cell.

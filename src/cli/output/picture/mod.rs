@@ -4,6 +4,7 @@ pub mod spreads;
 pub mod timeline;
 
 use crate::model::Timestamp;
+use crate::model::sorted::sort;
 use crate::model::who::is_unseen;
 use std::fmt::Write as _;
 
@@ -143,7 +144,7 @@ impl Sheet {
         );
         let (mut x, y) = (8, 32);
         let mut legend = self.legend.clone();
-        legend.sort_unstable();
+        sort(&mut legend);
         for (kind, word) in legend {
             let class = LOOKS[kind as usize].0;
             let _ = writeln!(

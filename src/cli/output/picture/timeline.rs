@@ -2,6 +2,7 @@
 
 use super::{BAR, Bar, Kind, LEFT, ROW, Sheet, TOP, moments, steps};
 use crate::app::query::events::{Hold, by_lane, rows};
+use crate::model::sorted::sort_by_key;
 use crate::model::time::format_duration;
 use crate::model::{TaskId, Timestamp};
 
@@ -133,7 +134,7 @@ fn spans(holds: &[&Hold], scale: &Scale) -> Vec<Span> {
 fn waits(holds: &[&Hold], scale: &Scale) -> (Vec<Span>, usize) {
     let is_seen = |hold: &&&Hold| scale.x(hold.from) - scale.x(hold.asked) > SHORTEST && !hold.is_global();
     let mut waits: Vec<&Hold> = holds.iter().filter(is_seen).copied().collect();
-    waits.sort_by_key(|hold| (hold.asked, hold.from));
+    sort_by_key(&mut waits, |hold| (hold.asked, hold.from));
     let rows = rows(waits.iter().map(|hold| (hold.asked, hold.from)));
     let span = |(hold, row): (&&Hold, usize)| {
         let (kind, label) = (Kind::Waits, label(hold, Kind::Waits));

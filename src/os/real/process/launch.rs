@@ -1,6 +1,7 @@
 //! Starts processes: supervisors, commands of tasks, and commands that run in place. Their purpose is not known here.
 
 use crate::model::control::HOOK_VARIABLE;
+use crate::model::sorted::map_of;
 use crate::model::task::{OF_ONE_REPOSITORY, TASK_VARIABLES};
 use crate::os::real::process::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
 use crate::os::real::process::child::{Reach, RealChild};
@@ -50,7 +51,7 @@ fn supervisor(program: &Path, args: &[String], lock: &File) -> io::Result<u32> {
     let mut start = Start::new(program.to_owned(), "luzia", args);
     let is_of_a_task = |name: &OsString| task_variables().any(|own| name == own);
     let kept = std::env::vars_os().filter(|(name, _)| !is_of_a_task(name));
-    start.env = kept.map(|(name, value)| (name.into(), value.into())).collect();
+    start.env = map_of(kept.map(|(name, value)| (name.into(), value.into())));
     // Not waited for here: it outlives us, or `reap` waits for it.
     start.spawn(Path::new("/"), [lock, &null, &null], false)
 }
@@ -209,7 +210,7 @@ fn directly<'a>(command: &'a Command, cwd: &Path) -> Result<Start<'a>, StartErro
         None => (program, name.as_str(), args),
     };
     let mut direct = Start::new(program, name, args);
-    direct.env = command.env.iter().map(|(name, value)| (text(name), text(value))).collect();
+    direct.env = map_of(command.env.iter().map(|(name, value)| (text(name), text(value))));
     Ok(direct)
 }
 

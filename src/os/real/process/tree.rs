@@ -8,6 +8,7 @@
 //! one become its children. They are known by the lock they were started with, and descent ends at them.
 
 use crate::model::Identity;
+use crate::model::sorted::map_of;
 use crate::os::real::clock::RealClock;
 use crate::os::real::process::procfs::{self, Stat};
 use crate::os::{Clock, TreeMark};
@@ -65,7 +66,7 @@ fn living_processes(range: Option<RangeInclusive<u32>>) -> io::Result<BTreeMap<u
         None => procfs::pids()?,
     };
     let stats = pids.into_iter().filter_map(|pid| procfs::stat(pid).map(|stat| (pid, stat)));
-    Ok(stats.filter(|(_, stat)| !stat.is_dead()).collect())
+    Ok(map_of(stats.filter(|(_, stat)| !stat.is_dead())))
 }
 
 /// The pids that the kernel can have given since this process began, for a tree that this process began. The kernel gives

@@ -1,6 +1,7 @@
 //! Layout of the state directory: every path is made here. Does no I/O except for making folders.
 
 use crate::model::lane::slot_stem;
+use crate::model::sorted::sort_by;
 use crate::model::{LaneName, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::files::disk::stamp::Stamp;
@@ -429,7 +430,7 @@ impl Spool {
     pub fn refuse_foreign(&self) -> Result<()> {
         let is_ours = |name: &str| is_outer(name) || OWN_FILES.contains(&name);
         let mut names: Vec<_> = self.list(".")?.into_iter().filter(|entry| !is_ours(&entry.name)).collect();
-        names.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        sort_by(&mut names, |a, b| a.name.cmp(&b.name));
         match names.first() {
             None => Ok(()),
             Some(entry) => Err(StoreError::Foreign { thing: self.state_dir().into(), name: entry.name.to_string() }),

@@ -2,6 +2,7 @@
 //! Commit points: acquire is the O_EXCL open of `.lock`, release and break are its unlink, refresh is the rename of
 //! `.json`. The sidecar comes before the lock and goes after it, so that a visible lock is always described.
 
+use crate::model::sorted::sort_by_key;
 use crate::model::{Fence, Grant, Identity, Judge, LaneName, LockKind, LockRecord, Origin, Timestamp, Verdict, loan};
 use crate::os::{Entry, FileKind, Handle, Open};
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
@@ -49,7 +50,7 @@ impl Spool {
         let locks = self.list(layout::LOCKS)?;
         // The asker keeps its place in the line of a lane as long as that lane keeps it waiting.
         let mut order: Vec<usize> = (0..lanes.len()).collect();
-        order.sort_by_key(|at| !in_line.as_ref().is_some_and(|in_line| in_line.stands_in(lanes[*at])));
+        sort_by_key(&mut order, |at| !in_line.as_ref().is_some_and(|in_line| in_line.stands_in(lanes[*at])));
         let mut plan = Plan { takes: Vec::with_capacity(lanes.len()), refreshes: Vec::new() };
         for at in order {
             let need = &request.needs[at];
@@ -89,7 +90,7 @@ impl Spool {
                 return Ok(Acquired::Denied(Denial::Behind(need.lane.clone())));
             }
         }
-        plan.takes.sort_unstable_by_key(|(at, _)| *at);
+        sort_by_key(&mut plan.takes, |(at, _)| *at);
         let answer = self.carry_out(request, plan, &mut guards, judge)?;
         if let (Some(in_line), Acquired::Granted { .. }) = (in_line, &answer) {
             self.leave_with_lane(in_line, request.needs.iter().map(|need| need.limit).max().unwrap_or(1));
@@ -135,7 +136,7 @@ impl Spool {
                 Ok(again) => {
                     refreshed.extend(again.iter().map(|grant| grant.lane.clone()));
                     grants.extend(again);
-                    grants.sort_by_key(|grant| request.needs.iter().position(|need| need.lane == grant.lane));
+                    sort_by_key(grants, |grant| request.needs.iter().position(|need| need.lane == grant.lane));
                 }
                 Err(error) => {
                     self.give_back(guards, grants)?;

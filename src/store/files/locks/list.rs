@@ -3,6 +3,7 @@
 
 use crate::model::evidence::{Evidence, HolderHost, KernelLock};
 use crate::model::lane::is_user_stem;
+use crate::model::sorted::{sort, sort_by, sort_by_key};
 use crate::model::{Fence, Judge, LaneName, LockKind, LockRecord, Reason, Sidecar, TaskId, Timestamp, Verdict, loan};
 use crate::os::{Entry, FileKind, Open};
 use crate::store::files::disk::lock_retry::is_held_by_others;
@@ -142,7 +143,7 @@ impl LockIndex {
 pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
     let stems = locks.iter().filter_map(|entry| slot_of_name(&entry.name));
     let mut slots: Vec<u32> = stems.filter(|(stem, _)| *stem == lane_stem).map(|(_, slot)| slot).collect();
-    slots.sort_unstable();
+    sort(&mut slots);
     slots.dedup();
     slots
 }
@@ -304,7 +305,7 @@ impl Spool {
         let global = LaneName::global().stem();
         stems.retain(|(stem, _)| *stem != global);
         // Users first.
-        stems.sort_by_key(|(stem, _)| !is_user_stem(stem));
+        sort_by_key(&mut stems, |(stem, _)| !is_user_stem(stem));
         let unseen = stems.len().saturating_sub(most);
         stems.truncate(most);
         Ok((self.judge_each(stems, timeout_ms, judge)?, unseen))
@@ -333,7 +334,7 @@ impl Spool {
             }
         }
         // Lanes that share a guard are looked at together, but few at a time, so that no process waits long for the guard.
-        known.sort_by_key(|(bucket, ..)| *bucket);
+        sort_by_key(&mut known, |(bucket, ..)| *bucket);
         for some in known.chunk_by(|one, next| one.0 == next.0).flat_map(|group| group.chunks(JUDGED_AT_ONCE)) {
             let _guards = self.enter_to_look(&some[0].1)?;
             for (_, lane, slot) in some {
@@ -343,7 +344,7 @@ impl Spool {
             }
         }
         let locked_at = |view: &LockView| view.record().and_then(|record| record.refreshed_at.or(record.acquired_at));
-        views.sort_by_cached_key(|view| (locked_at(view), view.stem.clone()));
+        sort_by(&mut views, |one, other| (locked_at(one), &one.stem).cmp(&(locked_at(other), &other.stem)));
         Ok(views)
     }
 
@@ -355,7 +356,7 @@ impl Spool {
             .filter_map(|entry| slot_of_name(&entry.name))
             .map(|(stem, slot)| (stem.to_owned(), slot))
             .collect();
-        stems.sort_unstable();
+        sort(&mut stems);
         stems.dedup();
         Ok(stems)
     }

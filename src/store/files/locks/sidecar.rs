@@ -2,6 +2,7 @@
 
 use crate::model::process::OTHER_ROOT;
 use crate::model::record::{Members, Version};
+use crate::model::sorted::sort_by;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
 use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Sidecar, Timestamp, Who};
 use crate::store::FORMAT_VERSION;
@@ -49,7 +50,7 @@ impl<'a> Unread<'a> {
         let mut members: Vec<(Cow<str>, Option<Value>)> =
             serde_json::from_slice::<Members>(bytes)?.0.into_iter().map(|(name, value)| (name, Some(value))).collect();
         // The sort keeps the order of equal names, and each takes the place of the one before it.
-        members.sort_by(|one, other| one.0.cmp(&other.0));
+        sort_by(&mut members, |one, other| one.0.cmp(&other.0));
         members.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {

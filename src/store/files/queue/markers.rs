@@ -11,6 +11,7 @@
 //! and the path as JSON.
 
 use crate::model::queue::digest;
+use crate::model::sorted::{map_of, sort};
 use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, Tier, Timer, Timestamp, Turn};
 use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::{MAX_RECORD_BYTES, Place, Result, Spool, StoreError, file_name, layout};
@@ -71,7 +72,7 @@ impl Spool {
             (priority.tier() == tier).then(|| (turn, queue.to_owned(), entry.name.to_string()))
         };
         let mut marks: Vec<(Turn, String, String)> = entries.iter().filter_map(mark).collect();
-        marks.sort_unstable();
+        sort(&mut marks);
         for (turn, queue, name) in marks {
             let mark = format!("{folder}/{name}");
             let (priority, (_, id)) = turn;
@@ -129,7 +130,7 @@ impl Spool {
         for hour in hours {
             let entries = self.list(&format!("{}/{hour}", layout::TIMERS))?;
             let mut found: Vec<Timer> = entries.iter().filter_map(|entry| file_name::timer(&entry.name)).collect();
-            found.sort_unstable();
+            sort(&mut found);
             let coming = found.iter().filter(|timer| timer.at > now);
             timers.next = timers.next.or(coming.clone().map(|timer| timer.at).next());
             timers.later.extend(coming.filter_map(Timer::task).take(MOST_LATER - timers.later.len()));
@@ -343,7 +344,7 @@ impl Spool {
             let (lane, path) = line.split_once('\t')?;
             Some((lane.to_owned(), serde_json::from_str(path).ok()?))
         };
-        Ok(self.hints(layout::PLACES)?.lines().filter_map(place).collect())
+        Ok(map_of(self.hints(layout::PLACES)?.lines().filter_map(place)))
     }
 
     /// Remembers places, unless the file is full.

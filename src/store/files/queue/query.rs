@@ -1,5 +1,6 @@
 //! Overviews: counts of pending tasks by names only, the records of a place, and the checks of `doctor`. Changes nothing.
 
+use crate::model::sorted::{map_of, sort_by_key};
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
 use crate::store::files::disk::publish::{number, records_in};
@@ -73,7 +74,7 @@ impl Survey<'_> {
             found.extend(records_in(&entries).map(|id| (places[at], id, layout::record_in(&folders[at], id))));
             true
         })?;
-        found.sort_unstable_by_key(|(_, id, _)| *id);
+        sort_by_key(&mut found, |(_, id, _)| *id);
         self.ids = found.into_iter();
         Ok(true)
     }
@@ -224,7 +225,7 @@ impl Spool {
 
     fn parked_segments(&self) -> Result<BTreeMap<u64, Shelf>> {
         let shelf = |number| (number, Shelf::of([(Place::Parked, layout::parked_segment(number))]));
-        Ok(self.numbered_folders(layout::PARKED)?.into_iter().map(shelf).collect())
+        Ok(map_of(self.numbered_folders(layout::PARKED)?.into_iter().map(shelf)))
     }
 
     /// The tasks that run or wait for an event.

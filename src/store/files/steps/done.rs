@@ -3,6 +3,7 @@
 
 use crate::model::TaskId;
 use crate::model::name::{from_hex, hex};
+use crate::model::sorted::sort_by_key;
 use crate::os::{Handle, Open};
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::steps::encode;
@@ -91,7 +92,7 @@ impl Spool {
                 Some(read) => steps.extend(read?),
             }
         }
-        steps.sort_by_key(|step: &StepRecord| step.number);
+        sort_by_key(&mut steps, |step: &StepRecord| step.number);
         Ok(steps)
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod done;
 pub(crate) mod waits;
 
 use crate::model::record::Version;
+use crate::model::sorted::sort_by_key;
 use crate::model::task::Finish;
 use crate::model::{Identity, LockKind, Sidecar, Status, TaskId, Timestamp};
 use crate::os::{Handle, Open};
@@ -179,7 +180,7 @@ impl Spool {
         let folder = layout::steps(id);
         // The waits go before the steps: a step that is done again may deliver the event of a wait.
         let mut names: Vec<String> = self.list(&folder)?.into_iter().map(|entry| entry.name.to_string()).collect();
-        names.sort_unstable_by_key(|name| !name.starts_with("waits.json"));
+        sort_by_key(&mut names, |name| !name.starts_with("waits.json"));
         for name in names.iter().filter(|name| *name != "lock" && *name != "mail") {
             self.unlink(&format!("{folder}/{name}"))?;
         }

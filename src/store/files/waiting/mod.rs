@@ -13,6 +13,7 @@
 //! the parent in `waiting` proves it. `settle_waiting` moves a task to `waiting`, and `take_waiting` takes it out without a
 //! start.
 
+use crate::model::sorted::sort_by_key;
 use crate::model::task::TaskWait;
 use crate::model::{Fence, Grant, Judge, LaneName, LockKind, LockRecord, Sidecar, Task, TaskId, Timer, Timestamp};
 use crate::os::Open;
@@ -75,7 +76,7 @@ impl Spool {
         }
         let mut all: Vec<Grant> = kept.into_iter().chain(taken).collect();
         let lanes = task.all_lanes();
-        all.sort_by_key(|grant| lanes.iter().position(|lane| *lane == grant.lane));
+        sort_by_key(&mut all, |grant| lanes.iter().position(|lane| *lane == grant.lane));
         Ok(Claim::Claimed(Box::new(Claimed { task, lock, grants: all, broken })))
     }
 

@@ -5,6 +5,7 @@ use crate::app::query::list::latest;
 use crate::app::waits::open_wait;
 use crate::app::{App, AppError};
 use crate::cli::output::brief;
+use crate::model::sorted::{sort_by, sort_by_key};
 use crate::model::{Status, Task, Timestamp};
 
 /// The key by which a task is sorted; none for a task without that value.
@@ -36,13 +37,13 @@ impl<'a> Order<'a> {
     /// Sorts tasks. With `last`, only that many tasks stay, the latest ones.
     pub(super) fn sort(&self, tasks: &mut Vec<Task>, now: Timestamp) {
         if let Some(most) = self.last {
-            tasks.sort_unstable_by_key(|task| std::cmp::Reverse((latest(task), task.id)));
+            sort_by_key(tasks, |task| std::cmp::Reverse((latest(task), task.id)));
             tasks.truncate(most);
         }
         if let Some((key, is_descending)) = &self.key {
             let (mut known, unknown): (Vec<_>, Vec<_>) =
                 tasks.drain(..).map(|task| (key(&task, now), task)).partition(|(key, _)| key.is_some());
-            known.sort_unstable_by(|(a, one), (b, other)| (a, one.id).cmp(&(b, other.id)));
+            sort_by(&mut known, |(a, one), (b, other)| (a, one.id).cmp(&(b, other.id)));
             if *is_descending {
                 known.reverse();
             }

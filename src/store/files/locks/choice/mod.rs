@@ -3,6 +3,7 @@
 
 use crate::model::lock::loan::Lent;
 use crate::model::lock::{Claimant, Met, Standing};
+use crate::model::sorted::sort_by_key;
 use crate::model::task::GrantedSlot;
 use crate::model::{Fence, Judge, LockKind, LockRecord, Sidecar, TaskId, loan};
 use crate::os::Entry;
@@ -246,7 +247,7 @@ fn free_slot(roots: &mut BTreeSet<u32>) -> u32 {
 
 /// Slots that are to be taken, in their order.
 fn take(mut chosen: Vec<Choice>, seen: &mut Seen) -> Chosen {
-    chosen.sort_unstable_by_key(|choice| choice.slot);
+    sort_by_key(&mut chosen, |choice| choice.slot);
     chosen.iter_mut().for_each(|choice| choice.fence_seen = seen.fence);
     if let Some(first) = chosen.first_mut() {
         (first.is_first, first.breaks) = (true, std::mem::take(&mut seen.breaks));

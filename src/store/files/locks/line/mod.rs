@@ -14,6 +14,7 @@ pub(crate) mod turns;
 pub use in_line::{InLine, LineWaiter};
 
 use crate::model::lock::{Asker, LineFacts};
+use crate::model::sorted::sort_by;
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
@@ -83,7 +84,7 @@ impl Line {
             (entry.kind != FileKind::Dir).then(|| Ticket { number, name: entry.name.to_string() })
         };
         let mut tickets: Vec<Ticket> = entries.iter().filter_map(ticket).collect();
-        tickets.sort_unstable_by(|one, other| one.key().cmp(&other.key()));
+        sort_by(&mut tickets, |one, other| one.key().cmp(&other.key()));
         Self {
             folder: folder.to_owned(),
             tickets,

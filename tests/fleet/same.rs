@@ -105,7 +105,10 @@ impl<'a> Both<'a> {
             self.same(&["explain", user]);
             self.same(&["check", user]);
         }
-        self.same(&["check", "lane:gpu"]);
+        for lane in ["lane:gpu", "user:alice", "lane:new"] {
+            self.same(&["check", lane]);
+            self.same(&["explain", lane]);
+        }
         for at in 0..self.ids.len() {
             self.same(&["show", &format!("#{at}")]);
             self.same(&["explain", &format!("#{at}")]);

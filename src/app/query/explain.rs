@@ -11,6 +11,7 @@ use crate::app::pass::recovery::blindness_of;
 use crate::app::processes::{is_own_task, stopped_supervisor};
 use crate::app::query::cycles::{Member, cycle_in, cycle_of};
 use crate::app::query::details::{evidence_of, is_short, standstill};
+use crate::app::query::lanes::{MOST_COUNTED, lanes_of};
 use crate::app::query::order::{Order, head};
 use crate::app::query::{list, shared};
 use crate::app::sandboxes::Sandboxes;
@@ -21,7 +22,7 @@ use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, Status, Target, Task, TaskId, Tier, Timestamp};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, before_lanes, obstacles};
 use crate::policy::witness::Blind;
-use crate::store::{LineWaiter, LockIndex, LockView, QueueIndex};
+use crate::store::{LineWaiter, LockIndex, LockView, Place, QueueIndex};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -377,21 +378,38 @@ fn explain_lane(app: &App, lane: &LaneName) -> Result<LaneWhy, AppError> {
         return Ok(why);
     }
     why.waiters = list::waiters(app, lane)?;
-    why.pending = if lane.is_user() { app.store.lane_depth(lane)? } else { app.store.waiting_in(lane)? };
-    for tier in Tier::ALL {
-        let first = if lane.is_user() {
-            first_of_user(app, lane.key(), tier)?
-        } else {
-            app.store.first_in(lane, tier)?.map(|(_, (_, id))| id)
+    if lane.is_capacity_lane() {
+        (why.pending, why.first) = waiting_for(app, lane)?;
+    } else {
+        why.pending = if lane.is_user() { app.store.lane_depth(lane)? } else { app.store.waiting_in(lane)? };
+        let first = |tier| match lane.is_user() {
+            true => first_of_user(app, lane.key(), tier),
+            false => Ok(app.store.first_in(lane, tier)?.map(|(_, (_, id))| id)),
         };
-        if let Some(first) = first {
-            (why.first, why.obstacles) = (Some(first), explain_task(app, first, &mut reasons)?.obstacles);
-            break;
-        }
+        why.first = Tier::ALL.into_iter().map(first).find_map(Result::transpose).transpose()?;
+    }
+    if let Some(first) = why.first {
+        why.obstacles = explain_task(app, first, &mut reasons)?.obstacles;
     }
     why.obstacles.retain(|obstacle| !matches!(obstacle, Obstacle::Cycle { .. }));
     why.ring = cycle_in(app, lane)?;
     Ok(why)
+}
+
+/// Number of tasks that wait for a lane without an order of its own, of the first that wait at all, and the one whose turn comes first.
+fn waiting_for(app: &App, lane: &LaneName) -> Result<(u64, Option<TaskId>), AppError> {
+    let (mut count, mut first) = (0, None);
+    for task in app.store.pending_tasks(None)?.take(MOST_COUNTED).filter_map(Result::ok) {
+        let is_due = |id: TaskId| app.find(id).map(|found| found.is_some_and(|(place, _)| place == Place::Pending));
+        if !lanes_of(&task).contains(lane) || !is_due(task.id)? {
+            continue;
+        }
+        let place = task.group.as_ref().map_or(task.id, |group| group.first);
+        let turn = (task.priority.tier().index(), task.priority.number(), place, task.id);
+        count += 1;
+        first = first.into_iter().chain([turn]).min();
+    }
+    Ok((count, first.map(|(_, _, _, id)| id)))
 }
 
 /// A lock as admission sees it.

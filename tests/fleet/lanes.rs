@@ -145,12 +145,17 @@ fn a_pattern_has_rules_and_pauses_for_all_lanes_that_it_means() {
     );
     assert!(fleet.luzia(&["show", &held]).coded(0).out.contains("update"));
     assert_eq!(lane(&fleet, "session:new")["paused"], true);
-    fleet.luzia(&["pause", "--all", "--for", "10m"]).coded(0);
+    let said = fleet.luzia(&["pause", "--all", "--for", "10m"]).coded(0).err;
+    assert!(said.contains("everything of the store is paused until"), "{said}");
     let all = host.enqueue("dave", "true", &[]);
     let seen = fleet.json(&["status"])["paused"].clone();
     assert_eq!((&seen[0]["what"], &seen[1]["what"], seen[2].is_null()), (&"session:*".into(), &"*".into(), true));
     assert_eq!(fleet.json(&["show", &all])["reason"], "Paused");
+    let why = fleet.luzia(&["explain", &all]).coded(0).out;
+    assert!(why.contains("every task is paused"), "{why}");
     assert_eq!(fleet.json(&["resume", "--all"])["items"][0]["what"], "*");
+    let said = fleet.luzia(&["resume", "--all"]).coded(0).err;
+    assert!(said.contains("everything of the store was not paused"), "{said}");
     fleet.luzia(&["wait", &all]).coded(0);
     assert_eq!(status(&fleet, &held), "pending");
     assert_eq!(fleet.json(&["resume", "sess*"])["items"][0]["what"], "session:*");

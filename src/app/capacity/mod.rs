@@ -99,7 +99,7 @@ pub(crate) fn pause_of_lane(app: &App, lane: &LaneName) -> Option<Pause> {
 /// A pause in words: its subject, its begin, its author, its reason, and the time left.
 pub fn pause_text(pause: &Pause, task: &str, now: Timestamp) -> String {
     let what = match pause.what.as_str() {
-        "*" => "every task of the host is paused".to_owned(),
+        "*" => "every task is paused".to_owned(),
         own if own == task => "it is paused".to_owned(),
         other => format!("\"{}\" is paused", full_name(other)),
     };

@@ -73,7 +73,7 @@ impl Changed {
 /// Reads a `USER|LANE|TASK` argument, or a pattern of lanes that ends in `*`.
 pub fn pausable(app: &App, text: &str) -> Result<What, AppError> {
     if text == "*" {
-        return Err(AppError::usage("\"*\" stands for nothing by itself").hint("--all means every task of the host"));
+        return Err(AppError::usage("\"*\" stands for nothing by itself").hint("--all means every task"));
     }
     if let Some(schedule) = pausable_schedule(app, text)? {
         return Ok(schedule);

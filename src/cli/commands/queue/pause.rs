@@ -233,6 +233,7 @@ fn json_of(changed: &Changed, verb: &str) -> Value {
 
 fn sentence(changed: &Changed, verb: &str, app: &App) -> String {
     let what = match changed.what.as_str() {
+        "*" if app.fleet.is_some() => "everything of the store".to_owned(),
         "*" => "the host".to_owned(),
         other => format!("\"{}\"", full_name(other)),
     };

@@ -35,13 +35,42 @@ pub fn fault() -> Option<(&'static str, std::ffi::OsString)> {
 
 /// Looks again and again until something is there; panics with `what` when it never comes.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
+    until_or(&mut look, || format!("this never happened: {what}"))
+}
+
+/// As [`until`], with a message that is made after the last look.
+fn until_or<T>(look: &mut dyn FnMut() -> Option<T>, message: impl Fn() -> String) -> T {
+    let mut patience = Patience::new();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < end, "this never happened: {what}");
+        assert!(!patience.is_over(), "{}", message());
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The patience of one wait. A machine may stand still for longer than that, e.g. a virtual one, and with it what is waited for. So the
+/// time between two looks counts for at most [`Self::MOST`].
+pub struct Patience {
+    left: Duration,
+    last: Instant,
+}
+
+impl Patience {
+    /// The longest time between two looks that counts.
+    const MOST: Duration = Duration::from_millis(500);
+
+    /// A wait that begins.
+    pub fn new() -> Self {
+        Self { left: PATIENCE, last: Instant::now() }
+    }
+
+    /// Whether it is over. Called once between two looks.
+    pub fn is_over(&mut self) -> bool {
+        let past = std::mem::replace(&mut self.last, Instant::now()).elapsed();
+        self.left = self.left.saturating_sub(past.min(Self::MOST));
+        self.left.is_zero()
     }
 }
 
@@ -57,8 +86,21 @@ pub fn with<'a>(items: &'a Value, key: &str, value: &str) -> Vec<&'a Value> {
 
 /// Whether a process exists and is no zombie.
 pub fn lives(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+    start_of(pid).is_some()
+}
+
+/// The start of a process that is no zombie, in clock ticks: a later process with its number has another one.
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = words.next()?;
+    words.nth(18)?.parse().ok().filter(|_| state != "Z")
+}
+
+/// What the system tells of a process: its line in `stat`, the place in the kernel where it waits, its command.
+fn told_of(pid: u32) -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    ["stat", "wchan", "stack", "cmdline"].map(read).join(" | ").replace('\0', " ")
 }
 
 /// The process that started another one, or that inherited it.
@@ -71,9 +113,11 @@ pub fn parent(pid: u32) -> Option<u32> {
 /// process keeps its locks.
 pub fn signal(pid: u32, signal: rustix::process::Signal) {
     let target = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let start = start_of(pid);
     let is_sent = rustix::process::kill_process(target, signal).is_ok();
     if is_sent && signal == rustix::process::Signal::KILL {
-        until("a killed process is dead", || (!lives(pid)).then_some(()));
+        let mut is_dead = || (start.is_none() || start_of(pid) != start).then_some(());
+        until_or(&mut is_dead, || format!("a killed process is not dead: {}", told_of(pid)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A process of luzia that runs, and what came of one that has ended.
 
-use super::{PATIENCE, signal};
+use super::{Patience, signal};
 use serde_json::Value;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -102,13 +102,13 @@ impl Running {
 
     #[track_caller]
     fn await_end(&mut self) -> ExitStatus {
-        let end = Instant::now() + PATIENCE;
+        let mut patience = Patience::new();
         let mut pause = Duration::from_micros(500);
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < end, "it does not end: {}{}", self.out(), self.err());
+            assert!(!patience.is_over(), "it does not end: {}{}", self.out(), self.err());
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(10));
         }

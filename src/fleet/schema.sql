@@ -186,14 +186,15 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
   SELECT again FROM (SELECT g.at + split_part(p_rate, '/', 2)::interval AS again FROM granted g
     WHERE g.lane_id = p_lane ORDER BY g.at DESC OFFSET split_part(p_rate, '/', 1)::int - 1 LIMIT 1) last WHERE again > clock_timestamp() $$;
 
--- Brings the lanes that a name means in line with the rules and the pauses in force: of several rules the first that has a member. subagent
--- is the lane that has more than one slot without a rule.
+-- Brings the lanes that a name means in line with the rules and the pauses in force: of several rules the first that has a member. The
+-- patterns are read once, and a lane that follows already is not written. subagent is the lane that has more than one slot without a rule.
 CREATE FUNCTION luzia_1.follow_rules(p_name text) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
 BEGIN
   PERFORM 1 FROM lane l WHERE luzia_1.means(p_name, l.name) ORDER BY l.id FOR NO KEY UPDATE;
-  UPDATE lane l SET capacity = n.capacity, most = greatest(l.most, n.capacity), names = n.names, rate = n.rate, weight = n.weight,
-    paused_until = n.paused_until, limited_until = luzia_1.granted_again(l.id, n.rate), xid = pg_current_xact_id()
-  FROM (SELECT w.id, r.rate, r.weight, r.paused_until, v.names,
+  WITH pattern AS MATERIALIZED (
+    SELECT p.name, p.rules::jsonb->p.name AS rule, p.own_until, row_number() OVER (ORDER BY length(p.name) DESC) AS nth
+    FROM lane p WHERE p.name LIKE '%*' AND (p.rules <> '{}' OR p.own_until > clock_timestamp())),
+  new AS (SELECT w.id, r.rate, r.weight, r.paused_until, v.names,
       coalesce(least(r.max, cardinality(v.names)), CASE w.name WHEN 'subagent' THEN 8 ELSE 1 END) AS capacity
     FROM lane w CROSS JOIN LATERAL (
       SELECT (array_agg(m.rule->>'max' ORDER BY m.nth) FILTER (WHERE m.rule ? 'max'))[1]::int AS max,
@@ -201,10 +202,15 @@ BEGIN
         (array_agg(m.rule->>'rate' ORDER BY m.nth) FILTER (WHERE m.rule ? 'rate'))[1] AS rate,
         (array_agg(m.rule->>'weight' ORDER BY m.nth) FILTER (WHERE m.rule ? 'weight'))[1]::int AS weight,
         max(m.own_until) FILTER (WHERE m.own_until > clock_timestamp()) AS paused_until
-      FROM luzia_1.meaning(w.name) m) r
+      FROM (SELECT w.rules::jsonb->w.name AS rule, w.own_until, 0 AS nth
+        UNION ALL SELECT p.rule, p.own_until, p.nth FROM pattern p WHERE p.name <> w.name AND luzia_1.means(p.name, w.name)) m) r
     CROSS JOIN LATERAL (SELECT CASE WHEN r.list IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(r.list)) END AS names) v
-    WHERE luzia_1.means(p_name, w.name)) n
-  WHERE n.id = l.id;
+    WHERE luzia_1.means(p_name, w.name))
+  UPDATE lane l SET capacity = n.capacity, most = greatest(l.most, n.capacity), names = n.names, rate = n.rate, weight = n.weight,
+    paused_until = n.paused_until, limited_until = CASE WHEN n.rate IS NOT NULL THEN luzia_1.granted_again(l.id, n.rate) END,
+    xid = pg_current_xact_id()
+  FROM new n WHERE n.id = l.id AND (l.capacity, l.names, l.rate, l.weight, l.paused_until)
+    IS DISTINCT FROM (n.capacity, n.names, n.rate, n.weight, n.paused_until);
 END $$;
 
 -- Changes of patterns and lanes that are new exclude each other: no new lane misses a rule or a pause of a pattern.

@@ -30,8 +30,8 @@ pub(super) const RULES: [Rule; 7] = [
     ),
     (
         "the rule of a lane counts before those of its patterns",
-        "ORDER BY l.name = p_name DESC, length(l.name) DESC",
-        "ORDER BY length(l.name) DESC",
+        "w.own_until, 0 AS nth",
+        "w.own_until, 99 AS nth",
         the_own_rule_counts_first,
     ),
     (

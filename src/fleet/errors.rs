@@ -8,6 +8,8 @@ use std::error::Error as _;
 
 /// The refusal of `enqueue` because of a key; the message is the number of the task that has it.
 pub(super) const KEY_TAKEN: &str = "LZ002";
+/// The refusal of `enqueue` because of keys that are to be replaced; the message has the numbers of the tasks that have them.
+pub(super) const TO_REPLACE: &str = "LZ003";
 
 /// Whether a repetition may succeed: the connection was lost, the server restarts, or another transaction was in the way.
 pub(super) fn is_passing(error: &Error) -> bool {

@@ -21,7 +21,8 @@ pub use server::Database;
 pub use target::Target;
 
 use crate::app::fleet::{
-    Again, Fleet, FleetAgent, FleetCounts, FleetHost, Migration, SharedTask, Sink, StoreHealth, StoreState, Tail,
+    Again, Fleet, FleetAgent, FleetCounts, FleetHost, InTheWay, Migration, SharedTask, Sink, StoreHealth, StoreState,
+    Tail,
 };
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Obstacle};
@@ -64,7 +65,7 @@ impl Fleet for Database {
         migrate::health(self)
     }
 
-    fn enqueue(&self, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, TaskId>, AppError> {
+    fn enqueue(&self, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, InTheWay>, AppError> {
         tasks::enqueue(self, tasks)
     }
 

@@ -228,12 +228,11 @@ BEGIN
 END $$;
 
 -- Queues tasks. Promises: all or none; a repetition of the request gives the same answer, also after the tasks have ended; of two
--- requests with one key or group one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject, and replace, which is
--- rejected until those that it replaces are over; others are `beside` it. A task of a group takes its turn at that of the first one, while
--- its group has fewer than `most` tasks and one that is not over.
+-- requests with one key or group one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject, and replace. What replaces
+-- others is refused with the list of them all, and only if nothing is rejected; those that are `beside` it are not among them. A task of a group takes its turn at that of the first one, while its group has fewer than `most` tasks and one that is not over.
 CREATE FUNCTION luzia_1.enqueue(p_request uuid, p_tasks jsonb) RETURNS TABLE (task_id bigint, is_new bool, turn bigint)
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-DECLARE one record; other bigint; head bigint; ids bigint[] := '{}'; news bool[] := '{}';
+DECLARE one record; other bigint; head bigint; ids bigint[] := '{}'; news bool[] := '{}'; others bigint[]; older bigint[] := '{}';
 BEGIN
   INSERT INTO request (uuid) VALUES (p_request) ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN
@@ -246,13 +245,16 @@ BEGIN
   PERFORM luzia_1.know_lanes(ARRAY(SELECT n FROM jsonb_array_elements(p_tasks) x,
     jsonb_array_elements_text(x->'lanes' || to_jsonb('user:' || (x->>'user'))) n));
   FOR one IN SELECT x FROM jsonb_array_elements(p_tasks) WITH ORDINALITY AS t(x, ord) ORDER BY ord LOOP
-    other := NULL;
+    others := '{}';
     IF one.x->>'key' IS NOT NULL AND one.x->>'conflict' <> 'queue' THEN
-      SELECT max(t.id) INTO other FROM task t
-        WHERE t.key = one.x->>'key' AND t.state <> 'e' AND NOT coalesce(one.x->'beside', '[]') @> to_jsonb(t.id);
+      others := ARRAY(SELECT t.id FROM task t
+        WHERE t.key = one.x->>'key' AND t.state <> 'e' AND NOT coalesce(one.x->'beside', '[]') @> to_jsonb(t.id) ORDER BY t.id);
     END IF;
-    IF other IS NOT NULL AND one.x->>'conflict' IN ('reject', 'replace') THEN
+    other := others[cardinality(others)];
+    IF other IS NOT NULL AND one.x->>'conflict' = 'reject' THEN
       RAISE EXCEPTION '%', other USING ERRCODE = 'LZ002';
+    ELSIF other IS NOT NULL AND one.x->>'conflict' = 'replace' THEN
+      older := older || others;
     ELSIF other IS NOT NULL THEN
       ids := ids || other; news := news || false;
     ELSE
@@ -276,6 +278,7 @@ BEGIN
       ids := ids || (one.x->>'id')::bigint; news := news || true;
     END IF;
   END LOOP;
+  IF older <> '{}' THEN RAISE EXCEPTION '%', array_to_string(older, ' ') USING ERRCODE = 'LZ003'; END IF;
   UPDATE request SET tasks = ids, is_new = news WHERE uuid = p_request;
   RETURN QUERY SELECT x.id, x.n, t.turn FROM unnest(ids, news) WITH ORDINALITY x(id, n, ord), task t WHERE t.id = x.id ORDER BY x.ord;
 END $$;

@@ -5,7 +5,7 @@ use super::looks::{holder, keepers};
 use super::{Database, Given, errors, sql};
 use crate::app::fleet::lanes::hold_of;
 use crate::app::fleet::places::TaskPlace;
-use crate::app::fleet::{Again, FleetCounts, FleetHost, SharedTask, Sink, Tail};
+use crate::app::fleet::{Again, FleetCounts, FleetHost, InTheWay, SharedTask, Sink, Tail};
 use crate::app::lifecycle::Accepted;
 use crate::app::{AppError, Code, Holder, Obstacle, Pause};
 use crate::model::config::Rate;
@@ -111,7 +111,7 @@ fn queued(shared: &SharedTask, own: &str) -> Result<Value, AppError> {
 }
 
 /// Queues tasks. The numbers and the name of the request are drawn first, so a lost answer is asked for again and is the same.
-pub(super) fn enqueue(database: &Database, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, TaskId>, AppError> {
+pub(super) fn enqueue(database: &Database, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, InTheWay>, AppError> {
     let mut tasks = tasks.to_vec();
     let count = i32::try_from(tasks.len()).map_err(|_| AppError::usage("a batch has too many lines"))?;
     let numbers = database.with(|client| client.query(sql::NUMBERS, &[&count]))?;
@@ -125,11 +125,7 @@ pub(super) fn enqueue(database: &Database, tasks: &[SharedTask]) -> Result<Resul
     let list = Value::from(list).to_string();
     let rows = match database.ask(|client| client.query(sql::ENQUEUE, &[&request, &list]))? {
         Ok(rows) => rows,
-        Err(error) => {
-            let taken = error.as_db_error().filter(|error| error.code().code() == errors::KEY_TAKEN);
-            let taken = taken.and_then(|taken| taken.message().parse().ok());
-            return taken.map(|id| Err(id_of(id))).ok_or_else(|| database.refused(&error));
-        }
+        Err(error) => return in_the_way(&error).map(Err).ok_or_else(|| database.refused(&error)),
     };
     database.hint(&[]);
     let answers = rows.iter().zip(tasks).map(|(row, SharedTask { task, .. })| {
@@ -139,6 +135,17 @@ pub(super) fn enqueue(database: &Database, tasks: &[SharedTask]) -> Result<Resul
         Ok(Accepted { task, created })
     });
     answers.collect::<Result<_, _>>().map(Ok)
+}
+
+/// The tasks that a refusal of the database names.
+fn in_the_way(error: &postgres::Error) -> Option<InTheWay> {
+    let refusal = error.as_db_error()?;
+    let ids: Vec<TaskId> = refusal.message().split(' ').filter_map(|word| word.parse().ok()).map(id_of).collect();
+    match refusal.code().code() {
+        errors::KEY_TAKEN => ids.first().copied().map(InTheWay::Rejects),
+        errors::TO_REPLACE => Some(InTheWay::Older(ids)),
+        _ => None,
+    }
 }
 
 fn existing(database: &Database, id: TaskId) -> Result<Task, AppError> {

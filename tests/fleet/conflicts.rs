@@ -2,6 +2,7 @@
 
 use crate::hosts::{Host, assert_whole, status, until_status};
 use crate::server::Fleet;
+use crate::support::until;
 use serde_json::Value;
 
 #[test]
@@ -42,6 +43,55 @@ fn a_task_replaces_those_with_its_key_once_they_are_over() {
     std::fs::write(fleet.place.path("lines"), line.repeat(2)).unwrap();
     let said = fleet.refused(&fleet.url(), &["enqueue", "--from", &fleet.place.text("lines")], 75, "KEY_TAKEN");
     assert!(said.contains("nothing was queued"), "{said}");
+    assert_whole(&fleet);
+}
+
+#[test]
+fn a_batch_that_is_refused_for_one_line_has_replaced_nothing() {
+    let Some(fleet) = Fleet::new("a_batch_that_is_refused") else { return };
+    let host = Host::new(&fleet, "one", None);
+    let running = host.enqueue("alice", "sleep 60", &["--key", "r"]);
+    let waiting = host.enqueue("alice", "sleep 60", &["--key", "w"]);
+    let others: Vec<String> =
+        ["bob", "bob"].map(|user| host.enqueue(user, "sleep 60", &["--key", "o", "--on-conflict", "queue"])).into();
+    until_status(&fleet, &running, "running");
+    until_status(&fleet, &others[0], "running");
+    let line = |user: &str, key: &str, policy: &str| {
+        format!(
+            "{{\"user\":\"{user}\",\"command\":[\"true\"],\"key\":\"{key}\",\"on_conflict\":\"{policy}\",\"on\":\"one\"}}\n"
+        )
+    };
+    let replaced = line("alice", "r", "replace") + &line("alice", "w", "replace");
+    let asked = |lines: &str| {
+        std::fs::write(fleet.place.path("lines"), lines).unwrap();
+        let mut command = fleet.place.command(&["enqueue", "--json", "--from", &fleet.place.text("lines")]);
+        command.env("LUZIA_STORE", fleet.url());
+        fleet.place.spawn(&mut command).end()
+    };
+    // A key that is taken, in either order; one key twice; and the one that runs is replaced by a later line.
+    for bad in [
+        replaced.clone() + &line("carol", "o", "reject"),
+        line("carol", "o", "reject") + &replaced,
+        replaced.clone() + &line("carol", "x", "skip") + &line("carol", "x", "replace"),
+        line("carol", "w", "skip") + &replaced,
+        line("carol", "r", "reject") + &replaced,
+    ] {
+        let ran = asked(&bad).coded(75);
+        assert!(ran.err.contains("KEY_TAKEN") && ran.err.contains("nothing was queued"), "{ran:?}");
+        for (id, wanted) in
+            [(&running, "running"), (&waiting, "pending"), (&others[0], "running"), (&others[1], "pending")]
+        {
+            assert_eq!(status(&fleet, id), wanted, "{bad}");
+        }
+        assert_eq!(fleet.json(&["list"])["items"].as_array().unwrap().len(), 4, "{bad}");
+    }
+    // Without such a line all of it is done.
+    let done = asked(&(replaced + &line("carol", "o", "replace"))).coded(0).json();
+    assert_eq!(done["items"].as_array().unwrap().len(), 3, "{done}");
+    for id in [&running, &waiting, &others[0], &others[1]] {
+        assert_eq!(status(&fleet, id), "cancelled");
+    }
+    until("all tasks are over", || fleet.json(&["list"])["items"].as_array().unwrap().is_empty().then_some(()));
     assert_whole(&fleet);
 }
 

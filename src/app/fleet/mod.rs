@@ -134,6 +134,15 @@ pub struct SharedTask {
     pub beside: Vec<TaskId>,
 }
 
+/// The unfinished tasks for which a request queues nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum InTheWay {
+    /// The task that has the key of one that is rejected for it.
+    Rejects(TaskId),
+    /// All tasks that the request is to replace. Nothing of it is rejected.
+    Older(Vec<TaskId>),
+}
+
 /// Makes a task ready for the database. What the database cannot promise is refused.
 pub(crate) fn shared(app: &App, mut task: Task, new: &TaskRequest) -> Result<SharedTask, AppError> {
     let on_conflict = new.on_conflict.unwrap_or_default();
@@ -212,8 +221,8 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     fn health(&self) -> Result<StoreHealth, AppError>;
 
     /// Queues tasks durably, all or none, and gives them their numbers. Returns for each the task that the request is about, and
-    /// whether it is a new one; or an unfinished task with the key of one that is rejected for it, or that replaces it.
-    fn enqueue(&self, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, TaskId>, AppError>;
+    /// whether it is a new one; or the unfinished tasks for which none was queued.
+    fn enqueue(&self, tasks: &[SharedTask]) -> Result<Result<Vec<Accepted>, InTheWay>, AppError>;
 
     /// Gives the tasks in some states to `sink`: those that a host has, then those that wait for one, then those that are over, each
     /// by number.

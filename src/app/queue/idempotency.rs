@@ -2,7 +2,7 @@
 
 use super::terms::prepare_terms;
 use crate::app::ask::cancel;
-use crate::app::fleet::{Fleet, SharedTask};
+use crate::app::fleet::{Fleet, InTheWay, SharedTask};
 use crate::app::granted::new_number;
 use crate::app::lifecycle::Accepted;
 use crate::app::lifecycle::cancel_pending;
@@ -77,39 +77,59 @@ fn key_taken(other: &Task) -> AppError {
         .next(format!("luzia show {}", other.id))
 }
 
-/// Queues tasks in a store, all or none. A task that replaces those with its key is queued once these are over.
+/// Queues tasks in a store, all or none. Tasks that replace those with their keys are queued once these are over. Everything is checked
+/// before the first of these is ended.
 pub(crate) fn enqueue_shared(
     app: &App,
     fleet: &dyn Fleet,
     mut tasks: Vec<SharedTask>,
 ) -> Result<Vec<Accepted>, AppError> {
-    // Of several waiting tasks the last one is replaced; the others stay beside it.
-    let mut replaced: BTreeSet<Option<String>> = BTreeSet::new();
+    check_own_keys(&tasks)?;
     loop {
-        let other = match fleet.enqueue(&tasks)? {
+        let older = match fleet.enqueue(&tasks)? {
             Ok(accepted) => return Ok(accepted),
-            Err(other) => app.find(other)?.map(|(_, other)| other),
+            Err(InTheWay::Rejects(other)) => {
+                return Err(key_taken(&app.existing(other)?).reworded(|why| format!("{why}; nothing was queued")));
+            }
+            Err(InTheWay::Older(older)) => older,
         };
-        let Some(other) = other else {
-            // It is one of these tasks, of which none was queued.
-            return Err(AppError::new(Code::KeyTaken, "two lines have one key; nothing was queued")
-                .hint("queue them one after the other"));
-        };
-        let is_meant = |new: &&mut SharedTask| new.on_conflict == OnConflict::Replace && new.task.key == other.key;
-        let Some(new) = tasks.iter_mut().find(is_meant) else {
-            return Err(key_taken(&other).reworded(|why| format!("{why}; nothing was queued")));
-        };
-        if other.status() == Status::Pending && replaced.contains(&other.key) {
-            new.beside.push(other.id);
-            continue;
+        let mut unfinished = Vec::new();
+        for id in older {
+            unfinished.extend(Some(app.existing(id)?).filter(|other| !other.status().is_final()));
         }
-        let by = new.task.user.as_str();
-        check_replaced(app, &other, other.key.as_deref().unwrap_or_default(), by)?;
-        replace(app, &other, by)?;
-        if other.status() == Status::Pending {
-            replaced.insert(other.key);
+        let mut ends = Vec::new();
+        for new in tasks.iter_mut().filter(|new| new.on_conflict == OnConflict::Replace) {
+            let (by, key) = (new.task.user.as_str(), new.task.key.as_deref());
+            let of_key = || unfinished.iter().filter(|other| other.key.as_deref() == key);
+            let is_waiting = |other: &&Task| other.status() == Status::Pending;
+            for running in of_key().filter(|other| !is_waiting(other)) {
+                check_replaced(app, running, key.unwrap_or_default(), by)?;
+            }
+            // Of several waiting tasks the last one is replaced; the others stay beside it.
+            let last = of_key().map(|other| other.id).max();
+            let (kept, ended): (Vec<&Task>, _) =
+                of_key().partition(|other| is_waiting(other) && Some(other.id) != last);
+            // The waiting task goes first, so that it does not start when the running one has ended.
+            ends.extend(ended.into_iter().rev().map(|other| (other, by.to_owned())));
+            new.beside.extend(kept.into_iter().map(|other| other.id));
+        }
+        for (other, by) in ends {
+            replace(app, other, &by)?;
         }
     }
+}
+
+/// Refuses a task that is in the way of another one of its request.
+fn check_own_keys(tasks: &[SharedTask]) -> Result<(), AppError> {
+    let mut keys = BTreeSet::new();
+    for SharedTask { task, on_conflict, .. } in tasks {
+        let is_new = task.key.as_deref().is_none_or(|key| keys.insert(key));
+        if !is_new && matches!(on_conflict, OnConflict::Reject | OnConflict::Replace) {
+            return Err(AppError::new(Code::KeyTaken, "two lines have one key; nothing was queued")
+                .hint("queue them one after the other"));
+        }
+    }
+    Ok(())
 }
 
 /// The task with a key that ended last, less than `fresh_ms` ago, and whose answer stands for the work. A cancelled task has no

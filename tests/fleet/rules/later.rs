@@ -62,8 +62,8 @@ pub(super) const RULES: [Rule; 12] = [
     ),
     (
         "a task that replaces another one is not queued beside it",
-        "->>'conflict' IN ('reject', 'replace')",
-        "->>'conflict' = 'reject'",
+        "->>'conflict' = 'replace' THEN",
+        "->>'conflict' = '' THEN",
         a_replaced_task_is_over_first,
     ),
     (

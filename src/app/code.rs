@@ -72,6 +72,7 @@ codes! {
     KeyTaken "KEY_TAKEN" Busy "An unfinished task has the key.";
     LaneNotFound "LANE_NOT_FOUND" NotFound "There is no such lane.";
     LanePaused "LANE_PAUSED" Busy "A lane grants nothing, because somebody has paused it.";
+    LeaseLate "LEASE_LATE" Unavailable "The lease of a host was renewed too late for its tasks.";
     LocalOnly "LOCAL_ONLY" Usage "A command works on one host, and a store of several hosts is named.";
     LockHeld "LOCK_HELD" Busy "A lane is held by somebody else.";
     LockLost "LOCK_LOST" No "A lock is not held any more.";

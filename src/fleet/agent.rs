@@ -1,18 +1,18 @@
 //! The agent of a host: it joins, renews the lease, accepts the tasks that are assigned to the host, and posts their ends. What a
 //! task does in between is local and needs no database.
 
+pub(super) mod lease;
 pub(super) mod left;
 
 use super::duty::Duty;
 use super::listener::Listener;
-use super::met::Met;
 use super::places::decline;
 use super::tasks::{id_of, number_of, split, word_of};
 use super::{Database, Given, sql};
 use crate::app::fleet::FleetAgent;
 use crate::app::fleet::places::lacks_directory;
 use crate::app::granted::{
-    accept_granted, cancel_granted, end_lease, posted, prepare_host, renew_lease, start_watcher, unposted_ends,
+    accept_granted, cancel_granted, posted, prepare_host, renew_lease, start_watcher, unposted_ends,
 };
 use crate::app::query::status::capacity;
 use crate::app::{App, AppError, Code};
@@ -20,24 +20,17 @@ use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, Word};
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
+use lease::{Lease, Session};
 use left::{BY, GIVEN_BACK, Left, bare, given_back, is_cut_off};
 use postgres::{Client, Row};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-/// Longest time between two renewals of the lease, in milliseconds.
-pub(super) const RENEW_MS: u64 = 10_000;
 /// Time beyond a lease after which its host counts as lost, in milliseconds.
 pub(super) const BEYOND_MS: u64 = 5_000;
 /// Bytes of the output of a task that are kept in the database.
 const TAIL_BYTES: u64 = 64 * 1024;
-
-/// The session of a host that has joined.
-#[derive(Clone, Copy)]
-pub(super) struct Session {
-    pub host: i32,
-    pub word: Word,
-}
 
 /// A task of this host.
 struct Known {
@@ -51,19 +44,15 @@ struct Known {
 /// The agent of a host.
 pub(super) struct Agent<'a> {
     database: &'a Database,
-    lease_ms: u64,
+    lease: Lease<'a>,
     /// The labels of this host, as places of tasks.
     labels: Vec<String>,
     /// Keeps other agents of this state directory away.
     lock: Option<Hold>,
-    word: Option<Word>,
-    session: Option<Session>,
     /// The beat of another session of this host, the moment since which it was seen, and the length of its lease.
     seen: Option<(i64, u64, u64)>,
-    renewed_ms: u64,
-    /// The last that this host has seen of the database.
-    met: Met,
-    free: Option<u32>,
+    /// The moment of the last comparison with the database.
+    compared_ms: u64,
     listener: Listener,
     tasks: BTreeMap<TaskId, Known>,
     duty: Duty,
@@ -73,15 +62,11 @@ impl<'a> Agent<'a> {
     pub(super) fn new(database: &'a Database, lease_ms: u64, labels: Vec<String>) -> Self {
         Self {
             database,
-            lease_ms,
+            lease: Lease::new(database, lease_ms),
             labels,
             lock: None,
-            word: None,
-            session: None,
             seen: None,
-            renewed_ms: 0,
-            met: Met::default(),
-            free: None,
+            compared_ms: 0,
             listener: Listener::default(),
             tasks: BTreeMap::new(),
             duty: Duty::new(lease_ms),
@@ -98,11 +83,11 @@ impl FleetAgent for Agent<'_> {
         if self.lock.is_none() {
             return Ok(());
         }
-        let done = match self.session {
+        let done = match self.lease.session {
             Some(session) => self.work(app, session),
             None => self.join(app),
         };
-        if let Some(session) = self.session {
+        if let Some(session) = self.lease.session {
             self.listener.keep(app, self.database, session.host);
         }
         if done.is_err() {
@@ -112,8 +97,21 @@ impl FleetAgent for Agent<'_> {
         done
     }
 
+    fn keep(&mut self, app: &App) -> Result<(), AppError> {
+        keep(&mut self.lease, &self.tasks, app).map(drop)
+    }
+
+    fn rest(&self, app: &App) -> Duration {
+        let rest_ms = self.lease.session.map_or(u64::MAX, |_| self.lease.rest_ms(app));
+        Duration::from_millis(rest_ms)
+    }
+
+    fn take_late(&mut self) -> Option<AppError> {
+        self.lease.take_late()
+    }
+
     fn has_joined(&self) -> bool {
-        self.renewed_ms > 0
+        self.lease.renewed_ms > 0
     }
 }
 
@@ -121,23 +119,23 @@ impl Agent<'_> {
     /// Joins with the session of the lease, if it is of this boot, else with a new one. Another session of this name must have
     /// been seen silent for longer than its lease.
     fn join(&mut self, app: &App) -> Result<(), AppError> {
-        if self.word.is_none() && !app.store.granted_in_flight()?.is_empty() && self.is_refused(app)? {
+        if self.lease.word.is_none() && !app.store.granted_in_flight()?.is_empty() && self.is_refused(app)? {
             // Tasks of the session that was refused still die.
             return Ok(());
         }
         prepare_host(app)?;
-        self.met.meet(app, self.database)?;
+        self.lease.met.meet(app, self.database)?;
         let own = app.store.host_lease()?.filter(|lease| lease.boot == app.host.boot() && lease.end_ms > 0);
-        let word = match self.word.or(own.map(|lease| lease.session)) {
+        let word = match self.lease.word.or(own.map(|lease| lease.session)) {
             Some(word) => word,
             None => self.database.word()?,
         };
-        self.word = Some(word);
+        self.lease.word = Some(word);
         let sent_ms = app.host.boot_ms();
         let silent =
             self.seen.filter(|(_, since, lease)| sent_ms.saturating_sub(*since) > lease.saturating_add(BEYOND_MS));
         let (name, seen) = (self.database.name.clone(), silent.map_or(-1, |(beat, _, _)| beat));
-        let (session, lease) = (word.to_string(), i64::try_from(self.lease_ms).unwrap_or(i64::MAX));
+        let (session, lease) = (word.to_string(), i64::try_from(self.lease.length_ms).unwrap_or(i64::MAX));
         let row = self
             .database
             .with(|client| client.query_one(sql::JOIN, &[&name, &session, &seen, &lease, &self.labels]))?;
@@ -154,10 +152,10 @@ impl Agent<'_> {
             return Ok(());
         }
         let session = Session { host: row.get(0), word };
-        self.met.beat(app, row.get(1))?;
-        renew_lease(app, word, sent_ms, self.lease_ms)?;
+        self.lease.met.beat(app, row.get(1))?;
+        renew_lease(app, word, sent_ms, self.lease.length_ms)?;
         start_watcher(app)?;
-        (self.session, self.seen, self.renewed_ms) = (Some(session), None, sent_ms);
+        (self.lease.session, self.seen, self.lease.renewed_ms) = (Some(session), None, sent_ms);
         self.remember(app)?;
         self.compare(app, session)
     }
@@ -189,53 +187,30 @@ impl Agent<'_> {
     }
 
     fn work(&mut self, app: &App, session: Session) -> Result<(), AppError> {
-        let free = self.room(app)?;
+        let free = room(&self.tasks, app)?;
+        if self.lease.rest_ms(app) == 0 || self.lease.free != Some(free) {
+            self.lease.renew(app, session, free)?;
+        }
         let now = app.host.boot_ms();
-        let is_due = now.saturating_sub(self.renewed_ms) >= RENEW_MS.min(self.lease_ms / 6);
-        if is_due || self.free != Some(free) {
-            self.renew(app, session, free)?;
-            if self.session.is_none() {
-                return Ok(());
-            }
-            if is_due {
-                self.compare(app, session)?;
+        if self.lease.session.is_some() && now.saturating_sub(self.compared_ms) >= self.lease.pause_ms() {
+            self.compared_ms = now;
+            self.compare(app, session)?;
+        }
+        for act in [Self::accept, Self::carry_out, Self::tell] {
+            if self.keep(app)? {
+                act(self, app, session)?;
             }
         }
-        self.accept(app, session)?;
-        self.carry_out(app, session)?;
-        self.tell(app, session)?;
-        self.duty.step(app, self.database, session)
+        if !self.keep(app)? {
+            return Ok(());
+        }
+        let (lease, tasks) = (&mut self.lease, &self.tasks);
+        self.duty.step(app, self.database, session, &mut || keep(lease, tasks, app).map(drop))
     }
 
-    /// Number of further tasks that this host could start now.
-    fn room(&self, app: &App) -> Result<u32, AppError> {
-        let capacity = capacity(app)?;
-        let waiting = self.tasks.values().filter(|known| known.told_starts.is_none()).count();
-        let taken = capacity.used.saturating_add(u32::try_from(waiting).unwrap_or(u32::MAX));
-        Ok(capacity.max.saturating_sub(taken))
-    }
-
-    /// Renews the lease. A refused renewal ends it now: the supervisors kill their granted tasks at once.
-    fn renew(&mut self, app: &App, session: Session, free: u32) -> Result<(), AppError> {
-        let sent_ms = app.host.boot_ms();
-        let (word, room) = (session.word.to_string(), i32::try_from(free).unwrap_or(i32::MAX));
-        let row = self.database.with(|client| client.query_opt(sql::RENEW, &[&session.host, &word, &room]))?;
-        let Some(row) = row else {
-            (self.session, self.word, self.free) = (None, None, None);
-            // An older database has forgotten the session, which refuses nothing.
-            self.met.meet(app, self.database)?;
-            return end_lease(app, session.word);
-        };
-        if !self.met.beat(app, row.get(0))? {
-            self.session = None;
-            return self.met.meet(app, self.database);
-        }
-        renew_lease(app, session.word, sent_ms, self.lease_ms)?;
-        if self.free.is_none_or(|before| before < free) {
-            self.database.hint(&[]);
-        }
-        (self.renewed_ms, self.free) = (sent_ms, Some(free));
-        start_watcher(app)
+    /// Renews the lease if that is due. Whether this host has its session.
+    fn keep(&mut self, app: &App) -> Result<bool, AppError> {
+        keep(&mut self.lease, &self.tasks, app)
     }
 
     /// Compares the tasks that the database counts on with those of the state directory, in both directions: a task without a
@@ -245,6 +220,9 @@ impl Agent<'_> {
         let rows = self.database.with(|client| client.query(sql::HELD, &[&session.host, &word]))?;
         let mut counted = BTreeSet::new();
         for row in &rows {
+            if !self.keep(app)? {
+                return Ok(());
+            }
             let (id, token) = (id_of(row.get(0)), word_of(row.get(1)));
             counted.insert((id, token));
             let is_here = self.tasks.get(&id).is_some_and(|known| known.token == token);
@@ -285,9 +263,12 @@ impl Agent<'_> {
     fn accept(&mut self, app: &App, session: Session) -> Result<(), AppError> {
         let word = session.word.to_string();
         for row in self.database.with(|client| client.query(sql::ASSIGNED, &[&session.host, &word]))? {
+            if !self.keep(app)? {
+                return Ok(());
+            }
             let task = granted(app, session, &row)?;
             let token = word_of(row.get(1));
-            self.met.number(app, task.id.0)?;
+            self.lease.met.number(app, task.id.0)?;
             if lacks_directory(app, &task) {
                 decline(self.database, session, task.id, token)?;
                 continue;
@@ -316,9 +297,12 @@ impl Agent<'_> {
     }
 
     /// Carries out what callers on other hosts have asked for.
-    fn carry_out(&self, app: &App, session: Session) -> Result<(), AppError> {
+    fn carry_out(&mut self, app: &App, session: Session) -> Result<(), AppError> {
         let word = session.word.to_string();
         for row in self.database.with(|client| client.query(sql::WISHES, &[&session.host, &word]))? {
+            if !self.keep(app)? {
+                return Ok(());
+            }
             let (id, token) = (id_of(row.get(1)), word_of(row.get(2)));
             let args: Value = serde_json::from_str(row.get(4)).unwrap_or_default();
             let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -340,6 +324,9 @@ impl Agent<'_> {
         let ids: Vec<TaskId> = self.tasks.keys().copied().collect();
         let before = ids.len();
         for id in ids {
+            if !self.keep(app)? {
+                return Ok(());
+            }
             let Some(known) = self.tasks.get_mut(&id) else { continue };
             let Some((place, task)) = app.find(id)? else { continue };
             let token = known.token;
@@ -376,6 +363,20 @@ impl Agent<'_> {
         let values = [&own[..], &left.values(), &[&tail]].concat();
         Ok(self.database.with(|client| client.query_one(sql::LEAVE, &values))?.get(0))
     }
+}
+
+/// Number of further tasks that this host could start now.
+fn room(tasks: &BTreeMap<TaskId, Known>, app: &App) -> Result<u32, AppError> {
+    let capacity = capacity(app)?;
+    let waiting = tasks.values().filter(|known| known.told_starts.is_none()).count();
+    let taken = capacity.used.saturating_add(u32::try_from(waiting).unwrap_or(u32::MAX));
+    Ok(capacity.max.saturating_sub(taken))
+}
+
+/// Renews the lease if that is due. Whether this host has its session.
+fn keep(lease: &mut Lease, tasks: &BTreeMap<TaskId, Known>, app: &App) -> Result<bool, AppError> {
+    lease.keep(app, || room(tasks, app))?;
+    Ok(lease.session.is_some())
 }
 
 fn token_in(task: &Task) -> Option<Word> {

@@ -1,8 +1,9 @@
 //! The scheduling duty: one agent at a time decides whose turn it is, by the rules of `policy`, for the tasks and hosts of the
 //! database. The database decides who may: a proposal that is out of date is refused.
 
+use super::agent::BEYOND_MS;
+use super::agent::lease::{RENEW_MS, Session};
 use super::agent::left::Left;
-use super::agent::{BEYOND_MS, RENEW_MS, Session};
 use super::memory::{Memory, Proposal, Room, Rooms, Terms, Waiting};
 use super::tasks::{id_of, tier_of, word_of};
 use super::{Database, Given, sql};
@@ -26,6 +27,9 @@ const MORE: i32 = 16;
 const LEDGER_MS: u64 = 1_000;
 /// Number of passes with refused proposals in a row after which the memory is made anew.
 const MOST_REFUSED: u32 = 50;
+
+/// Renews the lease of this host if that is due: before each piece of work.
+type Keep<'a> = &'a mut dyn FnMut() -> Result<(), AppError>;
 
 /// The duty as this agent sees it.
 pub(super) struct Duty {
@@ -80,18 +84,26 @@ impl Duty {
         self.beats.clear();
     }
 
-    /// One round: keeps or takes the duty, looks after silent hosts, and makes a pass if anything has changed.
-    pub(super) fn step(&mut self, app: &App, database: &Database, session: Session) -> Result<(), AppError> {
+    /// One round: keeps or takes the duty, looks after silent hosts, and makes a pass if anything has changed. `keep` renews the lease
+    /// of this host if that is due.
+    pub(super) fn step(
+        &mut self,
+        app: &App,
+        database: &Database,
+        session: Session,
+        keep: Keep,
+    ) -> Result<(), AppError> {
         let now = app.host.boot_ms();
         if !self.have(now, database, session)? {
             self.memory = None;
             return Ok(());
         }
-        self.look_after(app, database, session)?;
+        self.look_after(app, database, session, keep)?;
         self.follow(now, database)?;
+        keep()?;
         let is_due = self.next_ms.is_some_and(|at| now >= at);
         if is_due || self.is_unsettled {
-            self.pass(app, database, session)?;
+            self.pass(app, database, session, keep)?;
         }
         self.keep_ledger(now, database, session)
     }
@@ -122,7 +134,7 @@ impl Duty {
 
     /// Takes hosts for lost that this process has itself seen silent for longer than their leases, and their tasks from them. No
     /// clock of the server decides.
-    fn look_after(&mut self, app: &App, database: &Database, session: Session) -> Result<(), AppError> {
+    fn look_after(&mut self, app: &App, database: &Database, session: Session, keep: Keep) -> Result<(), AppError> {
         let now = app.host.boot_ms();
         let word = session.word.to_string();
         let rows = database.with(|client| client.query(sql::ROOMS, &[]))?;
@@ -148,7 +160,7 @@ impl Duty {
                 continue;
             }
             if database.with(|client| client.query_one(sql::LOSE, &[&word, &host, &beat]))?.get(0) {
-                self.reap(app, database, &word, host)?;
+                self.reap(app, database, (&word, host), keep)?;
             }
         }
         self.is_unsettled |= rooms != self.rooms;
@@ -157,8 +169,9 @@ impl Duty {
     }
 
     /// Takes the tasks of a lost host from it, one by one: each is interrupted, and its own rules say whether it runs again.
-    fn reap(&self, app: &App, database: &Database, word: &str, host: i32) -> Result<(), AppError> {
+    fn reap(&self, app: &App, database: &Database, (word, host): (&str, i32), keep: Keep) -> Result<(), AppError> {
         for row in database.with(|client| client.query(sql::LOST, &[&host]))? {
+            keep()?;
             let id = id_of(row.get(0));
             // A damaged record stops no other task.
             let Ok(task) = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None) else { continue };
@@ -205,7 +218,7 @@ impl Duty {
     }
 
     /// One pass over the queues that could start a task, in the order of `policy`.
-    fn pass(&mut self, app: &App, database: &Database, session: Session) -> Result<(), AppError> {
+    fn pass(&mut self, app: &App, database: &Database, session: Session, keep: Keep) -> Result<(), AppError> {
         let Some(known) = &mut self.memory else { return Ok(()) };
         let word = session.word.to_string();
         let config = config(app);
@@ -213,6 +226,7 @@ impl Duty {
         let terms = Terms { shares: config.tier_shares, now: app.host.now(), weight: &weight };
         let mut given = BTreeSet::new();
         let mut propose = |batch: &[Proposal]| {
+            keep()?;
             let answers = assign(database, &word, batch)?;
             let granted = batch.iter().zip(answers.iter().flatten()).filter(|(_, is_granted)| **is_granted);
             given.extend(granted.map(|(one, _)| one.host));

@@ -1,6 +1,6 @@
 //! Hosts in the database as places of tasks: draining, and tasks that a host gives back because it cannot start them.
 
-use super::agent::Session;
+use super::agent::lease::Session;
 use super::tasks::number_of;
 use super::{Database, Given, sql};
 use crate::app::AppError;

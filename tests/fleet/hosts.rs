@@ -316,6 +316,38 @@ fn a_refused_renewal_ends_the_tasks_at_once() {
 }
 
 #[test]
+fn a_lease_is_renewed_between_the_pieces_of_a_long_round() {
+    let Some(fleet) = Fleet::new("a_lease_is_renewed_between") else { return };
+    let place = Place::configured(&json!({ "slots": { "max": 16 } }));
+    let mut host = Host { fleet: &fleet, place, name: "one".to_owned(), url: fleet.url(), daemon: None };
+    host.start(Some("12s"));
+    let long = host.enqueue("long", "sleep 60", &["--on-interrupt", "fail"]);
+    until_status(&fleet, &long, "running");
+    // Tasks end 8 s after the last renewal, and the agent takes longer than that to tell of those that it accepts now.
+    fleet.sql(
+        "CREATE FUNCTION luzia.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END';
+         CREATE TRIGGER slow BEFORE UPDATE ON luzia.record FOR EACH ROW EXECUTE FUNCTION luzia.slow()",
+    );
+    let user = |n: usize| format!("u{n}");
+    let others: Vec<String> = (0..12).map(|n| host.enqueue(&user(n), "sleep 60", &[])).collect();
+    until("all are told to run", || {
+        let list = fleet.json(&["list", "--state", "running"]);
+        let started = |task: &&Value| task["starts"] == 1;
+        (list["items"].as_array().unwrap().iter().filter(started).count() > others.len()).then_some(())
+    });
+    assert_eq!(status(&fleet, &long), "running");
+    let said = host.daemon().err();
+    assert!(!said.contains("the lease of this host was renewed"), "{said}");
+    // A frozen agent says afterwards that it was late.
+    let pid = host.daemon().pid();
+    signal(pid, Signal::STOP);
+    until("the lease has ended it", || (host.place.status(&long) == "failed").then_some(()));
+    signal(pid, Signal::CONT);
+    until("it says so", || host.daemon().err().contains("the lease of this host was renewed").then_some(()));
+    assert_whole(&fleet);
+}
+
+#[test]
 fn tiers_and_users_share_the_hosts() {
     let Some(fleet) = Fleet::new("tiers_and_users") else { return };
     let log = fleet.place.text("order");

@@ -15,6 +15,7 @@ use crate::request::TaskRequest;
 use crate::request::values::OnConflict;
 use crate::store::{CancelRequest, Counts, LockView};
 use places::{TaskPlace, place_of};
+use std::time::Duration;
 
 /// A migration of the tables of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -192,6 +193,15 @@ pub struct StoreHealth {
 pub trait FleetAgent {
     /// One round: renews the lease, accepts tasks, posts ends, and decides whose turn it is if this host has the duty.
     fn step(&mut self, app: &App) -> Result<(), AppError>;
+
+    /// Renews the lease if that is due. Called between any two pieces of work of the daemon.
+    fn keep(&mut self, app: &App) -> Result<(), AppError>;
+
+    /// The time until a renewal of the lease is due. Before it has joined no time is too long.
+    fn rest(&self, app: &App) -> Duration;
+
+    /// A renewal of the lease that came too late for tasks, once.
+    fn take_late(&mut self) -> Option<AppError>;
 
     /// Whether it has joined.
     fn has_joined(&self) -> bool;

@@ -92,7 +92,17 @@ pub(crate) fn pass_patiently(
     passes_by: fn(&AppError) -> bool,
     tell: &mut dyn FnMut(&AppError),
 ) -> Result<Option<Pass>, AppError> {
-    let pass = match pass::pass(app) {
+    pass_beside(app, &mut || {}, passes_by, tell)
+}
+
+/// As [`pass_patiently`]; `between` is called between any two pieces of its work.
+fn pass_beside(
+    app: &App,
+    between: &mut dyn FnMut(),
+    passes_by: fn(&AppError) -> bool,
+    tell: &mut dyn FnMut(&AppError),
+) -> Result<Option<Pass>, AppError> {
+    let pass = match pass::pass_between(app, between) {
         Ok(pass) if pass.in_vain == 0 => return Ok(Some(pass)),
         Ok(pass) => {
             must(app.store.is_at_its_path().unwrap_or(true))?;
@@ -126,7 +136,9 @@ pub fn daemon(
     while !log.is_ended() {
         must(app.store.is_still_there()?)?;
         let agent_pause = agent.as_mut().map(|agent| share(app, &mut **agent, log)).transpose()?;
-        let pass = pass_patiently(app, |_| true, &mut |error| log.failed(error))?;
+        // The next round of the agent tells of an error.
+        let mut keep = || agent.iter_mut().for_each(|agent| drop(agent.keep(app)));
+        let pass = pass_beside(app, &mut keep, |_| true, &mut |error| log.failed(error))?;
         if let Some(pass) = &pass {
             log.pass(pass);
         }
@@ -148,10 +160,14 @@ pub fn daemon(
 /// allows, and the next round tries again. Nor do tables that are absent once it has joined: a backup is being restored.
 /// Returns the longest pause until the next round.
 fn share(app: &App, agent: &mut dyn FleetAgent, log: &mut dyn Log) -> Result<Duration, AppError> {
-    match agent.step(app) {
+    let stepped = agent.step(app);
+    if let Some(late) = agent.take_late() {
+        log.failed(&late);
+    }
+    match stepped {
         Ok(()) => {
             app.store.store_answers()?;
-            Ok(AGENT_PAUSE)
+            Ok(AGENT_PAUSE.min(agent.rest(app)))
         }
         Err(error) if matches!(error.code(), Code::HostTaken | Code::NoPermission) => Err(error),
         Err(error) if error.code() == Code::StoreSchema && !agent.has_joined() => Err(error),

@@ -67,11 +67,18 @@ pub(super) struct Hand<'a> {
     pub is_fit: &'a dyn Fn() -> bool,
     /// The task it took.
     pub claimed: Option<Box<Claimed>>,
+    /// Called between any two pieces of the work of a pass.
+    pub between: &'a mut dyn FnMut(),
 }
 
 /// Makes one pass. Inside a task this process starts nothing: it asks the task's own supervisor to make the pass.
 pub fn pass(app: &App) -> Result<Pass, AppError> {
-    pass_with(app, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })
+    pass_between(app, &mut || {})
+}
+
+/// As [`pass`]; `between` is called between any two pieces of its work.
+pub(super) fn pass_between(app: &App, between: &mut dyn FnMut()) -> Result<Pass, AppError> {
+    pass_with(app, &mut Hand { is_free: false, is_fit: &|| false, claimed: None, between })
 }
 
 /// Like `pass`, for a supervisor that may go on to one of the tasks. A task in its hand stays there after an error.
@@ -107,16 +114,18 @@ pub(super) fn pass_with(app: &App, hand: &mut Hand) -> Result<Pass, AppError> {
 
 /// Recovers dead tasks, and starts others. If `rules` is an error, no task is started.
 fn look_and_start(app: &App, rules: Result<(), AppError>, hand: &mut Hand, pass: &mut Pass) -> Result<(), AppError> {
-    recover_dead(app, pass)?;
+    recover_dead(app, pass, hand.between)?;
     rules?;
     // Damaged hooks may include one on which a task depends.
     app.store.hooks()?;
     pass.may_start = true;
     pass.next_due = wake_parked(app, pass)?;
+    (hand.between)();
     let now = app.host.now();
     let ends = control(app).standing(now).filter_map(|hold| hold.until).min();
     pass.next_due = pass.next_due.into_iter().chain(ends).min();
     start_tasks(app, pass, hand)?;
+    (hand.between)();
     warn_of_waits(app, pass)?;
     // A supervisor that has started other supervisors always has children, so ECHILD does not prove that its task's tree is dead.
     let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
@@ -237,6 +246,7 @@ fn start_round(
     let round = Round::new(&mut tally.ledger, config(app).tier_shares, heads, tally.now);
     let mut round = round.with_resumed(resumed).over(offered);
     while let Some(candidate) = round.next() {
+        (starts.hand.between)();
         let tried = match candidate.resumed {
             Some(id) => try_resumed(app, id, starts)?,
             None => try_lane(app, &candidate, starts)?,

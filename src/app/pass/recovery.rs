@@ -12,10 +12,11 @@ use crate::supervise::{recover, seen};
 use std::time::Duration;
 
 /// Applies the recovery table to every task in flight without a supervisor.
-pub(super) fn recover_dead(app: &App, pass: &mut Pass) -> Result<(), AppError> {
+pub(super) fn recover_dead(app: &App, pass: &mut Pass, between: &mut dyn FnMut()) -> Result<(), AppError> {
     let ids = app.store.unsupervised()?;
     app.recovering.borrow_mut().retain(|id| ids.contains(id));
     for id in ids {
+        between();
         match recover_one(app, id, pass) {
             Ok(true) => pass.recovered.push(id),
             Ok(false) => {}

@@ -124,7 +124,7 @@ pub(crate) fn resume_addressed(app: &App, ids: &[TaskId]) -> Result<(), AppError
         let own: Vec<Timestamp> = due.iter().filter(|(id, _)| *id == task.id).map(|(_, at)| *at).collect();
         see_to_wait(app, &task, &own, &mut pass)?;
     }
-    let hand = &mut Hand { is_free: false, is_fit: &|| false, claimed: None };
+    let hand = &mut Hand { is_free: false, is_fit: &|| false, claimed: None, between: &mut || {} };
     start_resumed(app, &mut Starts { pass: &mut pass, hand, seen: RefCell::default() })?;
     app.host.reap();
     Ok(())

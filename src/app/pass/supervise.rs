@@ -53,7 +53,7 @@ pub fn supervise(
         let due = due_hooks(app, &mut |_| {});
         let is_free = may_go_on && due.is_empty() && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
         let is_fit = || app.host.is_program_current();
-        let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None };
+        let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None, between: &mut || {} };
         if let Err(error) = pass_with(app, &mut hand) {
             // Only an event can report it.
             app.store.note(&Event::new("pass_failed").saying(error.to_string()));

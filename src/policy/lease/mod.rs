@@ -39,6 +39,11 @@ pub fn cut(lease: Option<&HostLease>, boot: u128, session: Word, grace_ms: u64) 
     Cut { term_ms: kill_ms.saturating_sub(grace_ms.min(lease.length_ms / PART)), kill_ms }
 }
 
+/// Time after the last renewal of a lease at which the first tasks get SIGTERM, in milliseconds.
+pub fn lasts_ms(length_ms: u64) -> u64 {
+    length_ms.saturating_sub(MARGIN_MS + length_ms / PART)
+}
+
 impl Cut {
     /// The effect at a moment.
     pub fn due(&self, now_ms: u64) -> Due {
@@ -73,6 +78,8 @@ mod tests {
         assert_eq!(of(1, 7, 100_000), Cut { term_ms: 88_000, kill_ms: 98_000 });
         let lease = HostLease { boot: 1, session: Word(7), end_ms: 100_000, length_ms: 6000 };
         assert_eq!(cut(Some(&lease), 1, Word(7), 10_000), Cut { term_ms: 97_000, kill_ms: 98_000 });
+        // That lease was renewed 6 s before its end.
+        assert_eq!(lasts_ms(6000), 3000);
         let cut = of(1, 7, 100_000);
         for (now, due, next) in [
             (0, Due::No, Some(88_000)),

@@ -98,8 +98,8 @@ impl<'a> Lease<'a> {
         if after_ms >= most_ms {
             let answer_ms = now_ms.saturating_sub(sent_ms);
             let message = format!(
-                "the lease of this host was renewed {after_ms} ms after the last time, of which the database took {answer_ms} ms; tasks end \
-                 after {most_ms} ms without a renewal"
+                "the lease of this host was renewed {after_ms} ms after the last time, of which the database took {answer_ms} ms; \
+                 tasks end after {most_ms} ms without a renewal"
             );
             let hint = "tasks that have ended for this are interrupted; a longer lease (`luzia daemon --lease`) outlasts a busy host";
             self.late = Some(AppError::new(Code::LeaseLate, message).hint(hint));

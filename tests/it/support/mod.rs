@@ -97,7 +97,7 @@ fn start_of(pid: u32) -> Option<u64> {
     words.nth(18)?.parse().ok().filter(|_| state != "Z")
 }
 
-/// What the system tells of a process: its line in `stat`, the place in the kernel where it waits, its command.
+/// The words of the system about a process: its line in `stat`, the place in the kernel where it waits, its command.
 fn told_of(pid: u32) -> String {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
     ["stat", "wchan", "stack", "cmdline"].map(read).join(" | ").replace('\0', " ")

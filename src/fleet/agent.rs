@@ -188,7 +188,7 @@ impl Agent<'_> {
 
     fn work(&mut self, app: &App, session: Session) -> Result<(), AppError> {
         let free = room(&self.tasks, app)?;
-        if self.lease.rest_ms(app) == 0 || self.lease.free != Some(free) {
+        if self.lease.rest_ms(app) == 0 {
             self.lease.renew(app, session, free)?;
         }
         let now = app.host.boot_ms();
@@ -201,7 +201,11 @@ impl Agent<'_> {
                 act(self, app, session)?;
             }
         }
-        if !self.keep(app)? {
+        // The ends that left this room are told by now. Other hosts may wait for their lanes, and room alone would go to other users.
+        if self.lease.session.is_some() && self.lease.free != Some(free) {
+            self.lease.renew(app, session, free)?;
+        }
+        if self.lease.session.is_none() {
             return Ok(());
         }
         let (lease, tasks) = (&mut self.lease, &self.tasks);

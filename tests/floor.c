@@ -1,10 +1,15 @@
 /* The floor of luzia: the durable and visible steps of its verbs, in one C program that decides nothing. tests/speed compiles
  * it and measures luzia against it.
  *
- *   floor enqueue DIR     one record written, synced and named, as `enqueue` answers
- *   floor drain DIR N     N tasks of one user from their records to their ends, as `dispatch --drain` does; prints tasks a second
+ *   floor enqueue DIR            one record written, synced and named, as `enqueue` answers
+ *   floor lock DIR               `true` under one lane, as `lock -l LANE -- true` does
+ *   floor start DIR COMMAND...   a task from its record to its end, by a second process that outlives the first, as `run` does
+ *   floor drain DIR N            N tasks of one user from their records to their ends, as `dispatch --drain` does; prints tasks a second
+ *   floor bulk DIR N USERS       N records in the queues of USERS users, as `enqueue --from` makes them
+ *   floor list DIR               a row for each of these records, which are read, as `list` does
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -71,30 +76,50 @@ static void enqueue(int root) {
     puts("task_1");
 }
 
-static void run(void) {
+/* Runs a program to its end, in a session of its own or in this one. */
+static void run(const char *program, char **words, short session) {
     posix_spawnattr_t how;
-    char *words[] = {"true", NULL};
     pid_t child;
     int status;
     posix_spawnattr_init(&how);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID);
-    must(-posix_spawn(&child, "/bin/true", NULL, &how, words, environ), "posix_spawn");
+    posix_spawnattr_setflags(&how, session);
+    must(-posix_spawnp(&child, program, NULL, &how, words, environ), "posix_spawn");
     must(waitpid(child, &status, 0), "waitpid");
 }
 
-static void drain(int root, int count) {
+static char *nothing[] = {"true", NULL};
+
+static int events_of(int root) {
+    return must(openat(root, "events", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600), "events");
+}
+
+static void lock(int root) {
+    char numbers[110];
+    int locks = folder(root, "locks"), events = events_of(root), guard = locked(root, "guard");
+    must(pread(guard, numbers, sizeof numbers, 0), "guard");
+    must(pwrite(guard, bytes, sizeof numbers, 0), "guard");
+    replace(locks, "lane.json", HOLD);
+    int held = created(locks, "lane.lock", MARK);
+    must(flock(held, LOCK_EX), "lane.lock");
+    must(linkat(locks, "lane.lock", locks, ".held", 0), ".held");
+    close(guard);
+    must(write(events, bytes, EVENT), "events");
+    run("/bin/true", nothing, 0);
+    guard = locked(root, "guard");
+    removed(locks, ".held", 0);
+    removed(locks, "lane.lock", 0);
+    removed(locks, "lane.json", 0);
+    close(guard);
+    must(write(events, bytes, EVENT), "events");
+}
+
+/* Takes the tasks of these numbers from their records to their ends. */
+static void supervise(int root, int first, int count, const char *program, char **command) {
     int queue = folder(root, "pending"), running = folder(root, "running"), done = folder(root, "done");
     int locks = folder(root, "locks"), active = folder(root, "active"), past = folder(root, "past");
-    int events = must(openat(root, "events", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600), "events");
+    int events = events_of(root);
     char name[32], start[32], result[32], words[32], read_back[TASK];
-    for (int at = 0; at < count; at++) {
-        snprintf(name, sizeof name, "%d.json", at);
-        put(queue, name, TASK);
-    }
-    sync();
-    struct timespec before, after;
-    clock_gettime(CLOCK_MONOTONIC, &before);
-    for (int at = 0; at < count; at++) {
+    for (int at = first; at < first + count; at++) {
         snprintf(name, sizeof name, "%d.json", at);
         snprintf(start, sizeof start, "%d.started.json", at);
         snprintf(result, sizeof result, "%d.result.json", at);
@@ -120,7 +145,7 @@ static void drain(int root, int count) {
         must(fdatasync(begin), start);
         must(fsync(running), "fsync");
         must(write(events, bytes, 2 * EVENT), "events");
-        run();
+        run(program, command, POSIX_SPAWN_SETSID);
         /* The end: the durable result, the lanes, and the record among those that are over. */
         must(write(end, bytes, RESULT), result);
         must(fdatasync(end), result);
@@ -142,22 +167,95 @@ static void drain(int root, int count) {
             close(open[one]);
         }
     }
+}
+
+static void drain(int root, int count) {
+    int queue = folder(root, "pending");
+    char name[32];
+    for (int at = 0; at < count; at++) {
+        snprintf(name, sizeof name, "%d.json", at);
+        put(queue, name, TASK);
+    }
+    sync();
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    supervise(root, 0, count, "/bin/true", nothing);
     clock_gettime(CLOCK_MONOTONIC, &after);
     double took = (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
     printf("%.0f\n", count / took);
 }
 
+/* The records of a batch get their names with the folder of their queue. */
+static void bulk(int root, int count, int users) {
+    int drafts = folder(root, "drafts"), queues = folder(root, "pending");
+    char name[32], user[32];
+    for (int at = 0; at < users; at++) {
+        snprintf(user, sizeof user, "u%d", at);
+        int queue = folder(drafts, user);
+        for (int one = at; one < count; one += users) {
+            snprintf(name, sizeof name, "%d.json", one);
+            put(queue, name, TASK);
+        }
+        close(queue);
+    }
+    must(syncfs(root), "syncfs");
+    for (int at = 0; at < users; at++) {
+        snprintf(user, sizeof user, "u%d", at);
+        must(renameat(drafts, user, queues, user), user);
+    }
+    must(syncfs(root), "syncfs");
+}
+
+static void list(int root) {
+    DIR *queues = fdopendir(folder(root, "pending"));
+    char read_back[TASK];
+    for (struct dirent *user; (user = readdir(queues)) != NULL;) {
+        if (user->d_name[0] == '.') {
+            continue;
+        }
+        DIR *queue = fdopendir(must(openat(dirfd(queues), user->d_name, O_RDONLY | O_DIRECTORY), user->d_name));
+        for (struct dirent *task; (task = readdir(queue)) != NULL;) {
+            if (task->d_name[0] == '.') {
+                continue;
+            }
+            int record = must(openat(dirfd(queue), task->d_name, O_RDONLY | O_CLOEXEC), task->d_name);
+            must(read(record, read_back, sizeof read_back), task->d_name);
+            close(record);
+            printf("%-10s %-8s pending  -    2s      -      %.30s\n", task->d_name, user->d_name, read_back);
+        }
+        closedir(queue);
+    }
+}
+
+static int number(const char *word, int other) { return word == NULL ? other : atoi(word); }
+
 int main(int count, char **args) {
     if (count < 3) {
-        fputs("usage: floor enqueue DIR | floor drain DIR N\n", stderr);
+        fputs("usage: floor enqueue|lock|start|drain|bulk|list DIR ...\n", stderr);
         return 2;
     }
     memset(bytes, 'x', sizeof bytes);
     int root = must(open(args[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC), args[2]);
-    if (strcmp(args[1], "enqueue") == 0) {
+    const char *verb = args[1];
+    if (strcmp(verb, "enqueue") == 0) {
         enqueue(root);
+    } else if (strcmp(verb, "lock") == 0) {
+        lock(root);
+    } else if (strcmp(verb, "start") == 0) {
+        char pid[16];
+        enqueue(root);
+        snprintf(pid, sizeof pid, "%d", getpid());
+        setenv("FLOOR_TASK", pid, 1);
+        args[1] = "supervise";
+        run("/proc/self/exe", args, POSIX_SPAWN_SETSID);
+    } else if (strcmp(verb, "supervise") == 0) {
+        supervise(root, number(getenv("FLOOR_TASK"), 0), 1, args[3], args + 3);
+    } else if (strcmp(verb, "bulk") == 0) {
+        bulk(root, number(args[3], 20000), count > 4 ? number(args[4], 1) : 1);
+    } else if (strcmp(verb, "list") == 0) {
+        list(root);
     } else {
-        drain(root, count > 3 ? atoi(args[3]) : 300);
+        drain(root, number(args[3], 300));
     }
     return 0;
 }

@@ -229,7 +229,8 @@ END $$;
 
 -- Queues tasks. Promises: all or none; a repetition of the request gives the same answer, also after the tasks have ended; of two
 -- requests with one key or group one sees the other. Key conflicts by `conflict`: queue, skip (and join), reject, and replace. A request
--- that replaces others is refused with the list of them all, once nothing is rejected; those that are `beside` a task are not among them. A task of a group takes its turn at that of the first one, while its group has fewer than `most` tasks and one that is not over.
+-- that replaces others is refused with the list of them all, once nothing is rejected; those that are `beside` a task are not among them.
+-- A task of a group takes its turn at that of the first one, while its group has fewer than `most` tasks and one that is not over.
 CREATE FUNCTION luzia_1.enqueue(p_request uuid, p_tasks jsonb) RETURNS TABLE (task_id bigint, is_new bool, turn bigint)
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 DECLARE one record; other bigint; head bigint; ids bigint[] := '{}'; news bool[] := '{}'; others bigint[]; older bigint[] := '{}';

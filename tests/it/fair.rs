@@ -12,12 +12,13 @@ fn enqueue_of(place: &Place, session: &str, options: &[&str], word: &str) {
     place.spawn(&mut command).end().coded(0);
 }
 
-/// The words in the order of their tasks. A pass writes down whose turn it was when it is over: the first task stays until then.
+/// The words in the order of their tasks. A pass writes down whose turn it was when it is over: the first task stays until then. After
+/// it the supervisors make all passes, one after the other: two at once may write down the turn of one alone.
 fn drained(place: &Place) -> String {
     std::fs::write(place.path("stay"), "").unwrap();
     place.ok(&["dispatch", "--once"]);
     std::fs::remove_file(place.path("stay")).unwrap();
-    place.drain();
+    until("every task is over", || (place.json(&["list"])["items"] == json!([])).then_some(()));
     lines(&place.path("order")).join(" ")
 }
 

@@ -253,7 +253,9 @@ impl Place {
             std::fs::read_dir(self.state().join("events")).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
         let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        // A line without its end is being written: a write(2) that crosses a page shows its first part before the rest.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        text[..whole].lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The events of one name.

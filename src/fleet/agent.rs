@@ -98,7 +98,7 @@ impl FleetAgent for Agent<'_> {
     }
 
     fn keep(&mut self, app: &App) -> Result<(), AppError> {
-        keep(&mut self.lease, &self.tasks, app).map(drop)
+        Agent::keep(self, app).map(drop)
     }
 
     fn rest(&self, app: &App) -> Duration {
@@ -188,7 +188,7 @@ impl Agent<'_> {
 
     fn work(&mut self, app: &App, session: Session) -> Result<(), AppError> {
         let free = room(&self.tasks, app)?;
-        if self.lease.rest_ms(app) == 0 {
+        if self.lease.is_due(app) {
             self.lease.renew(app, session, free)?;
         }
         let now = app.host.boot_ms();

@@ -53,7 +53,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Whether a renewal is due.
-    fn is_due(&self, app: &App) -> bool {
+    pub(super) fn is_due(&self, app: &App) -> bool {
         self.rest_ms(app) == 0
     }
 

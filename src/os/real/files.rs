@@ -433,8 +433,8 @@ fn has_mode(stat: &Stat, mode: u32) -> bool {
 }
 
 fn entries(dir: BorrowedFd<'_>) -> io::Result<Option<Vec<Entry>>> {
-    // Not on the heap: to give so much back makes the C library tidy all of it up, each time.
-    let mut buffer = [const { MaybeUninit::uninit() }; 32 * 1024];
+    // Not on the heap: to give so much back makes the C library tidy all of it up, each time. Each of its pages is touched.
+    let mut buffer = [const { MaybeUninit::uninit() }; 8 * 1024];
     let mut reader = RawDir::new(dir, &mut buffer);
     let mut found = Vec::new();
     while let Some(next) = reader.next() {

@@ -71,18 +71,18 @@ impl Handle for RealHandle {
     }
 
     fn read_part(&mut self, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        // The buffer grows with the data read: a reader that follows a log asks for a large part and gets a few lines.
-        let (mut bytes, mut done, mut chunk) = (Vec::new(), 0, 8 * 1024);
-        while done < most {
-            bytes.resize(most.min(done + chunk), 0);
-            let got = retry_on_intr(|| pread(&self.file, &mut bytes[done..], from + done as u64))?;
-            if got == 0 {
+        // A reader that follows a log asks for a large part and gets a few lines.
+        let mut bytes = Vec::with_capacity(most.min(8 * 1024));
+        while bytes.len() < most {
+            if bytes.len() == bytes.capacity() {
+                bytes.reserve_exact(most - bytes.len());
+            }
+            let at = from + bytes.len() as u64;
+            if retry_on_intr(|| pread(&self.file, spare_capacity(&mut bytes), at))? == 0 {
                 break;
             }
-            done += got;
-            chunk = 256 * 1024;
         }
-        bytes.truncate(done);
+        bytes.truncate(most);
         Ok(bytes)
     }
 

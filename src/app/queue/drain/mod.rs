@@ -172,7 +172,7 @@ impl Ends {
             return Ok(());
         }
         // A record that was pruned, or is damaged, has no end to report.
-        let found = app.find(id).ok().flatten();
+        let found = app.store.find_description(id).ok().flatten();
         if let Some((_, task)) = found.filter(|(_, task)| task.status().is_final()) {
             self.seen.insert(id);
             tell(&task);

@@ -236,6 +236,15 @@ impl Spool {
 
     /// A task by its number, with the state of its place; `None` when there is no such task.
     pub fn find(&self, id: TaskId) -> Result<Option<(Place, Task)>> {
+        self.find_part(Part::Whole, id)
+    }
+
+    /// Like [`Spool::find`], for all that describes the task: its environment is not read.
+    pub fn find_description(&self, id: TaskId) -> Result<Option<(Place, Task)>> {
+        self.find_part(Part::Description(&self.known_members), id)
+    }
+
+    fn find_part(&self, part: Part, id: TaskId) -> Result<Option<(Place, Task)>> {
         // A moving record is looked for again in two cases: it moved between the look and the read, or it was nowhere,
         // because it may have come to a place just after the look there.
         let mut nowhere = 0;
@@ -244,7 +253,7 @@ impl Spool {
                 None if nowhere == LOOKS_AGAIN => return Ok(None),
                 None => nowhere += 1,
                 Some((place, path)) => {
-                    if let Some(task) = self.read_record(place, &path, id)? {
+                    if let Some(task) = self.read_part(part, place, &path, id)? {
                         return Ok(Some((place, task)));
                     }
                 }

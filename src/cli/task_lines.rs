@@ -3,19 +3,18 @@
 use crate::app::AppError;
 use crate::app::queue::enqueue::line_error;
 use crate::model::record::Members;
-use crate::request::{TaskRequest, members};
+use crate::request::{Line, TaskRequest, members};
 
 /// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are skipped.
-/// Any other mistake is reported with the number of its line, and nothing is queued. Each request comes with the number of
-/// its line.
-pub fn read(text: &str) -> Result<Vec<(usize, TaskRequest)>, AppError> {
+/// Any other mistake is reported with the number of its line, and nothing is queued.
+pub fn read(text: &str) -> Result<Vec<Line>, AppError> {
     let mut tasks = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let task = task_line(line).map_err(|why| {
             let hint = "a line is {\"user\": \"alice\", \"command\": [\"make\", \"test\"]}; nothing was queued";
             line_error(at + 1, AppError::usage(why).hint(hint))
         })?;
-        tasks.push((at + 1, task));
+        tasks.push((at + 1, Box::new(task)));
     }
     Ok(tasks)
 }

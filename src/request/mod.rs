@@ -13,3 +13,6 @@ pub use edit::EditRequest;
 pub use schedule::ScheduleRequest;
 pub use selection::Selection;
 pub use task::TaskRequest;
+
+/// A request of `--from` with the number of its line, by which a refused one is named.
+pub type Line = (usize, Box<TaskRequest>);

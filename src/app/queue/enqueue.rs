@@ -31,8 +31,8 @@ use crate::model::queue::Works;
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
-use crate::request::TaskRequest;
 use crate::request::values::ParentDeath;
+use crate::request::{Line, TaskRequest};
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
 pub const LONGEST_ARGUMENT: usize = 100_000;
@@ -86,8 +86,8 @@ pub fn enqueue(app: &App, new: &TaskRequest, caller: &Caller) -> Result<Accepted
     accept_alone(app, task, new)
 }
 
-/// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
-pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
+/// Accepts many requests, all or none.
+pub fn enqueue_batch(app: &App, batch: &[Line], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
     let mut tasks = Vec::with_capacity(batch.len());
     for (line, new) in batch {
         tasks.push(task_of(app, new, caller).map_err(|error| line_error(*line, error))?);
@@ -102,20 +102,20 @@ pub fn enqueue_batch(app: &App, batch: &[(usize, TaskRequest)], caller: &Caller)
         check_dependencies(app, task).map_err(|error| line_error(*line, error))?;
     }
     let mut accepted: Vec<Accepted> = Vec::with_capacity(tasks.len());
-    let mut lines = tasks.into_iter().zip(batch).peekable();
-    while let Some((task, (line, new))) = lines.next() {
-        if stands_alone(&task, new) {
+    let mut tasks = tasks.into_iter();
+    while let Some((line, new)) = batch.get(accepted.len()) {
+        // Lines go together up to the next one that stands alone, so that the queue has the order of the lines.
+        let ahead = tasks.as_slice().iter().zip(&batch[accepted.len()..]);
+        let together = ahead.take_while(|(task, (_, new))| !stands_alone(task, new)).count();
+        if together == 0 {
+            let Some(task) = tasks.next() else { break };
             match accept_alone(app, task, new) {
                 Ok(one) => accepted.push(one),
                 Err(error) => return Err(naming_earlier(line_error(*line, error), &accepted)),
             }
             continue;
         }
-        // Other lines go together up to the next one that stands alone, so that the queue has the order of the lines.
-        let mut run = vec![task];
-        while let Some((task, _)) = lines.next_if(|(task, (_, new))| !stands_alone(task, new)) {
-            run.push(task);
-        }
+        let run = tasks.by_ref().take(together).collect();
         let run = accept_run(app, run).map_err(|error| naming_earlier(error, &accepted))?;
         accepted.extend(run.into_iter().map(|task| Accepted { task, created: true }));
     }

@@ -338,7 +338,7 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
     console.live(&format!("luzia: accepting {} tasks, all or none", batch.len()));
     let accepted = enqueue_batch(app, &batch, caller).map_err(refused_at_the_door)?;
     console.end_live();
-    tell_notes(app, &batch.iter().map(|(_, new)| new).zip(&accepted).collect::<Vec<_>>(), console);
+    tell_notes(app, &batch.iter().map(|(_, new)| &**new).zip(&accepted).collect::<Vec<_>>(), console);
     print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
     tell_only_here(app, &accepted, console);
     Ok(Exit::Done.code())

@@ -370,7 +370,7 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
         return Ok(Exit::Done.code());
     }
     let accepted = enqueue_batch(app, &batch, caller)?;
-    tell_notes(app, &batch.iter().map(|(_, new)| new).zip(&accepted).collect::<Vec<_>>(), console);
+    tell_notes(app, &batch.iter().map(|(_, new)| &**new).zip(&accepted).collect::<Vec<_>>(), console);
     for one in accepted.iter().filter(|one| !one.created) {
         console.say(&has_key(&one.task));
         refuse_waiting_for(app, &[one.task.id], false)?;

@@ -5,7 +5,8 @@
 //! segment the same place in the file as in memory: the kernel maps 2 MiB by one page fault where its cache has them in one piece.
 //! It keeps one of equal functions, and no tables of the unwinder (docs/decisions/453-a-program-without-unwind-tables.md).
 //! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems or another machine than the one that compiles, and
-//! builds for glibc with `+crt-static`, are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
+//! builds for glibc with `+crt-static`, are left as they are. The tests read what was chosen in `LUZIA_LINKED`:
+//! "dynamic", "static" for a random address, or "fixed" for a static program at a fixed one.
 //!
 //! A static program must not look accounts up through the C library, which would load modules of the name service switch
 //! that have to be of its own version: `src/os/real/process/passwd.rs` does without.
@@ -34,10 +35,11 @@ fn main() {
     let is_static_musl = variable("CARGO_CFG_TARGET_ENV") == "musl" && variable("CARGO_CFG_TARGET_VENDOR") == "unknown";
     let is_asked_for =
         is_static_musl || variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
+    let has_fixed_address = variable("CARGO_ENCODED_RUSTFLAGS").contains("relocation-model=static");
     let (linked, arguments) = if is_asked_for {
-        ("static", Vec::new())
+        (if has_fixed_address { "fixed" } else { "static" }, Vec::new())
     } else if let Some(arguments) = may_be_static.then(statically).flatten() {
-        ("static", arguments)
+        ("fixed", arguments)
     } else {
         ("dynamic", dynamically())
     };
@@ -66,14 +68,14 @@ fn runs_here() -> bool {
         && variable("HOST").split('-').next() == Some(&variable("CARGO_CFG_TARGET_ARCH"))
 }
 
-/// The arguments by which everything is taken out of archives, if a program that is so linked runs. It is still loaded at a
-/// random address.
+/// The arguments by which everything is taken out of archives, if a program that is so linked runs. Its own code has a fixed
+/// address, so a start relocates nothing (docs/decisions/465-a-program-at-a-fixed-address.md).
 fn statically() -> Option<Vec<String>> {
     if !is_for_glibc() || !is_native() {
         return None;
     }
     let dir = PathBuf::from(variable("OUT_DIR")).join("static");
-    let [start, libc, unwinder, base] = ["rcrt1.o", "libc.a", "libgcc_eh.a", "libgcc.a"].map(library);
+    let [start, libc, unwinder, base] = ["crt1.o", "libc.a", "libgcc_eh.a", "libgcc.a"].map(library);
     let (start, libc, unwinder, base) = (start?, libc?, unwinder?, base?);
     let archives: Option<Vec<String>> = OF_GLIBC.iter().map(|name| library(&format!("lib{name}.a"))).collect();
     let archives = archives?;
@@ -82,7 +84,7 @@ fn statically() -> Option<Vec<String>> {
         // They need each other.
         put(&dir, name, &[archive, &libc, &unwinder, &base])?;
     }
-    let arguments = vec![format!("-L{}", dir.display()), "-static-pie".to_owned()];
+    let arguments = vec![format!("-L{}", dir.display()), "-static".to_owned(), "-no-pie".to_owned()];
     runs(&dir, &arguments)?;
     // What the library mends comes in with the next build.
     for file in archives.iter().chain([&start, &unwinder, &base]) {

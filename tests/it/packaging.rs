@@ -1,7 +1,7 @@
 //! What is packaged can be used as it is (S3.45).
 
 use crate::support::at_home;
-use crate::support::{LUZIA, is_static, skip};
+use crate::support::{LUZIA, linked, skip};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -151,11 +151,11 @@ fn collect(folder: &std::path::Path, names: &mut std::collections::BTreeSet<Stri
 #[test]
 fn the_binary_is_linked_statically_where_the_archive_of_the_c_library_is() {
     let name = "the_binary_is_linked_statically_where_the_archive_of_the_c_library_is";
-    assert_eq!(is_static(LUZIA), env!("LUZIA_LINKED") == "static");
-    if env!("LUZIA_LINKED") != "static" {
+    assert_eq!(linked(LUZIA), env!("LUZIA_LINKED"));
+    if env!("LUZIA_LINKED") == "dynamic" {
         return skip(name, "the C library's archive, and no LUZIA_LINK");
     }
-    assert!(!is_static("/bin/sh"));
+    assert_eq!(linked("/bin/sh"), "dynamic");
 }
 
 /// The files of a package as Cargo.toml lists them: the pattern of the sources, and the place on a host.

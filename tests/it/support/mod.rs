@@ -126,9 +126,10 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether a program asks for no loader: PT_INTERP of elf(5), in the form of 64 bits.
-pub fn is_static(program: &str) -> bool {
+/// How a program is linked: "dynamic", or static and "fixed" or "static" for one at a random address.
+pub fn linked(program: &str) -> &'static str {
     const PT_INTERP: usize = 3;
+    const ET_EXEC: usize = 2;
     let program = std::fs::read(program).unwrap();
     let number = |at: usize, size: usize| {
         let bytes = program[at..at + size].iter().rev();
@@ -137,5 +138,10 @@ pub fn is_static(program: &str) -> bool {
     assert_eq!(program[..6], *b"\x7fELF\x02\x01", "a little-endian program of 64 bits");
     let (table, size, count) = (number(0x20, 8), number(0x36, 2), number(0x38, 2));
     assert!(count > 1);
-    (0..count).all(|at| number(table + at * size, 4) != PT_INTERP)
+    let is_loaded = (0..count).any(|at| number(table + at * size, 4) == PT_INTERP);
+    match number(0x10, 2) {
+        _ if is_loaded => "dynamic",
+        ET_EXEC => "fixed",
+        _ => "static",
+    }
 }

@@ -104,12 +104,8 @@ fn closely(mut arguments: Vec<String>) -> Vec<String> {
     let packaging = Path::new(&variable("CARGO_MANIFEST_DIR")).join("packaging");
     let script = |name: &str| format!("-Wl,-T,{}", packaging.join(name).display());
     let hot = script("hot.ld");
-    for argument in [hot.as_str(), "-Wl,-z,pack-relative-relocs", "-Wl,-z,separate-code"] {
+    for argument in [hot.as_str(), "-Wl,-z,pack-relative-relocs", "-Wl,-z,separate-code", "-Wl,--icf=all"] {
         add_if_it_runs(&mut arguments, &[argument]);
-    }
-    // The list is empty while it is made: then equal functions keep their own names.
-    if std::fs::metadata(packaging.join("hot.ld")).is_ok_and(|list| list.len() > 0) {
-        add_if_it_runs(&mut arguments, &["-Wl,--icf=all"]);
     }
     // The unwinder of GCC ends a program that takes a backtrace without tables, so there the program takes none: a function
     // of the C library that does nothing is called in its place.

@@ -22,7 +22,7 @@ use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
 use lease::{Lease, Session};
 use left::{BY, GIVEN_BACK, Left, bare, given_back, is_cut_off};
-use postgres::{Client, Row};
+use postgres::Row;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -296,8 +296,8 @@ impl Agent<'_> {
     fn running(&self, session: Session, token: Word, task: &Task) -> Result<bool, AppError> {
         let (word, token, record) = (session.word.to_string(), token.to_string(), split(&bare(task))?.0);
         let id = number_of(task.id);
-        let tell = |client: &mut Client| client.query_one(sql::RUNNING, &[&session.host, &word, &id, &token, &record]);
-        Ok(self.database.with(tell)?.get(0))
+        let given = [&session.host as &Given, &word, &id, &token, &record];
+        Ok(self.database.with(|client| client.query_one(sql::RUNNING, &given))?.get(0))
     }
 
     /// Carries out what callers on other hosts have asked for.

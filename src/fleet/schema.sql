@@ -3,6 +3,9 @@
 -- Tables are in the schema luzia, functions in luzia_1: one schema of functions for each version of the protocol. Within a version
 -- changes only add. Every program calls functions only, so each promise is held here once.
 -- Lock order of every transaction: request < key < host < lanes by id < tasks by id.
+-- What an agent asks in each round is in PL/pgSQL, which plans a statement once for a connection; a function in SQL that the server cannot
+-- inline is parsed and planned with each call. Such a plan outlives the sizes of the tables that it was made for, so settings leave it
+-- nothing but rows found by their keys.
 CREATE SCHEMA luzia;
 CREATE SCHEMA luzia_1;
 SET LOCAL search_path = luzia;
@@ -289,11 +292,14 @@ CREATE FUNCTION luzia_1.kept() RETURNS text LANGUAGE sql STABLE SET search_path 
 
 -- Deletes what a start of a completed task needs. After another end it is kept for a retry, for some time: each end deletes some whose
 -- time is over, and waits for nobody.
-CREATE FUNCTION luzia_1.keep_spec(p_task bigint, p_ending text) RETURNS void LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
-  DELETE FROM spec WHERE task_id = p_task AND p_ending = 'completed';
-  UPDATE spec SET kept_until = clock_timestamp() + luzia_1.kept()::interval WHERE task_id = p_task;
+CREATE FUNCTION luzia_1.keep_spec(p_task bigint, p_ending text) RETURNS void
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  IF p_ending = 'completed' THEN DELETE FROM spec WHERE task_id = p_task;
+  ELSE UPDATE spec SET kept_until = clock_timestamp() + luzia_1.kept()::interval WHERE task_id = p_task; END IF;
   DELETE FROM spec WHERE task_id IN
-    (SELECT s.task_id FROM spec s WHERE s.kept_until < clock_timestamp() ORDER BY s.kept_until LIMIT 8 FOR UPDATE SKIP LOCKED) $$;
+    (SELECT s.task_id FROM spec s WHERE s.kept_until < clock_timestamp() ORDER BY s.kept_until LIMIT 8 FOR UPDATE SKIP LOCKED);
+END $$;
 
 -- Queues a task that is over again. Promises: only if its record is the one that was seen, and what its start needs is still here; a
 -- repetition gives the same answer; of it and a request with the same key one sees the other. The answer is again, changed or gone.
@@ -420,8 +426,10 @@ CREATE FUNCTION luzia_1.recent() RETURNS TABLE (ending text, tasks bigint) LANGU
 
 -- Announces that a look is worth while: to some hosts, by their numbers, or to the holder of the duty if none is named. The payload names
 -- the hosts; an empty one is for all, because nobody has the duty. Nothing depends on a hint.
-CREATE FUNCTION luzia_1.hint(p_hosts int[]) RETURNS void LANGUAGE sql SET search_path = luzia AS $$
-  SELECT pg_notify('luzia_1', array_to_string(CASE p_hosts WHEN '{}' THEN (SELECT ARRAY[d.host_id] FROM duty d) ELSE p_hosts END, ',')) $$;
+CREATE FUNCTION luzia_1.hint(p_hosts int[]) RETURNS void LANGUAGE plpgsql SET search_path = luzia AS $$
+BEGIN
+  PERFORM pg_notify('luzia_1', array_to_string(CASE p_hosts WHEN '{}' THEN (SELECT ARRAY[d.host_id] FROM duty d) ELSE p_hosts END, ','));
+END $$;
 
 -- The state of the store: hosts, those whose leases are in force, tasks that wait for a host, tasks that a host has, and the host
 -- with the duty. One snapshot.
@@ -542,34 +550,44 @@ CREATE FUNCTION luzia_1.recover() RETURNS void LANGUAGE sql SET search_path = lu
 -- Renews the lease, and tells how many tasks the host could start; those that are assigned and not accepted are taken off. The beat.
 -- Promise: no row for an older session.
 CREATE FUNCTION luzia_1.renew(p_host int, p_session uuid, p_free int) RETURNS SETOF bigint
-LANGUAGE sql SET search_path = luzia SET enable_seqscan = off AS $$
-  UPDATE host SET beat = beat + 1, renewed_at = clock_timestamp(),
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  RETURN QUERY UPDATE host SET beat = beat + 1, renewed_at = clock_timestamp(),
     free = p_free - (SELECT count(*) FROM task t WHERE t.host_id = p_host AND t.state = 'a')
-  WHERE id = p_host AND session = p_session RETURNING beat $$;
+  WHERE id = p_host AND session = p_session RETURNING beat;
+END $$;
 
 -- The tasks that are assigned to a host and not accepted, each with its record, what a start needs, and its grants.
 CREATE FUNCTION luzia_1.assigned(p_host int, p_session uuid)
 RETURNS TABLE (id bigint, token text, record text, spec text, lanes text[], slots int[], fences bigint[], names text[])
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
-  SELECT t.id, t.token::text, r.body, s.body,
+LANGUAGE plpgsql STABLE SET search_path = luzia
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT t.id, t.token::text, r.body, s.body,
     ARRAY(SELECT l.name FROM hold h JOIN lane l ON l.id = h.lane_id WHERE h.task_id = t.id AND h.token = t.token ORDER BY l.id, h.slot),
     ARRAY(SELECT h.slot FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot),
     ARRAY(SELECT h.fence FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot),
     ARRAY(SELECT h.value FROM hold h WHERE h.task_id = t.id AND h.token = t.token ORDER BY h.lane_id, h.slot)
   FROM task t JOIN record r ON r.task_id = t.id JOIN spec s ON s.task_id = t.id
   WHERE t.host_id = p_host AND t.state = 'a' AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session)
-  ORDER BY t.id $$;
+  ORDER BY t.id;
+END $$;
 
 -- All tasks of a host with their tokens, to be compared with its state directory.
 CREATE FUNCTION luzia_1.held(p_host int, p_session uuid) RETURNS TABLE (id bigint, token text, state text, record text)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
-  SELECT t.id, t.token::text, t.state::text, r.body FROM task t JOIN record r ON r.task_id = t.id
+LANGUAGE plpgsql STABLE SET search_path = luzia
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT t.id, t.token::text, t.state::text, r.body FROM task t JOIN record r ON r.task_id = t.id
   WHERE t.host_id = p_host AND t.state IN ('a', 'r', 'w') AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session)
-  ORDER BY t.id $$;
+  ORDER BY t.id;
+END $$;
 
 -- The host has accepted a task durably, or its record has changed: the start of the command is in it. True for the present token.
 CREATE FUNCTION luzia_1.running(p_host int, p_session uuid, p_task bigint, p_token uuid, p_record text) RETURNS bool
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
   UPDATE task SET state = 'r' WHERE id = p_task AND token = p_token AND host_id = p_host AND state IN ('a', 'r'); IF NOT FOUND THEN RETURN false; END IF;
@@ -603,7 +621,7 @@ CREATE FUNCTION luzia_1.drain(p_name text, p_is bool) RETURNS SETOF bool LANGUAG
 -- Takes a task from its host: it is over (e), or queued again (q). Its holds go by its token, and no lane is locked: to delete a hold can
 -- only make room. Its run is kept, with the begin of its command if no earlier run had that. The caller has locked the task.
 CREATE FUNCTION luzia_1.part(p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint, p_how text, p_begun_ms bigint, p_ended_ms bigint)
-RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE at timestamptz := clock_timestamp(); granted timestamptz; begun timestamptz := luzia_1.moment(p_begun_ms);
 BEGIN
   WITH gone AS (DELETE FROM hold h WHERE h.task_id = p_task AND h.token = p_token RETURNING h.at) SELECT min(gone.at) INTO granted FROM gone;
@@ -621,7 +639,7 @@ END $$;
 -- A task leaves its host. Promises: one end for each assignment; a repetition is true, too; an older token or session is false.
 CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
   p_how text, p_begun_ms bigint, p_ended_ms bigint, p_tail bytea)
-RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE t task;
 BEGIN
   PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
@@ -657,9 +675,13 @@ END $$;
 
 -- What is asked of a host, with the tokens of the tasks. A wish stays until its task leaves the host.
 CREATE FUNCTION luzia_1.wishes(p_host int, p_session uuid) RETURNS TABLE (id bigint, task_id bigint, token text, what text, args text)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
-  SELECT w.id, w.task_id, t.token::text, w.what, w.args::text FROM wish w JOIN task t ON t.id = w.task_id
-  WHERE w.host_id = p_host AND t.host_id = p_host AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session) ORDER BY w.id $$;
+LANGUAGE plpgsql STABLE SET search_path = luzia
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT w.id, w.task_id, t.token::text, w.what, w.args::text FROM wish w JOIN task t ON t.id = w.task_id
+  WHERE w.host_id = p_host AND t.host_id = p_host AND EXISTS (SELECT FROM host h WHERE h.id = p_host AND h.session = p_session) ORDER BY w.id;
+END $$;
 
 -- The host of a task.
 CREATE FUNCTION luzia_1.host_of(p_task bigint) RETURNS text LANGUAGE sql STABLE SET search_path = luzia AS $$
@@ -672,8 +694,12 @@ CREATE FUNCTION luzia_1.tail(p_task bigint) RETURNS TABLE (host text, body bytea
 -- The duty. One agent at a time has it; two of them waste work and grant nothing twice.
 
 -- Who has the duty, with its beat.
-CREATE FUNCTION luzia_1.duty() RETURNS TABLE (session text, beat bigint) LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT d.session::text, d.beat FROM duty d $$;
+CREATE FUNCTION luzia_1.duty() RETURNS TABLE (session text, beat bigint)
+LANGUAGE plpgsql STABLE SET search_path = luzia SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT d.session::text, d.beat FROM duty d;
+END $$;
 
 -- Takes the duty if its beat is the one that was seen. True for the one that has it.
 CREATE FUNCTION luzia_1.take_duty(p_host int, p_session uuid, p_seen bigint) RETURNS bool
@@ -692,16 +718,20 @@ CREATE VIEW luzia_1.turn AS SELECT t.id, t.state::text, t.usr, t.place, t.tier, 
 CREATE FUNCTION luzia_1.changes(p_seen text, p_at_us bigint)
 RETURNS TABLE (snapshot text, at_us bigint, server int, next_ms bigint, id bigint, state text, usr text, place text, tier smallint,
   priority smallint, lanes bigint[], counts int[], takes_user_lane bool, refused int[], is_due bool, turn bigint)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-  WITH present AS MATERIALIZED (SELECT clock_timestamp() AS at)
+LANGUAGE plpgsql STABLE SET search_path = luzia
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY WITH present AS MATERIALIZED (SELECT clock_timestamp() AS at)
   SELECT pg_current_snapshot()::text, (extract(epoch FROM p.at) * 1000000)::bigint, pg_backend_pid(),
     (SELECT CASE WHEN min(t.due_at) IS NOT NULL THEN luzia_1.ms_until(min(t.due_at)) END FROM task t WHERE t.state = 'q' AND t.due_at IS NOT NULL AND t.due_at > p.at),
     c.id, c.state, c.usr, c.place, c.tier, c.priority, c.lanes, c.counts, c.takes_user_lane, c.refused, c.is_due, c.turn
   FROM present p LEFT JOIN LATERAL (
     SELECT * FROM luzia_1.turn t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
     UNION ALL SELECT * FROM luzia_1.turn t WHERE t.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))
-    UNION ALL SELECT * FROM luzia_1.turn t WHERE t.id IN (SELECT d.id FROM task d
-      WHERE d.state = 'q' AND d.due_at >= to_timestamp(p_at_us::double precision / 1000000) AND d.due_at <= p.at)) c ON true $$;
+    UNION ALL SELECT t.* FROM task d CROSS JOIN LATERAL (SELECT * FROM luzia_1.turn o WHERE o.id = d.id OFFSET 0) t
+      WHERE d.state = 'q' AND d.due_at >= to_timestamp(p_at_us::double precision / 1000000) AND d.due_at <= p.at) c ON true;
+END $$;
 
 -- The first tasks of each queue, which is a user, a place, a tier and a set of lanes; by number from 1 in its queue. A queue for an
 -- absent host is one of its own, so it stops nobody.
@@ -718,21 +748,29 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = o
 CREATE FUNCTION luzia_1.more(p_users text[], p_places text[], p_tiers smallint[], p_lanes text[], p_most int)
 RETURNS TABLE (id bigint, state text, usr text, place text, tier smallint, priority smallint, lanes bigint[], counts int[],
   takes_user_lane bool, refused int[], is_due bool, turn bigint, nth bigint)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-  SELECT h.* FROM unnest(p_users, p_places, p_tiers, p_lanes) q(usr, place, tier, lanes) CROSS JOIN LATERAL (
+LANGUAGE plpgsql STABLE SET search_path = luzia
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT h.* FROM unnest(p_users, p_places, p_tiers, p_lanes) q(usr, place, tier, lanes) CROSS JOIN LATERAL (
     SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true, t.turn,
       row_number() OVER (ORDER BY t.priority, t.turn, t.id) AS nth
     FROM task t WHERE t.state = 'q' AND t.usr = q.usr AND t.place = q.place AND t.lanes = q.lanes::bigint[] AND t.tier = q.tier
-      AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) ORDER BY t.priority, t.turn, t.id LIMIT p_most) h $$;
+      AND (t.due_at IS NULL OR t.due_at <= clock_timestamp()) ORDER BY t.priority, t.turn, t.id LIMIT p_most) h;
+END $$;
 
 -- The lanes whose rules, pauses or limits have changed since a snapshot, or without one those that have had any: the capacity, and the
 -- rests of the pause and of the limit. Of the lane of a user, the user and the weight.
 CREATE FUNCTION luzia_1.lane_rules(p_seen text) RETURNS TABLE (id bigint, capacity int, paused_ms bigint, usr text, limited_ms bigint, weight int)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
-  SELECT l.id, l.capacity, luzia_1.ms_until(l.paused_until), CASE WHEN l.name LIKE 'user:%' THEN substr(l.name, 6) END,
+LANGUAGE plpgsql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT l.id, l.capacity, luzia_1.ms_until(l.paused_until), CASE WHEN l.name LIKE 'user:%' THEN substr(l.name, 6) END,
     luzia_1.ms_until(l.limited_until), l.weight FROM lane l
   WHERE l.xid IS NOT NULL AND l.name NOT LIKE '%*' AND (p_seen IS NULL OR l.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)
-    OR l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))) $$;
+    OR l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot))));
+END $$;
 
 -- The slots of tasks that hosts have.
 CREATE FUNCTION luzia_1.held_slots() RETURNS TABLE (task_id bigint, lanes bigint[], counts bigint[])
@@ -744,9 +782,12 @@ LANGUAGE sql STABLE SET search_path = luzia SET jit = off AS $$
 CREATE FUNCTION luzia_1.rooms()
 RETURNS TABLE (id int, name text, session text, beat bigint, lease_ms bigint, free int, is_draining bool, has_tasks bool,
   labels text[])
-LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT h.id, h.name, h.session::text, h.beat, h.lease_ms, h.free, h.is_draining,
-    EXISTS (SELECT FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')), h.labels FROM host h $$;
+LANGUAGE plpgsql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT h.id, h.name, h.session::text, h.beat, h.lease_ms, h.free, h.is_draining,
+    EXISTS (SELECT FROM task t WHERE t.host_id = h.id AND t.state IN ('a', 'r', 'w')), h.labels FROM host h;
+END $$;
 
 -- The free values of a lane whose slots have values, each with the slot that a grant of it takes: in the order of the values. A value
 -- whose slot a holder of another value has gets a slot behind all others. It is stable, so it sees none of the holds that the statement
@@ -828,8 +869,10 @@ BEGIN
 END $$;
 
 -- Keeps the use of users; refused for an older holder of the duty.
-CREATE FUNCTION luzia_1.keep_ledger(p_duty uuid, p_body text) RETURNS void LANGUAGE sql SET search_path = luzia AS $$
-  UPDATE ledger SET body = p_body WHERE EXISTS (SELECT FROM duty WHERE session = p_duty) $$;
+CREATE FUNCTION luzia_1.keep_ledger(p_duty uuid, p_body text) RETURNS void LANGUAGE plpgsql SET search_path = luzia AS $$
+BEGIN
+  UPDATE ledger SET body = p_body WHERE EXISTS (SELECT FROM duty WHERE session = p_duty);
+END $$;
 
 -- Takes a host for lost: its session is over, so every later word of it is refused. Promise: only if its beat is the one that the
 -- holder of the duty has itself seen unchanged for longer than the lease.

@@ -1,13 +1,14 @@
 //! The connection to the database: one for each process that needs it, made with the first statement.
 
 use super::tasks::word_of;
-use super::{SCHEMA, Target, errors, sql};
+use super::{Given, SCHEMA, Target, errors, sql};
 use crate::app::AppError;
 use crate::model::task::Word;
 use crate::os::Host;
 use postgres::fallible_iterator::FallibleIterator;
-use postgres::{Client, Error};
+use postgres::{Client, Error, Row, Statement};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// The pauses before a lost connection or a refused transaction is tried again.
@@ -24,13 +25,57 @@ pub struct Database {
     pub(super) name: String,
     /// The program of this process.
     pub(super) program: String,
-    client: RefCell<Option<Client>>,
+    connection: RefCell<Option<Connection>>,
+}
+
+/// A connection with the statements that it has prepared: from its second use on, a statement is one round trip.
+pub(super) struct Connection {
+    client: Client,
+    prepared: HashMap<&'static str, Statement>,
+}
+
+impl Connection {
+    pub(super) fn query(&mut self, sql: &'static str, given: &[&Given]) -> Result<Vec<Row>, Error> {
+        self.run(sql, |client, statement| client.query(statement, given))
+    }
+
+    pub(super) fn query_one(&mut self, sql: &'static str, given: &[&Given]) -> Result<Row, Error> {
+        self.run(sql, |client, statement| client.query_one(statement, given))
+    }
+
+    pub(super) fn query_opt(&mut self, sql: &'static str, given: &[&Given]) -> Result<Option<Row>, Error> {
+        self.run(sql, |client, statement| client.query_opt(statement, given))
+    }
+
+    pub(super) fn execute(&mut self, sql: &'static str, given: &[&Given]) -> Result<u64, Error> {
+        self.run(sql, |client, statement| client.execute(statement, given))
+    }
+
+    pub(super) fn batch_execute(&mut self, sql: &str) -> Result<(), Error> {
+        self.client.batch_execute(sql)
+    }
+
+    fn run<T>(
+        &mut self,
+        sql: &'static str,
+        act: impl FnOnce(&mut Client, &Statement) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let known = self.prepared.get(sql).cloned();
+        let statement = known.map_or_else(|| self.client.prepare(sql), Ok)?;
+        let done = act(&mut self.client, &statement);
+        // After an error it is prepared anew: a restored database may have another function of that name.
+        match done.is_ok() {
+            true => drop(self.prepared.insert(sql, statement)),
+            false => drop(self.prepared.remove(sql)),
+        }
+        done
+    }
 }
 
 impl Database {
     /// The database of a target. Connects with the first statement.
     pub fn new(target: Target, host: Host, name: String, program: String) -> Self {
-        Self { target, host, name, program, client: RefCell::default() }
+        Self { target, host, name, program, connection: RefCell::default() }
     }
 
     /// Makes a connection, whatever is in the database.
@@ -40,19 +85,19 @@ impl Database {
 
     /// Does something with the connection. After a lost reply it is done again over a new connection, so it must change nothing
     /// when it is repeated: each change names a request, a session or a token.
-    pub(super) fn with<T>(&self, act: impl FnMut(&mut Client) -> Result<T, Error>) -> Result<T, AppError> {
+    pub(super) fn with<T>(&self, act: impl FnMut(&mut Connection) -> Result<T, Error>) -> Result<T, AppError> {
         self.ask(act)?.map_err(|error| self.refused(&error))
     }
 
     /// As [`Self::with`], with the refusal of the server as it came.
     pub(super) fn ask<T>(
         &self,
-        mut act: impl FnMut(&mut Client) -> Result<T, Error>,
+        mut act: impl FnMut(&mut Connection) -> Result<T, Error>,
     ) -> Result<Result<T, Error>, AppError> {
         for pause in PAUSES_MS {
             match self.once(&mut act)? {
                 Err(error) if errors::is_passing(&error) => {
-                    *self.client.borrow_mut() = None;
+                    *self.connection.borrow_mut() = None;
                     self.host.sleep(Duration::from_millis(pause));
                 }
                 done => return Ok(done),
@@ -66,19 +111,22 @@ impl Database {
         errors::of(error, &self.target)
     }
 
-    fn once<T>(&self, act: &mut impl FnMut(&mut Client) -> Result<T, Error>) -> Result<Result<T, Error>, AppError> {
-        let mut client = self.client.borrow_mut();
-        if client.is_none() {
+    fn once<T>(
+        &self,
+        act: &mut impl FnMut(&mut Connection) -> Result<T, Error>,
+    ) -> Result<Result<T, Error>, AppError> {
+        let mut connection = self.connection.borrow_mut();
+        if connection.is_none() {
             // A server that is away is not waited for: what runs needs no verb.
-            let mut new = self.target.connect()?;
+            let mut new = Connection { client: self.target.connect()?, prepared: HashMap::new() };
             match new.query_one(sql::VERSION, &[]) {
-                Ok(row) if row.get::<_, i32>(0) == SCHEMA => *client = Some(new),
+                Ok(row) if row.get::<_, i32>(0) == SCHEMA => *connection = Some(new),
                 Ok(row) => return Err(errors::other_version(&self.target, row.get(0))),
                 Err(error) => return Err(self.refused(&error)),
             }
         }
-        match client.as_mut() {
-            Some(client) => Ok(act(client)),
+        match connection.as_mut() {
+            Some(connection) => Ok(act(connection)),
             None => Err(errors::absent(&self.target)),
         }
     }
@@ -86,8 +134,8 @@ impl Database {
     /// Tells the agents of some hosts that there is something for them; of none, the agent with the duty. A hint that is lost costs a
     /// second.
     pub(super) fn hint(&self, hosts: &[i32]) {
-        if let Some(client) = self.client.borrow_mut().as_mut() {
-            let _ = client.batch_execute(&sql::hint(hosts));
+        if let Some(connection) = self.connection.borrow_mut().as_mut() {
+            let _ = connection.batch_execute(&sql::hint(hosts));
         }
     }
 

@@ -20,8 +20,8 @@ pub(super) const RULES: [Rule; 12] = [
     ),
     (
         "the environment of a completed task is not kept",
-        "WHERE task_id = p_task AND p_ending = 'completed';",
-        "WHERE false;",
+        "THEN DELETE FROM spec WHERE task_id = p_task;",
+        "THEN DELETE FROM spec WHERE false;",
         the_environment_of_a_completed_task_is_not_kept,
     ),
     (

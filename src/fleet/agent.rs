@@ -3,6 +3,7 @@
 
 pub(super) mod lease;
 pub(super) mod left;
+mod room;
 
 use super::duty::Duty;
 use super::listener::Listener;
@@ -14,27 +15,29 @@ use crate::app::fleet::places::lacks_directory;
 use crate::app::granted::{
     accept_granted, cancel_granted, posted, prepare_host, renew_lease, start_watcher, unposted_ends,
 };
-use crate::app::query::status::capacity;
 use crate::app::{App, AppError, Code};
 use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, Word};
 use crate::model::{Fence, LaneName, Status, Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
-use crate::store::{CancelRequest, Hold, Place, STDERR_LOG, STDOUT_LOG, Taken, decode_task};
+use crate::store::{CancelRequest, Hold, Place, Taken, decode_task};
 use lease::{Lease, Session};
-use left::{BY, GIVEN_BACK, Left, bare, given_back, is_cut_off};
+use left::{BY, GIVEN_BACK, Left, bare, given_back, is_cut_off, tail};
 use postgres::Row;
+use room::room;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Time beyond a lease after which its host counts as lost, in milliseconds.
 pub(super) const BEYOND_MS: u64 = 5_000;
-/// Bytes of the output of a task that are kept in the database.
-const TAIL_BYTES: u64 = 64 * 1024;
+/// Number of ends beyond which they are noted at once.
+const MOST_LEFT: usize = 64;
 
 /// A task of this host.
 struct Known {
     token: Word,
+    /// Whether the database was told that this host has it. Until then it counts there as assigned.
+    is_told: bool,
     /// Number of starts in the record that was told last, once its claim was told: a claim is seen before its start.
     told_starts: Option<u32>,
     /// Whether the last look found its grants used up before a start.
@@ -55,6 +58,8 @@ pub(super) struct Agent<'a> {
     compared_ms: u64,
     listener: Listener,
     tasks: BTreeMap<TaskId, Known>,
+    /// The tasks whose ends the database knows, until that is noted here.
+    left: Vec<(TaskId, Word)>,
     duty: Duty,
 }
 
@@ -69,6 +74,7 @@ impl<'a> Agent<'a> {
             compared_ms: 0,
             listener: Listener::default(),
             tasks: BTreeMap::new(),
+            left: Vec::new(),
             duty: Duty::new(lease_ms),
         }
     }
@@ -170,25 +176,26 @@ impl Agent<'_> {
         let pending = app.store.pending_tasks(None)?.filter_map(Result::ok);
         let started = app.store.started_tasks().filter_map(Result::ok);
         for task in pending.chain(started).chain(unposted_ends(app)?).filter(|task| task.id >= FIRST_GRANTED) {
-            self.know(&task, false);
+            self.know(&task);
         }
         Ok(())
     }
 
-    fn know(&mut self, task: &Task, is_told: bool) {
+    fn know(&mut self, task: &Task) {
         // A child of a granted task belongs to its parent.
         if let Some(granted) = task.terms.granted.as_ref().filter(|_| task.parent.is_none()) {
             self.tasks.entry(task.id).or_insert(Known {
                 token: granted.token,
-                told_starts: is_told.then_some(task.starts),
+                is_told: false,
+                told_starts: None,
                 is_stale: false,
             });
         }
     }
 
     fn work(&mut self, app: &App, session: Session) -> Result<(), AppError> {
-        let free = room(&self.tasks, app)?;
         if self.lease.is_due(app) {
+            let free = room(&self.tasks, app)?;
             self.lease.renew(app, session, free)?;
         }
         let now = app.host.boot_ms();
@@ -196,12 +203,9 @@ impl Agent<'_> {
             self.compared_ms = now;
             self.compare(app, session)?;
         }
-        for act in [Self::accept, Self::carry_out, Self::tell] {
-            if self.keep(app)? {
-                act(self, app, session)?;
-            }
-        }
-        // The ends that left this room are told by now. Other hosts may wait for their lanes, and room alone would go to other users.
+        // Ends come first, because other hosts wait for their lanes; then grants, and then those for this host.
+        let has_ended = self.keep(app)? && self.tell(app, session)?;
+        let free = room(&self.tasks, app)?;
         if self.lease.session.is_some() && self.lease.free != Some(free) {
             self.lease.renew(app, session, free)?;
         }
@@ -209,7 +213,31 @@ impl Agent<'_> {
             return Ok(());
         }
         let (lease, tasks) = (&mut self.lease, &self.tasks);
-        self.duty.step(app, self.database, session, &mut || keep(lease, tasks, app).map(drop))
+        self.duty.step(app, self.database, session, &mut || keep(lease, tasks, app).map(drop))?;
+        for act in [Self::accept, Self::carry_out] {
+            if self.keep(app)? {
+                act(self, app, session)?;
+            }
+        }
+        // The beat counts what was told: a database that has forgotten it has an older one. No other host waits for that.
+        if self.lease.is_behind && self.keep(app)? {
+            let free = room(&self.tasks, app)?;
+            self.lease.renew(app, session, free)?;
+        }
+        // To note it on the disk delays no end and no start.
+        if !has_ended || self.left.len() >= MOST_LEFT {
+            self.note_left(app)?;
+        }
+        Ok(())
+    }
+
+    /// Notes that the database knows the ends of tasks.
+    fn note_left(&mut self, app: &App) -> Result<(), AppError> {
+        while let Some((id, token)) = self.left.last().copied() {
+            posted(app, id, token)?;
+            self.left.pop();
+        }
+        Ok(())
     }
 
     /// Renews the lease if that is due. Whether this host has its session.
@@ -234,12 +262,14 @@ impl Agent<'_> {
                 continue;
             }
             match app.find(id)?.filter(|(_, task)| token_in(task) == Some(token)) {
-                Some((_, task)) => self.know(&task, false),
+                Some((_, task)) => self.know(&task),
                 None => {
                     let task = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None)?;
                     let why = Happened::Interrupted("its host has no record of it".to_owned());
                     let after = conclude(&task, &why, app.host.now(), None);
                     self.leave(session, token, &Left::of(&after, None)?, None)?;
+                    // The room of this host did not count it.
+                    self.lease.free = None;
                 }
             }
         }
@@ -272,7 +302,11 @@ impl Agent<'_> {
             }
             let task = granted(app, session, &row)?;
             let token = word_of(row.get(1));
+            if self.tasks.get(&task.id).is_some_and(|known| known.token == token) {
+                continue;
+            }
             self.lease.met.number(app, task.id.0)?;
+            self.note_left(app)?;
             if lacks_directory(app, &task) {
                 decline(self.database, session, task.id, token)?;
                 continue;
@@ -282,18 +316,32 @@ impl Agent<'_> {
                 Taken::Other if app.store.forget_posted(task.id)? => accept_granted(app, &task)?,
                 taken => taken,
             };
+            // The next round tells the database, with the start if a pass has started it by then.
             if matches!(taken, Taken::New | Taken::Known(_)) {
-                self.know(&task, false);
-                if !self.running(session, token, &task)? {
-                    end_here(app, task.id, token, "the store has assigned it anew")?;
-                }
+                self.know(&task);
             }
         }
         Ok(())
     }
 
-    /// Tells the database that this host has a task, with the record as it is now.
-    fn running(&self, session: Session, token: Word, task: &Task) -> Result<bool, AppError> {
+    /// Tells the database that this host has a task, with the record as it is now. One that belongs to another assignment ends here.
+    fn running(&mut self, app: &App, session: Session, token: Word, task: &Task) -> Result<(), AppError> {
+        let is_mine = self.tell_running(session, token, task)?;
+        let Some(known) = self.tasks.get_mut(&task.id) else { return Ok(()) };
+        if !is_mine && !known.is_told {
+            end_here(app, task.id, token, "the store has assigned it anew")?;
+        }
+        if is_mine && !known.is_told {
+            // It counted as assigned there.
+            self.lease.free = self.lease.free.map(|free| free.saturating_sub(1));
+        }
+        known.is_told = true;
+        self.lease.is_behind = true;
+        known.told_starts = (task.status() != Status::Pending).then_some(task.starts);
+        Ok(())
+    }
+
+    fn tell_running(&self, session: Session, token: Word, task: &Task) -> Result<bool, AppError> {
         let (word, token, record) = (session.word.to_string(), token.to_string(), split(&bare(task))?.0);
         let id = number_of(task.id);
         let given = [&session.host as &Given, &word, &id, &token, &record];
@@ -323,15 +371,16 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Tells the database what has become of the tasks: their starts, their ends, and attempts that need new grants.
-    fn tell(&mut self, app: &App, session: Session) -> Result<(), AppError> {
+    /// Tells the database what has become of the tasks: that they are here, their starts, their ends, and attempts that need new grants.
+    /// Whether any has ended.
+    fn tell(&mut self, app: &App, session: Session) -> Result<bool, AppError> {
         let ids: Vec<TaskId> = self.tasks.keys().copied().collect();
         let before = ids.len();
         for id in ids {
             if !self.keep(app)? {
-                return Ok(());
+                return Ok(false);
             }
-            let Some(known) = self.tasks.get_mut(&id) else { continue };
+            let Some(known) = self.tasks.get(&id) else { continue };
             let Some((place, task)) = app.find(id)? else { continue };
             let token = known.token;
             match task.status() {
@@ -339,25 +388,28 @@ impl Agent<'_> {
                 Status::Pending if known.told_starts.is_some() && place != Place::Running => {
                     end_here(app, id, token, GIVEN_BACK)?
                 }
-                Status::Pending => {}
+                Status::Pending if known.is_told => {}
                 Status::Running | Status::Waiting if known.told_starts == Some(task.starts) => {}
-                Status::Running | Status::Waiting => {
-                    known.told_starts = Some(task.starts);
-                    self.running(session, token, &task)?;
-                }
+                Status::Pending | Status::Running | Status::Waiting => self.running(app, session, token, &task)?,
                 _ => {
+                    let is_told = known.is_told;
                     let ended = task.outcome().map(|outcome| outcome.completed_at);
                     let after = settled(app, task);
-                    self.leave(session, token, &Left::of(&after, ended)?, Some(&tail(app, &after)))?;
-                    posted(app, id, token)?;
+                    let has_left = self.leave(session, token, &Left::of(&after, ended)?, Some(&tail(app, &after)))?;
+                    if has_left && is_told {
+                        self.lease.free = self.lease.free.map(|free| free.saturating_add(1));
+                    }
+                    self.lease.is_behind = true;
+                    self.left.push((id, token));
                     self.tasks.remove(&id);
                 }
             }
         }
-        if self.tasks.len() < before {
+        let has_ended = self.tasks.len() < before;
+        if has_ended && !self.duty.is_mine() {
             self.database.hint(&[]);
         }
-        Ok(())
+        Ok(has_ended)
     }
 
     /// A task leaves this host. A word that comes too late changes nothing, and its record stays here.
@@ -367,14 +419,6 @@ impl Agent<'_> {
         let values = [&own[..], &left.values(), &[&tail]].concat();
         Ok(self.database.with(|client| client.query_one(sql::LEAVE, &values))?.get(0))
     }
-}
-
-/// Number of further tasks that this host could start now.
-fn room(tasks: &BTreeMap<TaskId, Known>, app: &App) -> Result<u32, AppError> {
-    let capacity = capacity(app)?;
-    let waiting = tasks.values().filter(|known| known.told_starts.is_none()).count();
-    let taken = capacity.used.saturating_add(u32::try_from(waiting).unwrap_or(u32::MAX));
-    Ok(capacity.max.saturating_sub(taken))
 }
 
 /// Renews the lease if that is due. Whether this host has its session.
@@ -436,18 +480,4 @@ fn asked(answer: Result<bool, AppError>) -> Result<(), AppError> {
         Err(error) if matches!(error.code(), Code::TaskOver | Code::TaskNotFound) => Ok(()),
         answer => answer.map(drop),
     }
-}
-
-/// The last part of the output of a task: standard output, then standard error. Empty where it cannot be read.
-fn tail(app: &App, task: &Task) -> Vec<u8> {
-    let Ok(Some(conductor)) = app.run_dir.conductor(&task.conductor_dir, false) else { return Vec::new() };
-    let mut tail = Vec::new();
-    for name in [STDOUT_LOG, STDERR_LOG] {
-        let Some(mut log) = conductor.read_log(task.id, name).ok().flatten() else { continue };
-        let size = log.meta().map_or(0, |meta| meta.size);
-        let most = TAIL_BYTES / 2;
-        let part = log.read_part(size.saturating_sub(most), usize::try_from(most).unwrap_or(usize::MAX));
-        tail.extend(part.unwrap_or_default());
-    }
-    tail
 }

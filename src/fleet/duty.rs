@@ -78,6 +78,11 @@ impl Duty {
         }
     }
 
+    /// Whether this agent has the duty, as far as it knows.
+    pub(super) fn is_mine(&self) -> bool {
+        self.is_mine
+    }
+
     /// Forgets all observations, because the database did not answer.
     pub(super) fn forget(&mut self) {
         (self.seen, self.memory) = (None, None);
@@ -238,6 +243,8 @@ impl Duty {
             return Ok(());
         };
         known.is_ledger_new |= granted > 0;
+        // This agent looks after its own grants in the same round.
+        given.remove(&session.host);
         if !given.is_empty() {
             database.hint(&given.into_iter().collect::<Vec<_>>());
         }

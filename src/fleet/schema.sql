@@ -636,17 +636,19 @@ BEGIN
   IF p_state = 'e' THEN PERFORM luzia_1.keep_spec(p_task, p_ending); END IF;
 END $$;
 
--- A task leaves its host. Promises: one end for each assignment; a repetition is true, too; an older token or session is false.
+-- A task leaves its host, which has room for another one. Promises: one end for each assignment; a repetition is true, too; an older
+-- token or session is false.
 CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
   p_how text, p_begun_ms bigint, p_ended_ms bigint, p_tail bytea)
 RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE t task;
 BEGIN
-  PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
   SELECT * INTO t FROM task WHERE id = p_task AND token = p_token FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
   IF t.state IN ('q', 'e') THEN RETURN true; END IF;
   IF t.host_id <> p_host THEN RETURN false; END IF;
   PERFORM luzia_1.part(p_task, p_token, p_state, p_ending, p_record, p_due_ms, p_how, p_begun_ms, p_ended_ms);
+  UPDATE host SET free = free + 1 WHERE id = p_host;
   IF p_tail IS NOT NULL THEN
     INSERT INTO tail VALUES (p_task, p_tail) ON CONFLICT (task_id) DO UPDATE SET body = p_tail;
   END IF;

@@ -30,9 +30,13 @@ fn a_request_a_grant_and_an_end_are_announced() {
     };
     fleet.luzia(&["enqueue", "-u", "alice", "--", "true"]).coded(0);
     heard("a request");
-    let host = Host::new(&fleet, "one", None);
+    let one = Host::new(&fleet, "one", None);
     heard("the room of a host");
-    let id = host.enqueue("bob", "true", &[]);
+    // The holder of the duty announces nothing to itself.
+    until("it has the duty", || one.row().filter(|row| row["duty"] == true));
+    let two = Host::new(&fleet, "two", None);
+    heard("the room of another host");
+    let id = two.enqueue("bob", "true", &[]);
     fleet.luzia(&["wait", &id]).coded(0);
     for what in ["a request", "a grant", "an end"] {
         heard(what);

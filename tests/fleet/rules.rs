@@ -24,8 +24,8 @@ const RULES: [Rule; 23] = [
     ),
     (
         "an older session is refused",
-        "PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;\n  SELECT",
-        "PERFORM 1 FROM host WHERE id = p_host FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;\n  SELECT",
+        "PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;\n  SELECT",
+        "PERFORM 1 FROM host WHERE id = p_host FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;\n  SELECT",
         an_older_session_is_refused,
     ),
     (

@@ -32,6 +32,8 @@ pub(super) struct Lease<'a> {
     pub met: Met,
     /// Number of further tasks of which the database knows.
     pub free: Option<u32>,
+    /// Whether the database was told of a start or an end since the last renewal.
+    pub is_behind: bool,
     /// A renewal that came too late for tasks, until it is told.
     late: Option<AppError>,
 }
@@ -39,7 +41,7 @@ pub(super) struct Lease<'a> {
 impl<'a> Lease<'a> {
     pub(super) fn new(database: &'a Database, length_ms: u64) -> Self {
         let (met, word, session, free, late) = (Met::default(), None, None, None, None);
-        Self { database, length_ms, word, session, renewed_ms: 0, has_failed: false, met, free, late }
+        Self { database, length_ms, word, session, renewed_ms: 0, has_failed: false, met, free, is_behind: false, late }
     }
 
     /// Time between two renewals, in milliseconds.
@@ -72,7 +74,7 @@ impl<'a> Lease<'a> {
         self.has_failed = true;
         let (word, room) = (session.word.to_string(), i32::try_from(free).unwrap_or(i32::MAX));
         let row = self.database.with(|client| client.query_opt(sql::RENEW, &[&session.host, &word, &room]))?;
-        self.has_failed = false;
+        (self.has_failed, self.is_behind) = (false, false);
         let Some(row) = row else {
             (self.session, self.word, self.free) = (None, None, None);
             // An older database has forgotten the session, which refuses nothing.

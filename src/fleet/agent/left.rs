@@ -1,11 +1,14 @@
 //! A task that leaves its host: its record, and the end of its run.
 
-use crate::app::AppError;
+use crate::app::{App, AppError};
 use crate::fleet::Given;
 use crate::fleet::tasks::{number_of, split};
 use crate::model::task::{TaskState, TaskVersion};
 use crate::model::{Task, Timestamp};
+use crate::store::{STDERR_LOG, STDOUT_LOG};
 
+/// Bytes of the output of a task that are kept in the database.
+const TAIL_BYTES: u64 = 64 * 1024;
 /// The caller in requests of the agent.
 pub(super) const BY: &str = "luzia";
 /// The reason in its request for the end, on its host, of a task that goes on with new grants. The record of that end has it, so an
@@ -66,6 +69,20 @@ pub(super) fn given_back(task: &Task) -> Option<Task> {
     let end = task.outcome()?;
     (is_of(&end.cancelled_by, BY) && is_of(&end.cancel_reason, GIVEN_BACK))
         .then(|| Task { state: TaskState::Pending, ..task.clone() })
+}
+
+/// The last part of the output of a task: standard output, then standard error. Empty where it cannot be read.
+pub(super) fn tail(app: &App, task: &Task) -> Vec<u8> {
+    let Ok(Some(conductor)) = app.run_dir.conductor(&task.conductor_dir, false) else { return Vec::new() };
+    let mut tail = Vec::new();
+    for name in [STDOUT_LOG, STDERR_LOG] {
+        let Some(mut log) = conductor.read_log(task.id, name).ok().flatten() else { continue };
+        let size = log.meta().map_or(0, |meta| meta.size);
+        let most = TAIL_BYTES / 2;
+        let part = log.read_part(size.saturating_sub(most), usize::try_from(most).unwrap_or(usize::MAX));
+        tail.extend(part.unwrap_or_default());
+    }
+    tail
 }
 
 #[cfg(test)]

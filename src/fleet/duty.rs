@@ -205,7 +205,7 @@ impl Duty {
                     self.is_unsettled = true;
                     apply(&mut known.memory, row);
                 }
-                self.is_unsettled |= rules(&mut known.memory, now, database, Some(&known.snapshot))?;
+                self.is_unsettled |= rules(&mut known.memory, now, database, &known.snapshot)?;
                 known
             }
             None => {
@@ -281,23 +281,28 @@ fn assign(database: &Database, duty: &str, batch: &[Proposal]) -> Result<Option<
 /// Reads everything that the duty remembers.
 fn load(now: u64, database: &Database) -> Result<Memory, AppError> {
     let text: String = database.with(|client| client.query_one(sql::LEDGER, &[]))?.get(0);
-    let mut memory = Memory::new(Ledger::from_text(&text).unwrap_or_default());
-    rules(&mut memory, now, database, None)?;
-    for row in database.with(|client| client.query(sql::HELD_SLOTS, &[]))? {
-        let (lanes, counts): (Vec<i64>, Vec<i64>) = (row.get(1), row.get(2));
-        memory.hold(row.get(0), lanes.into_iter().zip(counts).collect());
-    }
-    remember(&mut memory, &database.with(|client| client.query(sql::HEADS, &[&DEPTH]))?, DEPTH);
-    Ok(memory)
+    let lanes = database.with(|client| client.query(sql::LANE_RULES, &[&None::<&str>]))?;
+    let held = database.with(|client| client.query(sql::HELD_SLOTS, &[]))?;
+    database.with(|client| {
+        let mut memory = Memory::new(Ledger::from_text(&text).unwrap_or_default());
+        lanes.iter().for_each(|row| rule(&mut memory, now, row));
+        for row in &held {
+            let (lanes, counts): (Vec<i64>, Vec<i64>) = (row.get(1), row.get(2));
+            memory.hold(row.get(0), lanes.into_iter().zip(counts).collect());
+        }
+        // The first tasks are remembered while the server finds the others.
+        client.batch_execute(sql::IN_ORDER)?;
+        let done = client.each(sql::HEADS, &[&DEPTH], &mut |row| remember(&mut memory, row, DEPTH));
+        client.batch_execute(sql::IN_ORDER_END)?;
+        done.map(|()| memory)
+    })
 }
 
-/// Remembers the first tasks of queues. As many as were asked for of one queue mean that it may have more.
-fn remember(memory: &mut Memory, rows: &[Row], most: i32) {
-    for row in rows {
-        apply(memory, row);
-        if row.get::<_, i64>(11) == i64::from(most) {
-            memory.has_more(row.get(0));
-        }
+/// Remembers one of the first tasks of a queue. As many as were asked for of one queue mean that it may have more.
+fn remember(memory: &mut Memory, row: &Row, most: i32) {
+    apply(memory, row);
+    if row.get::<_, i64>(11) == i64::from(most) {
+        memory.has_more(row.get(0));
     }
 }
 
@@ -312,7 +317,8 @@ fn refill(memory: &mut Memory, database: &Database) -> Result<(), AppError> {
     let tiers: Vec<i16> = keys.iter().map(|key| key.tier).collect();
     let lanes: Vec<&str> = keys.iter().map(|key| key.lanes.as_str()).collect();
     let given = [&users as &Given, &places, &tiers, &lanes, &MORE];
-    remember(memory, &database.with(|client| client.query(sql::MORE, &given))?, MORE);
+    let rows = database.with(|client| client.query(sql::MORE, &given))?;
+    rows.iter().for_each(|row| remember(memory, row, MORE));
     Ok(())
 }
 
@@ -338,20 +344,23 @@ fn apply(memory: &mut Memory, row: &Row) {
 }
 
 /// Follows the rules and pauses of lanes. Whether any has changed.
-fn rules(memory: &mut Memory, now: u64, database: &Database, seen: Option<&str>) -> Result<bool, AppError> {
+fn rules(memory: &mut Memory, now: u64, database: &Database, seen: &str) -> Result<bool, AppError> {
     let rows = database.with(|client| client.query(sql::LANE_RULES, &[&seen]))?;
-    for row in &rows {
-        let [paused_ms, limited_ms] = [2, 4].map(|at| match row.get::<_, i64>(at) {
-            0 => 0,
-            // The end of a pause without an end is beyond every moment.
-            i64::MAX => u64::MAX,
-            wait => now.saturating_add(wait.unsigned_abs()),
-        });
-        memory.set_lane(row.get(0), i64::from(row.get::<_, i32>(1)), paused_ms.max(limited_ms));
-        if let Some(user) = row.get::<_, Option<&str>>(3).and_then(|user| Name::new(user).ok()) {
-            let weight = row.get::<_, Option<i32>>(5).and_then(|weight| u32::try_from(weight).ok());
-            memory.set_user(user, paused_ms, weight);
-        }
-    }
+    rows.iter().for_each(|row| rule(memory, now, row));
     Ok(!rows.is_empty())
+}
+
+/// Follows the rules and the pause of a lane.
+fn rule(memory: &mut Memory, now: u64, row: &Row) {
+    let [paused_ms, limited_ms] = [2, 4].map(|at| match row.get::<_, i64>(at) {
+        0 => 0,
+        // The end of a pause without an end is beyond every moment.
+        i64::MAX => u64::MAX,
+        wait => now.saturating_add(wait.unsigned_abs()),
+    });
+    memory.set_lane(row.get(0), i64::from(row.get::<_, i32>(1)), paused_ms.max(limited_ms));
+    if let Some(user) = row.get::<_, Option<&str>>(3).and_then(|user| Name::new(user).ok()) {
+        let weight = row.get::<_, Option<i32>>(5).and_then(|weight| u32::try_from(weight).ok());
+        memory.set_user(user, paused_ms, weight);
+    }
 }

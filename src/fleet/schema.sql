@@ -736,15 +736,16 @@ BEGIN
 END $$;
 
 -- The first tasks of each queue, which is a user, a place, a tier and a set of lanes; by number from 1 in its queue. A queue for an
--- absent host is one of its own, so it stops nobody.
+-- absent host is one of its own, so it stops nobody. Without settings of its own it is a part of the statement that calls it, whose rows
+-- come while the server finds the others.
 CREATE FUNCTION luzia_1.heads(p_most int)
 RETURNS TABLE (id bigint, state text, usr text, place text, tier smallint, priority smallint, lanes bigint[], counts int[],
   takes_user_lane bool, refused int[], is_due bool, turn bigint, nth bigint)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE AS $$
   SELECT * FROM (
     SELECT t.id, 'q', t.usr, t.place, t.tier, t.priority, t.lanes, t.counts, t.takes_user_lane, t.refused, true, t.turn,
       row_number() OVER (PARTITION BY t.usr, t.place, t.lanes, t.tier ORDER BY t.priority, t.turn, t.id) AS nth
-    FROM task t WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())) first WHERE nth <= p_most $$;
+    FROM luzia.task t WHERE t.state = 'q' AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())) first WHERE nth <= p_most $$;
 
 -- The first tasks of some queues, by one step of the index for each.
 CREATE FUNCTION luzia_1.more(p_users text[], p_places text[], p_tiers smallint[], p_lanes text[], p_most int)

@@ -47,6 +47,17 @@ impl Connection {
         self.run(sql, |client, statement| client.query_opt(statement, given))
     }
 
+    /// Calls `act` with each row as it comes.
+    pub(super) fn each(&mut self, sql: &'static str, given: &[&Given], act: &mut dyn FnMut(&Row)) -> Result<(), Error> {
+        self.run(sql, |client, statement| {
+            let mut rows = client.query_raw(statement, given.iter().copied())?;
+            while let Some(row) = rows.next()? {
+                act(&row);
+            }
+            Ok(())
+        })
+    }
+
     pub(super) fn execute(&mut self, sql: &'static str, given: &[&Given]) -> Result<u64, Error> {
         self.run(sql, |client, statement| client.execute(statement, given))
     }
@@ -111,10 +122,7 @@ impl Database {
         errors::of(error, &self.target)
     }
 
-    fn once<T>(
-        &self,
-        act: &mut impl FnMut(&mut Connection) -> Result<T, Error>,
-    ) -> Result<Result<T, Error>, AppError> {
+    fn once<T>(&self, act: &mut impl FnMut(&mut Connection) -> Result<T, Error>) -> Result<Result<T, Error>, AppError> {
         let mut connection = self.connection.borrow_mut();
         if connection.is_none() {
             // A server that is away is not waited for: what runs needs no verb.

@@ -104,6 +104,9 @@ pub const TAKE_DUTY: &str = "SELECT luzia_1.take_duty($1, $2::text::uuid, $3)";
 /// The tasks that have changed since a snapshot: exact, each change once.
 pub const CHANGES: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, \
                            snapshot, at_us, server, next_ms, turn FROM luzia_1.changes($1, $2)";
+/// Begins to read by the order of an index, and ends it.
+pub const IN_ORDER: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off";
+pub const IN_ORDER_END: &str = "COMMIT";
 /// The first tasks of each queue.
 pub const HEADS: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth, turn \
                          FROM luzia_1.heads($1)";

@@ -180,13 +180,17 @@ impl Memory {
             return;
         }
         line.tasks.insert(turn, Entry { counts: task.counts, refused: task.refused });
+        let is_first = line.tasks.first_key_value().is_some_and(|(first, _)| *first == turn);
         let beyond = if line.tasks.len() > MOST_REMEMBERED { line.tasks.pop_last() } else { None };
         self.waiting.insert(task.id, (queue.clone(), turn));
         if let Some(((_, _, last), _)) = beyond {
             line.has_more = true;
             self.waiting.remove(&last);
         }
-        self.look_at(&queue);
+        // A later task changes nothing of whether the queue could start its first one.
+        if is_first {
+            self.look_at(&queue);
+        }
     }
 
     /// Remembers the task of a host with its slots.

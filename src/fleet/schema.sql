@@ -5,7 +5,7 @@
 -- Lock order of every transaction: request < key < host < lanes by id < tasks by id.
 -- What an agent asks in each round is in PL/pgSQL, which plans a statement once for a connection; a function in SQL that the server cannot
 -- inline is parsed and planned with each call. Such a plan outlives the sizes of the tables that it was made for, so settings leave it
--- nothing but rows found by their keys.
+-- nothing but rows found by their keys. A plan that has no other way than a forbidden one looks dear, so none is compiled: jit is off.
 CREATE SCHEMA luzia;
 CREATE SCHEMA luzia_1;
 SET LOCAL search_path = luzia;
@@ -160,6 +160,7 @@ CREATE TABLE wish (
   host_id int NOT NULL, task_id bigint NOT NULL, what text NOT NULL, args jsonb NOT NULL
 );
 CREATE INDEX wish_host ON wish (host_id, id);
+CREATE INDEX wish_task ON wish (task_id);
 
 -- The version of the schema. Promise: a program of another version changes nothing.
 CREATE FUNCTION luzia_1.version() RETURNS int LANGUAGE sql STABLE SET search_path = luzia AS $$
@@ -179,19 +180,19 @@ CREATE FUNCTION luzia_1.means(p_name text, p_other text) RETURNS bool LANGUAGE s
 
 -- A lane or a pattern, and the patterns that mean it, with the rules that were set for each: its own name first, then the longest pattern.
 CREATE FUNCTION luzia_1.meaning(p_name text) RETURNS TABLE (name text, nth bigint, rule jsonb, pause text, own_until timestamptz)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   SELECT l.name, row_number() OVER (ORDER BY l.name = p_name DESC, length(l.name) DESC), l.rules::jsonb->l.name, l.pause, l.own_until
   FROM lane l WHERE luzia_1.means(l.name, p_name) $$;
 
 -- The moment at which a rate allows a lane the next grant, or nothing if it does now. A rate is a number of grants and a time: 10/1m.
 CREATE FUNCTION luzia_1.granted_again(p_lane bigint, p_rate text) RETURNS timestamptz
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   SELECT again FROM (SELECT g.at + split_part(p_rate, '/', 2)::interval AS again FROM granted g
     WHERE g.lane_id = p_lane ORDER BY g.at DESC OFFSET split_part(p_rate, '/', 1)::int - 1 LIMIT 1) last WHERE again > clock_timestamp() $$;
 
 -- Brings the lanes that a name means in line with the rules and the pauses in force: of several rules the first that has a member. The
 -- patterns are read once, and a lane that follows already is not written. subagent is the lane that has more than one slot without a rule.
-CREATE FUNCTION luzia_1.follow_rules(p_name text) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+CREATE FUNCTION luzia_1.follow_rules(p_name text) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   PERFORM 1 FROM lane l WHERE luzia_1.means(p_name, l.name) ORDER BY l.id FOR NO KEY UPDATE;
   WITH pattern AS MATERIALIZED (
@@ -293,7 +294,7 @@ CREATE FUNCTION luzia_1.kept() RETURNS text LANGUAGE sql STABLE SET search_path 
 -- Deletes what a start of a completed task needs. After another end it is kept for a retry, for some time: each end deletes some whose
 -- time is over, and waits for nobody.
 CREATE FUNCTION luzia_1.keep_spec(p_task bigint, p_ending text) RETURNS void
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   IF p_ending = 'completed' THEN DELETE FROM spec WHERE task_id = p_task;
   ELSE UPDATE spec SET kept_until = clock_timestamp() + luzia_1.kept()::interval WHERE task_id = p_task; END IF;
@@ -304,7 +305,7 @@ END $$;
 -- Queues a task that is over again. Promises: only if its record is the one that was seen, and what its start needs is still here; a
 -- repetition gives the same answer; of it and a request with the same key one sees the other. The answer is again, changed or gone.
 CREATE FUNCTION luzia_1.retry(p_request uuid, p_task bigint, p_seen text, p_record text, p_due_ms bigint) RETURNS text
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   INSERT INTO request (uuid, tasks) VALUES (p_request, ARRAY[p_task]) ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;
@@ -324,7 +325,7 @@ END $$;
 -- Ends a task that no host has. Promises: a task that a host has is left alone; a repetition gives the same answer. True if it
 -- is over by this request.
 CREATE FUNCTION luzia_1.cancel(p_request uuid, p_task bigint, p_record text) RETURNS bool
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   INSERT INTO request (uuid, tasks) VALUES (p_request, ARRAY[p_task]) ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN RETURN (SELECT r.is_new = '{t}' FROM request r WHERE r.uuid = p_request); END IF;
@@ -340,7 +341,7 @@ END $$;
 -- Replaces the record of a task that no host has, and holds (d) or queues it (q). Promises: only if the record is the one that was seen; a
 -- repetition is true, too.
 CREATE FUNCTION luzia_1.change(p_task bigint, p_seen text, p_record text, p_state text, p_due_ms bigint) RETURNS bool
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   PERFORM 1 FROM task WHERE id = p_task AND state IN ('q', 'd') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
   UPDATE record SET body = p_record WHERE task_id = p_task AND body::jsonb IN (p_seen::jsonb, p_record::jsonb); IF NOT FOUND THEN RETURN false; END IF;
@@ -377,7 +378,7 @@ CREATE FUNCTION luzia_1.ms_until(p_at timestamptz) RETURNS bigint LANGUAGE sql S
 
 -- The rules that mean a lane or a pattern, the pause that is in force, and the time until its rate allows a grant.
 CREATE FUNCTION luzia_1.in_force(p_name text) RETURNS TABLE (rules text, pause text, limited_ms bigint)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   SELECT coalesce(jsonb_object_agg(m.name, m.rule) FILTER (WHERE m.rule IS NOT NULL), '{}')::text,
     (array_agg(m.pause ORDER BY m.nth) FILTER (WHERE m.own_until > clock_timestamp()))[1],
     (SELECT luzia_1.ms_until(max(l.limited_until)) FROM lane l WHERE l.name = p_name)
@@ -574,6 +575,15 @@ BEGIN
   ORDER BY t.id;
 END $$;
 
+-- Whether tasks are assigned to a host and not accepted, and whether something is asked of it.
+CREATE FUNCTION luzia_1.news(p_host int) RETURNS TABLE (is_assigned bool, is_asked bool) LANGUAGE plpgsql STABLE SET search_path = luzia
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT EXISTS (SELECT FROM task t WHERE t.host_id = p_host AND t.state = 'a'),
+    EXISTS (SELECT FROM wish w WHERE w.host_id = p_host);
+END $$;
+
 -- All tasks of a host with their tokens, to be compared with its state directory.
 CREATE FUNCTION luzia_1.held(p_host int, p_session uuid) RETURNS TABLE (id bigint, token text, state text, record text)
 LANGUAGE plpgsql STABLE SET search_path = luzia
@@ -587,7 +597,7 @@ END $$;
 
 -- The host has accepted a task durably, or its record has changed: the start of the command is in it. True for the present token.
 CREATE FUNCTION luzia_1.running(p_host int, p_session uuid, p_task bigint, p_token uuid, p_record text) RETURNS bool
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
   UPDATE task SET state = 'r' WHERE id = p_task AND token = p_token AND host_id = p_host AND state IN ('a', 'r'); IF NOT FOUND THEN RETURN false; END IF;
@@ -598,7 +608,7 @@ END $$;
 -- A host gives back a task that it cannot start, because it lacks the directory. Promises: no attempt is spent; the duty tries other
 -- hosts first; once all have declined, they are asked again after p_again_ms.
 CREATE FUNCTION luzia_1.decline(p_host int, p_session uuid, p_task bigint, p_token uuid, p_again_ms bigint) RETURNS bool
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 DECLARE h host;
 BEGIN
   SELECT * INTO h FROM host WHERE id = p_host AND session = p_session FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
@@ -621,7 +631,7 @@ CREATE FUNCTION luzia_1.drain(p_name text, p_is bool) RETURNS SETOF bool LANGUAG
 -- Takes a task from its host: it is over (e), or queued again (q). Its holds go by its token, and no lane is locked: to delete a hold can
 -- only make room. Its run is kept, with the begin of its command if no earlier run had that. The caller has locked the task.
 CREATE FUNCTION luzia_1.part(p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint, p_how text, p_begun_ms bigint, p_ended_ms bigint)
-RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE at timestamptz := clock_timestamp(); granted timestamptz; begun timestamptz := luzia_1.moment(p_begun_ms);
 BEGIN
   WITH gone AS (DELETE FROM hold h WHERE h.task_id = p_task AND h.token = p_token RETURNING h.at) SELECT min(gone.at) INTO granted FROM gone;
@@ -640,7 +650,7 @@ END $$;
 -- token or session is false.
 CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
   p_how text, p_begun_ms bigint, p_ended_ms bigint, p_tail bytea)
-RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE t task;
 BEGIN
   PERFORM 1 FROM host WHERE id = p_host AND session = p_session FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
@@ -658,7 +668,7 @@ END $$;
 -- Notes the id of the lock of a lease, and the moment at which the lease runs out, for all to see. Promise: false for a task that has
 -- left its host.
 CREATE FUNCTION luzia_1.note_lease(p_task bigint, p_lock_id text, p_expires_ms bigint) RETURNS bool
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   UPDATE hold SET lock_id = p_lock_id, expires_at = luzia_1.moment(p_expires_ms) WHERE task_id = p_task;
   RETURN FOUND;
@@ -666,7 +676,7 @@ END $$;
 
 -- Asks the host of a task for something. Promise: a repetition asks once. The host, or nothing if no host has it.
 CREATE FUNCTION luzia_1.wish(p_request uuid, p_task bigint, p_what text, p_args text) RETURNS TABLE (host text, id int)
-LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 DECLARE t task;
 BEGIN
   SELECT * INTO t FROM task WHERE task.id = p_task AND state IN ('a', 'r', 'w') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN; END IF;
@@ -796,7 +806,7 @@ END $$;
 -- whose slot a holder of another value has gets a slot behind all others. It is stable, so it sees none of the holds that the statement
 -- that calls it makes.
 CREATE FUNCTION luzia_1.free_values(p_lane bigint) RETURNS TABLE (slot int, value text)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   SELECT CASE WHEN EXISTS (SELECT FROM hold h WHERE h.lane_id = p_lane AND h.slot = n.i - 1)
       THEN greatest(cardinality(l.names), (SELECT max(h.slot) + 1 FROM hold h WHERE h.lane_id = p_lane)) + n.i ELSE n.i - 1 END::int, n.name
     FROM lane l, unnest(l.names) WITH ORDINALITY n(name, i)
@@ -807,7 +817,7 @@ CREATE VIEW luzia_1.asked AS SELECT t.id, t.token, x.lane FROM luzia.task t CROS
   CROSS JOIN LATERAL generate_series(1, coalesce(t.counts[x.k], 1));
 
 -- Counts a grant of lanes, while their rows are locked: one that was granted as often as its rate allows is limited from now on.
-CREATE FUNCTION luzia_1.count_grant(p_lanes bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+CREATE FUNCTION luzia_1.count_grant(p_lanes bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   INSERT INTO granted SELECT l.id, clock_timestamp() FROM lane l WHERE l.id = ANY (p_lanes) AND l.rate IS NOT NULL;
   UPDATE lane l SET limited_until = luzia_1.granted_again(l.id, l.rate), xid = pg_current_xact_id()
@@ -889,7 +899,7 @@ END $$;
 -- Takes a task from a lost host. Promise: by the token of its assignment, so one bad row stops no other.
 CREATE FUNCTION luzia_1.reap(p_duty uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
   p_how text, p_begun_ms bigint, p_ended_ms bigint)
-RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off AS $$
+RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
   PERFORM 1 FROM task WHERE id = p_task AND token = p_token AND state IN ('a', 'r', 'w') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
@@ -899,7 +909,7 @@ END $$;
 
 -- The tasks of a lost host.
 CREATE FUNCTION luzia_1.lost(p_host int) RETURNS TABLE (id bigint, token text, state text, record text)
-LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off AS $$
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
   SELECT t.id, t.token::text, t.state::text, r.body FROM task t JOIN record r ON r.task_id = t.id
   WHERE t.host_id = p_host AND t.state IN ('a', 'r', 'w') ORDER BY t.id $$;
 

@@ -5,7 +5,7 @@ use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use std::time::Duration;
 
-pub(super) const RULES: [Rule; 12] = [
+pub(super) const RULES: [Rule; 13] = [
     (
         "a repeated retry queues once",
         "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
@@ -23,6 +23,12 @@ pub(super) const RULES: [Rule; 12] = [
         "THEN DELETE FROM spec WHERE task_id = p_task;",
         "THEN DELETE FROM spec WHERE false;",
         the_environment_of_a_completed_task_is_not_kept,
+    ),
+    (
+        "an end gives its host room once",
+        "p_ended_ms);\n  UPDATE host SET free = free + 1 WHERE id = p_host;",
+        "p_ended_ms);",
+        an_end_gives_its_host_room_once,
     ),
     (
         "a lease is noted while a host has its task",
@@ -132,6 +138,21 @@ fn the_environment_of_a_completed_task_is_not_kept(client: &mut Client) -> bool 
     assert!(leave(client, host, SESSION[0], task, &token, "e"));
     let kept: i64 = client.query_one("SELECT count(*) FROM luzia.spec", &[]).unwrap().get(0);
     kept == 0 && retry(client, REQUESTS[0], task, "{}") == "gone"
+}
+
+fn an_end_gives_its_host_room_once(client: &mut Client) -> bool {
+    let (host, task) = ready(client);
+    let free = |client: &mut Client| -> i32 {
+        client.query_one("SELECT free FROM luzia.host WHERE id = $1", &[&host]).unwrap().get(0)
+    };
+    let before = free(client);
+    assign(client, task, host);
+    assert_eq!(free(client), before - 1);
+    let token = token(client, task);
+    for _ in 0..2 {
+        assert!(leave(client, host, SESSION[0], task, &token, "e"));
+    }
+    free(client) == before
 }
 
 fn a_lease_is_noted_while_a_host_has_its_task(client: &mut Client) -> bool {

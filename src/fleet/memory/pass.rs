@@ -11,6 +11,8 @@ use std::sync::Arc;
 const BATCH: usize = 64;
 /// Number of heads beyond the free slots that the first round of a pass is offered of one place and tier.
 const BEYOND: usize = if cfg!(test) { 2 } else { 16 };
+/// Number of free slots for which the first round of a pass is offered heads: the first grants do not wait until all are in order.
+const FIRST: usize = if cfg!(test) { 4 } else { 16 * BATCH };
 
 /// The heads that a round is offered.
 #[derive(Default)]
@@ -97,7 +99,7 @@ impl Memory {
         refill: &mut dyn FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<Option<[usize; 2]>, E> {
         let (mut granted, mut refused) = (0, 0);
-        let mut most = free(rooms).saturating_add(BEYOND);
+        let mut most = free(rooms).min(FIRST).saturating_add(BEYOND);
         loop {
             refill(self)?;
             if free(rooms) == 0 {
@@ -122,7 +124,7 @@ impl Memory {
             if is_over || refused > 0 {
                 break;
             }
-            most = most.saturating_mul(if new == 0 { 4 } else { 1 });
+            most = most.saturating_mul(if new == 0 || most < free(rooms) { 4 } else { 1 });
         }
         Ok(Some([granted, refused]))
     }

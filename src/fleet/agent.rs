@@ -214,8 +214,10 @@ impl Agent<'_> {
         }
         let (lease, tasks) = (&mut self.lease, &self.tasks);
         self.duty.step(app, self.database, session, &mut || keep(lease, tasks, app).map(drop))?;
-        for act in [Self::accept, Self::carry_out] {
-            if self.keep(app)? {
+        let news = self.database.with(|client| client.query_one(sql::NEWS, &[&session.host]))?;
+        let is_quiet = !has_ended && !news.get::<_, bool>(0);
+        for (is_new, act) in [(news.get(0), Self::accept as fn(&mut _, _, _) -> _), (news.get(1), Self::carry_out)] {
+            if is_new && self.keep(app)? {
                 act(self, app, session)?;
             }
         }
@@ -225,7 +227,7 @@ impl Agent<'_> {
             self.lease.renew(app, session, free)?;
         }
         // To note it on the disk delays no end and no start.
-        if !has_ended || self.left.len() >= MOST_LEFT {
+        if is_quiet || self.left.len() >= MOST_LEFT {
             self.note_left(app)?;
         }
         Ok(())
@@ -306,7 +308,9 @@ impl Agent<'_> {
                 continue;
             }
             self.lease.met.number(app, task.id.0)?;
-            self.note_left(app)?;
+            if self.left.iter().any(|(id, _)| *id == task.id) {
+                self.note_left(app)?;
+            }
             if lacks_directory(app, &task) {
                 decline(self.database, session, task.id, token)?;
                 continue;

@@ -205,7 +205,10 @@ impl Duty {
                     self.is_unsettled = true;
                     apply(&mut known.memory, row);
                 }
-                self.is_unsettled |= rules(&mut known.memory, now, database, &known.snapshot)?;
+                if first.get(16) {
+                    self.is_unsettled = true;
+                    rules(&mut known.memory, now, database, &known.snapshot)?;
+                }
                 known
             }
             None => {
@@ -343,11 +346,11 @@ fn apply(memory: &mut Memory, row: &Row) {
     }
 }
 
-/// Follows the rules and pauses of lanes. Whether any has changed.
-fn rules(memory: &mut Memory, now: u64, database: &Database, seen: &str) -> Result<bool, AppError> {
+/// Follows the rules and pauses of lanes.
+fn rules(memory: &mut Memory, now: u64, database: &Database, seen: &str) -> Result<(), AppError> {
     let rows = database.with(|client| client.query(sql::LANE_RULES, &[&seen]))?;
     rows.iter().for_each(|row| rule(memory, now, row));
-    Ok(!rows.is_empty())
+    Ok(())
 }
 
 /// Follows the rules and the pause of a lane.

@@ -726,9 +726,10 @@ CREATE VIEW luzia_1.turn AS SELECT t.id, t.state::text, t.usr, t.place, t.tier, 
   t.due_at IS NULL OR t.due_at <= clock_timestamp() AS is_due, t.turn, t.xid FROM task t;
 
 -- The tasks that have changed since a snapshot, or that are due since a moment: exact, late commits included. Every row has the present
--- snapshot and moment, the process of the server, and the time until the next task is due; the last members are null without a change.
+-- snapshot and moment, the process of the server, the time until the next task is due, and whether rules of lanes have changed; the last
+-- members are null without a change.
 CREATE FUNCTION luzia_1.changes(p_seen text, p_at_us bigint)
-RETURNS TABLE (snapshot text, at_us bigint, server int, next_ms bigint, id bigint, state text, usr text, place text, tier smallint,
+RETURNS TABLE (snapshot text, at_us bigint, server int, next_ms bigint, has_rules bool, id bigint, state text, usr text, place text, tier smallint,
   priority smallint, lanes bigint[], counts int[], takes_user_lane bool, refused int[], is_due bool, turn bigint)
 LANGUAGE plpgsql STABLE SET search_path = luzia
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -737,6 +738,8 @@ BEGIN
   RETURN QUERY WITH present AS MATERIALIZED (SELECT clock_timestamp() AS at)
   SELECT pg_current_snapshot()::text, (extract(epoch FROM p.at) * 1000000)::bigint, pg_backend_pid(),
     (SELECT CASE WHEN min(t.due_at) IS NOT NULL THEN luzia_1.ms_until(min(t.due_at)) END FROM task t WHERE t.state = 'q' AND t.due_at IS NOT NULL AND t.due_at > p.at),
+    EXISTS (SELECT FROM lane l WHERE l.xid >= pg_snapshot_xmax(p_seen::pg_snapshot))
+      OR EXISTS (SELECT FROM lane l WHERE l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(p_seen::pg_snapshot)))),
     c.id, c.state, c.usr, c.place, c.tier, c.priority, c.lanes, c.counts, c.takes_user_lane, c.refused, c.is_due, c.turn
   FROM present p LEFT JOIN LATERAL (
     SELECT * FROM luzia_1.turn t WHERE t.xid >= pg_snapshot_xmax(p_seen::pg_snapshot)

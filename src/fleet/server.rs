@@ -143,7 +143,7 @@ impl Database {
     /// second.
     pub(super) fn hint(&self, hosts: &[i32]) {
         if let Some(connection) = self.connection.borrow_mut().as_mut() {
-            let _ = connection.batch_execute(&sql::hint(hosts));
+            let _ = connection.execute(sql::HINT, &[&hosts]);
         }
     }
 

@@ -76,6 +76,8 @@ pub const RENEW: &str = "SELECT * FROM luzia_1.renew($1, $2::text::uuid, $3)";
 /// The tasks that a host has to accept, with their grants.
 pub const ASSIGNED: &str =
     "SELECT id, token, record, spec, lanes, slots, fences, names FROM luzia_1.assigned($1, $2::text::uuid)";
+/// Whether a host has to accept tasks, and whether something is asked of it.
+pub const NEWS: &str = "SELECT is_assigned, is_asked FROM luzia_1.news($1)";
 /// The tasks of a host, to be compared with its state directory.
 pub const HELD: &str = "SELECT id, token, state, record FROM luzia_1.held($1, $2::text::uuid)";
 /// A host has a task, with this record; true for the present session and token.
@@ -103,9 +105,10 @@ pub const DUTY: &str = "SELECT session, beat FROM luzia_1.duty()";
 pub const TAKE_DUTY: &str = "SELECT luzia_1.take_duty($1, $2::text::uuid, $3)";
 /// The tasks that have changed since a snapshot: exact, each change once.
 pub const CHANGES: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, \
-                           snapshot, at_us, server, next_ms, turn FROM luzia_1.changes($1, $2)";
+                           snapshot, at_us, server, next_ms, turn, has_rules FROM luzia_1.changes($1, $2)";
 /// Begins to read by the order of an index, and ends it.
-pub const IN_ORDER: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off";
+pub const IN_ORDER: &str =
+    "BEGIN READ ONLY; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off";
 pub const IN_ORDER_END: &str = "COMMIT";
 /// The first tasks of each queue.
 pub const HEADS: &str = "SELECT id, state, usr, place, tier, priority, lanes, counts, takes_user_lane, refused, is_due, nth, turn \
@@ -144,11 +147,7 @@ pub const RUNS: &str = "SELECT task_id, usr, host, lanes, asked_ms, granted_ms, 
 /// Tells the agents of some hosts, or of none the holder of the duty, that a look is worth while. Its own transaction, after the
 /// commit of what they are to find: a NOTIFY makes its commit wait for those of all others. It need not be durable, because agents
 /// look each second anyway.
-pub fn hint(hosts: &[i32]) -> String {
-    let numbers: Vec<String> = hosts.iter().map(i32::to_string).collect();
-    let numbers = numbers.join(",");
-    format!("BEGIN; SET LOCAL synchronous_commit = off; SELECT luzia_1.hint('{{{numbers}}}'); COMMIT")
-}
+pub const HINT: &str = "SELECT set_config('synchronous_commit', 'off', true), luzia_1.hint($1)";
 /// Whether the server keeps what it has committed.
 pub const KEEPS: &str = "SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off'";
 /// Listens to hints.

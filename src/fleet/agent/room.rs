@@ -2,9 +2,10 @@
 
 use super::Known;
 use crate::app::config_reload::config;
+use crate::app::waits::as_seen;
 use crate::app::{App, AppError};
 use crate::model::lock::loan;
-use crate::model::{LaneName, TaskId};
+use crate::model::{LaneName, Status, Task, TaskId};
 use crate::store::LockView;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +19,15 @@ pub(super) fn room(tasks: &BTreeMap<TaskId, Known>, app: &App) -> Result<u32, Ap
     let (mut taken, mut assigned) = (loan::holders(living.iter().map(|view| view.slot)), 0);
     for (id, known) in tasks {
         assigned += u32::from(!known.is_told);
-        let is_over = || app.find(*id).map(|found| found.is_some_and(|(_, task)| task.status().is_final()));
-        // One that waits for an event may have given up its slot.
-        if !has_slot.contains(id) && (known.told_starts.is_none() || is_over()?) {
+        // One that waits for an event may have given up its slot. One that ends gives it up before its record is over.
+        let goes_on = || app.find(*id).map(|found| found.is_some_and(|(_, task)| !is_waiting(app, task)));
+        if !has_slot.contains(id) && (known.told_starts.is_none() || goes_on()?) {
             taken += 1;
         }
     }
     Ok(config(app).slots_max.saturating_sub(taken).saturating_add(assigned))
+}
+
+fn is_waiting(app: &App, task: Task) -> bool {
+    as_seen(app, task).status() == Status::Waiting
 }

@@ -27,7 +27,8 @@ fn each_run_is_shown_on_its_host_also_one_that_was_interrupted() {
     let mut one = Host::new(&fleet, "one", Some("5s"));
     let file = fleet.place.text("tries");
     let script = format!("echo run >>{file}; test $(wc -l <{file}) -ge 2 || sleep 60");
-    let options = ["--anywhere", "-l", "gpu", "--retries", "1", "--backoff", "100ms"];
+    // Its back-off is over before the next pass; else the task behind it comes first.
+    let options = ["--anywhere", "-l", "gpu", "--retries", "1", "--backoff", "1ms"];
     let again = one.enqueue("alice", &script, &options);
     until("its start is seen", || (fleet.json(&["show", &again])["starts"] == 1).then_some(()));
     let behind = one.enqueue("alice", "exit 3", &["--anywhere"]);

@@ -3,10 +3,11 @@
 
 pub(super) mod lease;
 pub(super) mod left;
+mod listener;
+mod met;
 mod room;
 
 use super::duty::Duty;
-use super::listener::Listener;
 use super::places::decline;
 use super::tasks::{id_of, number_of, split, word_of};
 use super::{Database, Given, sql};
@@ -22,6 +23,7 @@ use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, Taken, decode_task};
 use lease::{Lease, Session};
 use left::{BY, GIVEN_BACK, Left, bare, given_back, is_cut_off, tail};
+use listener::Listener;
 use postgres::Row;
 use room::room;
 use serde_json::{Map, Value};

@@ -1,9 +1,9 @@
 //! The lease of a host in the database. Its renewal comes before all else that the agent does: between any two pieces of work the agent
 //! looks whether it is due.
 
+use super::met::Met;
 use crate::app::granted::{end_lease, renew_lease, start_watcher};
 use crate::app::{App, AppError, Code};
-use crate::fleet::met::Met;
 use crate::fleet::{Database, sql};
 use crate::model::task::Word;
 use crate::policy::lease::lasts_ms;

@@ -1,7 +1,7 @@
 //! The listener of an agent: a process that hears the hints of the database and wakes the agent. Behind it the agent looks each second.
 
-use super::Database;
 use crate::app::App;
+use crate::fleet::Database;
 use crate::model::Identity;
 use crate::os::InPlace;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! The last that this host has seen of the database: one that has less is older than its hosts.
 
-use super::tasks::word_of;
-use super::{Database, sql};
 use crate::app::{App, AppError, Code};
+use crate::fleet::tasks::word_of;
+use crate::fleet::{Database, sql};
 use crate::store::StoreSeen;
 
 /// The last that this host has seen of the database.

@@ -197,8 +197,7 @@ impl Agent<'_> {
 
     fn work(&mut self, app: &App, session: Session) -> Result<(), AppError> {
         if self.lease.is_due(app) {
-            let free = room(&self.tasks, app)?;
-            self.lease.renew(app, session, free)?;
+            self.renew(app, session)?;
         }
         let now = app.host.boot_ms();
         if self.lease.session.is_some() && now.saturating_sub(self.compared_ms) >= self.lease.pause_ms() {
@@ -225,14 +224,18 @@ impl Agent<'_> {
         }
         // The beat counts what was told: a database that has forgotten it has an older one. No other host waits for that.
         if self.lease.is_behind && self.keep(app)? {
-            let free = room(&self.tasks, app)?;
-            self.lease.renew(app, session, free)?;
+            self.renew(app, session)?;
         }
         // To note it on the disk delays no end and no start.
         if is_quiet || self.left.len() >= MOST_LEFT {
             self.note_left(app)?;
         }
         Ok(())
+    }
+
+    fn renew(&mut self, app: &App, session: Session) -> Result<(), AppError> {
+        let free = room(&self.tasks, app)?;
+        self.lease.renew(app, session, free)
     }
 
     /// Notes that the database knows the ends of tasks.
@@ -334,12 +337,11 @@ impl Agent<'_> {
     fn running(&mut self, app: &App, session: Session, token: Word, task: &Task) -> Result<(), AppError> {
         let is_mine = self.tell_running(session, token, task)?;
         let Some(known) = self.tasks.get_mut(&task.id) else { return Ok(()) };
-        if !is_mine && !known.is_told {
-            end_here(app, task.id, token, "the store has assigned it anew")?;
-        }
-        if is_mine && !known.is_told {
+        match known.is_told {
+            true => {}
             // It counted as assigned there.
-            self.lease.free = self.lease.free.map(|free| free.saturating_sub(1));
+            false if is_mine => self.lease.free = self.lease.free.map(|free| free.saturating_sub(1)),
+            false => end_here(app, task.id, token, "the store has assigned it anew")?,
         }
         known.is_told = true;
         self.lease.is_behind = true;

@@ -23,8 +23,8 @@ const VERSION_TIME: Duration = Duration::from_secs(1);
 
 /// Number of processors of the host that are online, whatever this process may use of them; 0 where that cannot be read.
 pub fn online_processors() -> u32 {
-    let listed = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
-    let listed = listed.and_then(|list| count_of(&list));
+    let listed =
+        procfs::small("/sys/devices/system/cpu/online").and_then(|bytes| count_of(str::from_utf8(&bytes).ok()?));
     let counted = || {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         let is_processor = |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| !rest.starts_with(' '));

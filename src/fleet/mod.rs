@@ -27,6 +27,7 @@ use crate::app::{AppError, Obstacle};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::policy::analytics::timeline::Hold;
 use crate::store::{CancelRequest, LockView};
+use std::time::Duration;
 
 /// A value of a statement.
 type Given<'a> = dyn postgres::types::ToSql + Sync + 'a;
@@ -41,6 +42,10 @@ impl Fleet for Database {
 
     fn host_name(&self) -> &str {
         &self.name
+    }
+
+    fn be_patient(&self, time: Duration) {
+        self.patience.set(time);
     }
 
     fn script(&self) -> &'static str {

@@ -2,17 +2,20 @@
 
 use super::tasks::word_of;
 use super::{Given, SCHEMA, Target, errors, sql};
-use crate::app::AppError;
+use crate::app::{AppError, Code};
 use crate::model::task::Word;
 use crate::os::Host;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Error, Row, Statement};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// The pauses before a lost connection or a refused transaction is tried again.
 const PAUSES_MS: [u64; 4] = [20, 100, 400, 1500];
+
+/// The pause before a server that is away is asked again, in milliseconds.
+const AWAY_MS: u64 = 200;
 
 /// The longest time in which a listener that hears nothing does not look around.
 const QUIET: Duration = Duration::from_secs(1);
@@ -26,6 +29,8 @@ pub struct Database {
     /// The program of this process.
     pub(super) program: String,
     connection: RefCell<Option<Connection>>,
+    /// The time for which a server that is away is asked again.
+    pub(super) patience: Cell<Duration>,
 }
 
 /// A connection with the statements that it has prepared: from its second use on, a statement is one round trip.
@@ -86,7 +91,7 @@ impl Connection {
 impl Database {
     /// The database of a target. Connects with the first statement.
     pub fn new(target: Target, host: Host, name: String, program: String) -> Self {
-        Self { target, host, name, program, connection: RefCell::default() }
+        Self { target, host, name, program, connection: RefCell::default(), patience: Cell::default() }
     }
 
     /// Makes a connection, whatever is in the database.
@@ -105,16 +110,22 @@ impl Database {
         &self,
         mut act: impl FnMut(&mut Connection) -> Result<T, Error>,
     ) -> Result<Result<T, Error>, AppError> {
-        for pause in PAUSES_MS {
-            match self.once(&mut act)? {
-                Err(error) if errors::is_passing(&error) => {
+        let (begin_ms, mut pauses) = (self.host.boot_ms(), PAUSES_MS.into_iter());
+        let is_patient = || u128::from(self.host.boot_ms().saturating_sub(begin_ms)) < self.patience.get().as_millis();
+        loop {
+            let pause_ms = match self.once(&mut act) {
+                Ok(Err(error)) if errors::is_passing(&error) => {
                     *self.connection.borrow_mut() = None;
-                    self.host.sleep(Duration::from_millis(pause));
+                    match pauses.next() {
+                        Some(pause_ms) => pause_ms,
+                        None => return Ok(Err(error)),
+                    }
                 }
-                done => return Ok(done),
-            }
+                Err(error) if error.code() == Code::StoreAway && is_patient() => AWAY_MS,
+                done => return done,
+            };
+            self.host.sleep(Duration::from_millis(pause_ms));
         }
-        self.once(&mut act)
     }
 
     /// The error of a refusal.
@@ -125,7 +136,7 @@ impl Database {
     fn once<T>(&self, act: &mut impl FnMut(&mut Connection) -> Result<T, Error>) -> Result<Result<T, Error>, AppError> {
         let mut connection = self.connection.borrow_mut();
         if connection.is_none() {
-            // A server that is away is not waited for: what runs needs no verb.
+            // Only a verb that waits asks a server that is away again: what runs needs no verb.
             let mut new = Connection { client: self.target.connect()?, prepared: HashMap::new() };
             match new.query_one(sql::VERSION, &[]) {
                 Ok(row) if row.get::<_, i32>(0) == SCHEMA => *connection = Some(new),

@@ -52,6 +52,57 @@ fn tasks_end_by_their_own_clock_when_the_database_is_away_for_longer() {
 }
 
 #[test]
+fn a_restart_of_the_server_ends_no_verb_that_waits() {
+    // P11
+    let Some(fleet) = Fleet::new("a_restart_ends_no_verb") else { return };
+    let (host, proxy) = (Host::new(&fleet, "one", Some("60s")), Proxy::new(fleet.socket()));
+    let url = fleet.url_at(proxy.folder());
+    let start =
+        |args: &[&str]| host.place.spawn(host.place.command(args).env("LUZIA_STORE", &url).env("LUZIA_HOST", "one"));
+    let script = |name: &str, code: u8| {
+        host.place.gate(name);
+        format!("echo up >$PLACE/up.{name}; read _ <$PLACE/{name}; exit {code}")
+    };
+    let run = start(&["run", "-u", "a", "--shell", &script("run", 4)]);
+    let lock = start(&["lock", "-l", "lk", "--", "sh", "-c", &script("lock", 3)]);
+    let id = host.enqueue("b", &script("task", 0), &[]);
+    let wait = start(&["wait", &id]);
+    for name in ["run", "lock", "task"] {
+        host.place.until_file(&format!("up.{name}"));
+    }
+    proxy.shut(true);
+    until("each that waits has asked again", || (proxy.refused() >= 10).then_some(()));
+    // The command of a lock is over, whatever the store knows.
+    host.place.open_gate("lock");
+    lock.end().coded(3);
+    proxy.shut(false);
+    host.place.open_gate("run");
+    host.place.open_gate("task");
+    run.end().coded(4);
+    wait.end().coded(0);
+}
+
+#[test]
+fn a_run_whose_store_stays_away_names_its_task() {
+    // P11
+    let Some(fleet) = Fleet::new("a_run_names_its_task") else { return };
+    let (host, proxy) = (Host::new(&fleet, "one", Some("60s")), Proxy::new(fleet.socket()));
+    let url = fleet.url_at(proxy.folder());
+    let gate = host.place.gate("gate");
+    let script = format!("echo up >$PLACE/up; read _ <{gate}");
+    let mut command = host.place.command(&["run", "-u", "a", "--shell", &script]);
+    let run = host.place.spawn(command.env("LUZIA_STORE", &url).env("LUZIA_HOST", "one"));
+    host.place.until_file("up");
+    proxy.shut(true);
+    let said = run.end().coded(69).err;
+    let id = fleet.json(&["list"])["items"][0]["id"].as_str().unwrap().to_owned();
+    assert!(said.contains(&format!("{id} was accepted, but")) && said.contains("away since"), "{said}");
+    assert!(said.contains(&format!("luzia wait {id}")), "{said}");
+    host.place.open_gate("gate");
+    until_status(&fleet, &id, "completed");
+}
+
+#[test]
 fn a_step_of_the_server_s_clock_loses_no_host() {
     let Some(fleet) = Fleet::new("a_step_of_the_server_s_clock") else { return };
     let host = Host::new(&fleet, "one", Some("6s"));

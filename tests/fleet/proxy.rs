@@ -14,6 +14,7 @@ struct Plan {
     statement: Mutex<(String, usize)>,
     lost: AtomicUsize,
     is_shut: AtomicBool,
+    refused: AtomicUsize,
     open: Mutex<Vec<UnixStream>>,
 }
 
@@ -33,6 +34,7 @@ impl Proxy {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 if own.is_shut.load(Ordering::SeqCst) {
+                    own.refused.fetch_add(1, Ordering::SeqCst);
                     continue;
                 }
                 own.open.lock().unwrap().push(client.try_clone().unwrap());
@@ -59,6 +61,11 @@ impl Proxy {
         for client in self.plan.open.lock().unwrap().drain(..) {
             let _ = client.shutdown(std::net::Shutdown::Both);
         }
+    }
+
+    /// Number of connections that were not let through.
+    pub fn refused(&self) -> usize {
+        self.plan.refused.load(Ordering::SeqCst)
     }
 
     /// How many answers were lost.

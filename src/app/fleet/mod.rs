@@ -17,6 +17,9 @@ use crate::store::{CancelRequest, Counts, LockView};
 use places::{TaskPlace, place_of};
 use std::time::Duration;
 
+/// The longest time for which a verb that waits asks a database that is away again. A restart of a server takes less.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
 /// A migration of the tables of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Migration {
@@ -214,6 +217,9 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
 
     /// The name of this host in it.
     fn host_name(&self) -> &str;
+
+    /// Asks a database that is away again for so long before that is an error: for a verb that waits for what it has queued.
+    fn be_patient(&self, time: Duration);
 
     /// The statements that make the tables of this version.
     fn script(&self) -> &'static str;

@@ -3,9 +3,10 @@
 use super::super::room::Terminal;
 use super::{RunArgs, start_at_once, tell_end};
 use crate::app::ask::{CancelRequest, cancel};
-use crate::app::fleet::refuse_local;
+use crate::app::fleet::{PATIENCE, refuse_local};
+use crate::app::lifecycle::Accepted;
 use crate::app::query::logs::{Stream, Wanted, has_output_here, logs};
-use crate::app::queue::enqueue::{Caller, enqueue};
+use crate::app::queue::enqueue::{Caller, after_accepting, enqueue};
 use crate::app::waits::tail::Piece;
 use crate::app::{App, AppError, Code};
 use crate::cli::commands::queue::enqueue::tell_notes;
@@ -45,6 +46,26 @@ pub(super) fn run(
     if args.no_wait {
         start_at_once(&accepted, app, console)?;
     }
+    app.fleet.iter().for_each(|fleet| fleet.be_patient(PATIENCE));
+    let named = |error: anyhow::Error| match error.downcast::<AppError>() {
+        Ok(error) if error.code() == Code::StoreAway => after_accepting(app, id, error).into(),
+        Ok(error) => error.into(),
+        Err(other) => other,
+    };
+    see_through(args, &accepted, app, terminal, console)
+        .and_then(|(task, code)| Ok(result_file.write(&json::single("run", json::task(&task))).map(|()| code)?))
+        .map_err(named)
+}
+
+/// Watches the task until it is over, prints its output and tells its end. Returns the task and the exit code.
+fn see_through(
+    args: &RunArgs,
+    accepted: &Accepted,
+    app: &App,
+    terminal: &mut Terminal,
+    console: &mut Console,
+) -> anyhow::Result<(Task, u8)> {
+    let id = accepted.task.id;
     if !accepted.created {
         console.say(&has_key(&accepted.task));
     }
@@ -60,7 +81,7 @@ pub(super) fn run(
         let seen = (terminal.interrupts)();
         if seen.count > 0 && !accepted.created {
             console.say(&format!("luzia: {id} goes on"));
-            return Ok(Exit::of_signal(seen.first));
+            return Ok((task, Exit::of_signal(seen.first)));
         }
         if seen.count > 0 && !is_interrupted {
             is_interrupted = true;
@@ -73,8 +94,8 @@ pub(super) fn run(
     };
     print_output(app, &task, console)?;
     tell_end(&task, is_interrupted, app, console)?;
-    result_file.write(&json::single("run", json::task(&task)))?;
-    Ok(if is_interrupted { Exit::of_signal((terminal.interrupts)().first) } else { run_code(&task) })
+    let code = if is_interrupted { Exit::of_signal((terminal.interrupts)().first) } else { run_code(&task) };
+    Ok((task, code))
 }
 
 /// Prints the output of a task that is over: all of it if it is on this host, else the part that its host has posted.

@@ -103,6 +103,19 @@ fn a_run_whose_store_stays_away_names_its_task() {
 }
 
 #[test]
+fn an_agent_tells_once_that_its_store_is_away_and_once_that_it_answers() {
+    let Some(fleet) = Fleet::new("an_agent_tells_once") else { return };
+    let proxy = Proxy::new(fleet.socket());
+    let mut host = Host::by(&fleet, &fleet.url_at(proxy.folder()), "one", Some("60s"));
+    proxy.shut(true);
+    until("it has tried often", || (proxy.refused() >= 6).then_some(()));
+    proxy.shut(false);
+    until("it says so", || host.daemon().err().contains("the store answers again").then_some(()));
+    let said = host.daemon().err();
+    assert_eq!(said.matches("does not answer").count(), 1, "{said}");
+}
+
+#[test]
 fn a_step_of_the_server_s_clock_loses_no_host() {
     let Some(fleet) = Fleet::new("a_step_of_the_server_s_clock") else { return };
     let host = Host::new(&fleet, "one", Some("6s"));

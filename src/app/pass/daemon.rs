@@ -30,6 +30,8 @@ pub trait Log {
     fn pass(&mut self, pass: &Pass);
     /// A pass failed; the dispatcher goes on.
     fn failed(&mut self, error: &AppError);
+    /// The agent of a store made a round, or failed to, and goes on.
+    fn shared(&mut self, failure: Option<&AppError>);
     /// So many tasks run, and so many wait; reported by a dispatcher that waits for them.
     fn waits(&mut self, running: usize, waiting: u64);
     /// The interval of these reports.
@@ -167,12 +169,13 @@ fn share(app: &App, agent: &mut dyn FleetAgent, log: &mut dyn Log) -> Result<Dur
     match stepped {
         Ok(()) => {
             app.store.store_answers()?;
+            log.shared(None);
             Ok(AGENT_PAUSE.min(agent.rest(app)))
         }
         Err(error) if matches!(error.code(), Code::HostTaken | Code::NoPermission) => Err(error),
         Err(error) if error.code() == Code::StoreSchema && !agent.has_joined() => Err(error),
         Err(error) => {
-            log.failed(&since(app, error));
+            log.shared(Some(&since(app, error)));
             Ok(REST_AFTER_FAILURE)
         }
     }

@@ -41,6 +41,10 @@ pub(in crate::cli) fn under_lanes(args: &UnderLanesArgs, app: &App, console: &mu
     Ok(not_started(real::become_command(&args.command), console))
 }
 
+fn is_away(error: &AppError) -> bool {
+    error.code() == Code::StoreAway
+}
+
 /// The hidden verb `listen-store`: wakes the agent with each hint of the store, as long as the agent and the connection live.
 pub(in crate::cli) fn listened(args: &ListenArgs) -> anyhow::Result<()> {
     let host = super::host();
@@ -49,6 +53,6 @@ pub(in crate::cli) fn listened(args: &ListenArgs) -> anyhow::Result<()> {
         true => host.signal(&args.agent, Signal::Wake),
         false => !host.await_death(&args.agent, Duration::ZERO),
     };
-    // The agent starts another listener.
-    Ok(store.listen(args.host, &mut heard)?)
+    // The agent says that its store is away, and starts another listener.
+    Ok(store.listen(args.host, &mut heard).or_else(|error| if is_away(&error) { Ok(()) } else { Err(error) })?)
 }

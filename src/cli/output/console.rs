@@ -13,6 +13,7 @@ use crate::cli::args::{Globals, OutputFormat};
 use crate::cli::exit::Exit;
 use crate::model::Timestamp;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
 
@@ -97,6 +98,15 @@ impl Streams {
     };
 }
 
+/// An action that is repeated whether it succeeds or not.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Repeated {
+    /// A pass of a dispatcher, or a look of a verb that waits.
+    Pass,
+    /// A round of the agent of a store.
+    Round,
+}
+
 /// The two streams, and the form of answers.
 pub struct Console<'a> {
     write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
@@ -112,8 +122,8 @@ pub struct Console<'a> {
     pub now: Timestamp,
     /// The texts that sentences show in place of lanes.
     pub lanes: Lanes,
-    /// The last reported failure, if it still lasts.
-    trouble: Option<String>,
+    /// The reported failures that still last.
+    troubles: BTreeMap<Repeated, String>,
     live: Live,
 }
 
@@ -127,7 +137,7 @@ impl<'a> Console<'a> {
     ) -> Self {
         let (quiet, verbose) = (globals.quiet, globals.verbose > 0);
         let (lanes, live) = (Lanes::default(), Live::default());
-        Self { write, streams, format: globals.format(), quiet, verbose, now, lanes, trouble: None, live }
+        Self { write, streams, format: globals.format(), quiet, verbose, now, lanes, troubles: BTreeMap::new(), live }
     }
 
     /// Whether answers are JSON.
@@ -321,16 +331,20 @@ impl<'a> Console<'a> {
     }
 
     /// Reports a failure of an action that is tried again, but only once as long as it lasts.
-    pub fn trouble(&mut self, error: &AppError) {
+    pub fn trouble(&mut self, action: Repeated, error: &AppError) {
         let text = render(error, error.kind().code(), self.is_json(), self.streams.err_style);
-        if self.trouble.as_ref() != Some(&text) {
+        let failure = match action {
+            Repeated::Pass => text.clone(),
+            // A server that is away is refused in other words at each try.
+            Repeated::Round => error.code().word().to_owned(),
+        };
+        if self.troubles.insert(action, failure.clone()) != Some(failure) {
             self.err_bytes(text.as_bytes());
-            self.trouble = Some(text);
         }
     }
 
-    /// Notes that the failed action succeeds again.
-    pub fn all_is_well(&mut self) {
-        self.trouble = None;
+    /// Notes that an action succeeds. Returns whether it had failed before.
+    pub fn all_is_well(&mut self, action: Repeated) -> bool {
+        self.troubles.remove(&action).is_some()
     }
 }

@@ -5,7 +5,7 @@ use crate::app::pass::daemon::Log;
 use crate::app::query::events::Record;
 use crate::app::{AppError, Code};
 use crate::cli::args::OutputFormat;
-use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::console::{Console, Repeated, Stop};
 use crate::cli::output::json;
 use crate::cli::output::live::bar;
 use crate::model::{Status, Task, TaskId};
@@ -36,9 +36,9 @@ impl Log for Talk<'_, '_> {
     fn pass(&mut self, pass: &Pass) {
         if let Some(what) = pass.not_made.first() {
             let error = AppError::new(Code::Schedule, format!("a schedule was not looked at: {what}"));
-            self.console.trouble(&error.hint("the next pass tries again"));
+            self.console.trouble(Repeated::Pass, &error.hint("the next pass tries again"));
         } else if pass.in_vain == 0 {
-            self.console.all_is_well();
+            self.console.all_is_well(Repeated::Pass);
         }
         for id in &pass.started {
             self.console.log(&format!("started {id}"));
@@ -55,7 +55,15 @@ impl Log for Talk<'_, '_> {
     }
 
     fn failed(&mut self, error: &AppError) {
-        self.console.trouble(error);
+        self.console.trouble(Repeated::Pass, error);
+    }
+
+    fn shared(&mut self, failure: Option<&AppError>) {
+        match failure {
+            Some(error) => self.console.trouble(Repeated::Round, error),
+            None if self.console.all_is_well(Repeated::Round) => self.console.say("luzia: the store answers again"),
+            None => {}
+        }
     }
 
     fn waits(&mut self, running: usize, waiting: u64) {

@@ -4,7 +4,7 @@ use crate::app::query::logs::Stream;
 use crate::app::queue::run::{Audience, InQueue, Wish};
 use crate::app::{AppError, Obstacle};
 use crate::cli::commands::look::logs::dropped_text;
-use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::console::{Console, Repeated, Stop};
 use crate::cli::output::escape::Pieces;
 use crate::cli::output::live::bar;
 use crate::cli::output::live::waiting::{Pulse, live_text};
@@ -228,7 +228,7 @@ impl Audience for Room<'_, '_, '_> {
     }
 
     fn failed(&mut self, error: &AppError) {
-        self.console.trouble(error);
+        self.console.trouble(Repeated::Pass, error);
     }
 
     fn again(&mut self) -> Option<Duration> {

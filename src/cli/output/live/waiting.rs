@@ -5,7 +5,7 @@ use crate::app::query::explain::first_obstacle;
 use crate::app::queue::run::{InQueue, place_of};
 use crate::app::{App, AppError, Obstacle};
 use crate::cli::estimate::place_text;
-use crate::cli::output::console::Console;
+use crate::cli::output::console::{Console, Repeated};
 use crate::cli::output::messages;
 use crate::cli::output::task::{state_text, tell_wait};
 use crate::model::time::format_duration;
@@ -73,7 +73,7 @@ impl WaitLine {
             Ok(())
         };
         if let Err(error) = told {
-            console.trouble(&error);
+            console.trouble(Repeated::Pass, &error);
         }
     }
 

@@ -252,7 +252,11 @@ pub(super) fn in_state(
     }
     let ask = |question: &str| confirm(&cli.globals, question);
     let at = InState { app: &app, rule, store: beside.as_deref(), agree: Consent { ask: &ask, yes: cli.globals.yes } };
-    let answer = act(&at, console).map_err(|error| with_lock_instead(error, command));
+    let answer = act(&at, console).map_err(|error| match app.fleet {
+        // With a store a lane is a task, too.
+        Some(_) => error,
+        None => with_lock_instead(error, command),
+    });
     let asks_store = app.fleet.is_some() || beside.is_some() && matches!(command, Command::Attach(_));
     let answer = if asks_store { fleet::with_since(&app, answer) } else { answer };
     if does.contains(&Does::RunsHooks) {

@@ -11,6 +11,10 @@ pub(super) const KEY_TAKEN: &str = "LZ002";
 /// The refusal of `enqueue` because of keys that are to be replaced; the message has the numbers of the tasks that have them.
 pub(super) const TO_REPLACE: &str = "LZ003";
 
+/// The words of the client for a password that the server wants and that nobody gave. The text of every connection is parsed before.
+const NO_PASSWORD: &str = "invalid configuration";
+const PASSWORD: &str = "PGPASSFILE or PGPASSWORD has the password";
+
 /// Whether a repetition may succeed: the connection was lost, the server restarts, or another transaction was in the way.
 pub(super) fn is_passing(error: &Error) -> bool {
     let Some(code) = error.code() else { return true };
@@ -33,13 +37,16 @@ pub(super) fn of(error: &Error, target: &Target) -> AppError {
     let why = reason(error);
     let refused = |code: Code, what: &str| AppError::new(code, format!("the store {target} {what}: {why}"));
     let Some(state) = error.code() else {
+        if error.to_string() == NO_PASSWORD {
+            return refused(Code::NoPermission, "wants a password").hint(PASSWORD);
+        }
         return refused(Code::StoreAway, "does not answer").hint(
             "nothing was changed, unless the error says so; what runs goes on. Try again when the server is back",
         );
     };
     match state.code().get(..2).unwrap_or_default() {
         "28" => refused(Code::NoPermission, "does not let this account in")
-            .hint("PGPASSFILE or PGPASSWORD has the password; the server's pg_hba.conf says who may connect"),
+            .hint(format!("{PASSWORD}; the server's pg_hba.conf says who may connect")),
         "53" if *state == SqlState::DISK_FULL => refused(Code::DiskFull, "has no space left")
             .hint("nothing was changed; tasks that run go on as long as the lease of their host"),
         _ if *state == SqlState::INSUFFICIENT_PRIVILEGE => refused(Code::NoPermission, "does not permit it")

@@ -58,6 +58,8 @@ fn a_server_that_is_away_or_lets_nobody_in_is_told() {
     fleet.refused(&fleet.url_of("nobody_knows"), &["store", "status"], 77, "NO_PERMISSION");
     fleet.sql("CREATE ROLE guest LOGIN");
     fleet.refused(&fleet.url_of("guest"), &["store", "status"], 77, "NO_PERMISSION");
+    let said = fleet.refused(&fleet.url_of("guest"), &["run", "-u", "a", "--", "true"], 77, "NO_PERMISSION");
+    assert!(!said.contains("luzia lock"), "a lock needs the same rights: {said}");
     let empty = Fleet::empty("no rights to make tables").unwrap();
     empty.refused(&empty.url_of("guest"), &["store", "migrate"], 77, "NO_PERMISSION");
 }
@@ -96,7 +98,8 @@ fn the_password_comes_from_a_file_that_only_its_owner_reads() {
         "DO $$ BEGIN CREATE ROLE locked LOGIN SUPERUSER PASSWORD 'geheim'; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
     );
     let url = fleet.url_of("locked");
-    fleet.refused(&url, &["store", "status"], 69, "STORE_AWAY");
+    let said = fleet.refused(&url, &["store", "status"], 77, "NO_PERMISSION");
+    assert!(said.contains("wants a password") && said.contains("PGPASSFILE"), "{said}");
     let file = fleet.place.path("pass");
     std::fs::write(&file, "*:*:*:locked:geheim\n").unwrap();
     let status = |mode: u32| {

@@ -4,6 +4,7 @@
 
 mod attach;
 mod conflicts;
+mod copies;
 mod faults;
 mod groups;
 mod hints;

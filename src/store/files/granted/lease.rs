@@ -14,13 +14,14 @@ const MAGIC: [u8; 8] = *b"luzia L1";
 /// Number of looks at a lease that may be half written.
 const LOOKS: u32 = 3;
 
-/// The bytes of a lease: a mark, the boot, the session, the end and the length, four bytes of 0, and a sum over all of them.
-pub fn encode_lease(lease: &HostLease) -> [u8; LEASE_BYTES] {
+/// The bytes of a lease: a mark, the boot, the session, the end and the length, a sum over the identity of its state directory, and a sum
+/// over all of them.
+pub fn encode_lease(lease: &HostLease, directory: u32) -> [u8; LEASE_BYTES] {
     let mut bytes = [0; LEASE_BYTES];
     let (boot, session) = (lease.boot.to_le_bytes(), lease.session.0.to_le_bytes());
     let (end, length) = (lease.end_ms.to_le_bytes(), lease.length_ms.to_le_bytes());
     let mut at = 0;
-    for part in [&MAGIC[..], &boot, &session, &end, &length] {
+    for part in [&MAGIC[..], &boot, &session, &end, &length, &directory.to_le_bytes()] {
         bytes[at..at + part.len()].copy_from_slice(part);
         at += part.len();
     }
@@ -29,13 +30,15 @@ pub fn encode_lease(lease: &HostLease) -> [u8; LEASE_BYTES] {
     bytes
 }
 
-/// Reads a lease; `None` for bytes that are not a whole one.
-pub fn decode_lease(bytes: &[u8]) -> Option<HostLease> {
+/// Reads a lease, and the sum over the identity of the state directory for which it was written; `None` for bytes that are not a whole
+/// one.
+pub fn decode_lease(bytes: &[u8]) -> Option<(HostLease, u32)> {
     let bytes: &[u8; LEASE_BYTES] = bytes.try_into().ok()?;
     let word = |at: usize| Some(u128::from_le_bytes(bytes.get(at..at + 16)?.try_into().ok()?));
     let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let lease = HostLease { boot: word(8)?, session: Word(word(24)?), end_ms: number(40)?, length_ms: number(48)? };
-    (encode_lease(&lease) == *bytes).then_some(lease)
+    let directory = u32::from_le_bytes(bytes.get(56..BODY_BYTES)?.try_into().ok()?);
+    (encode_lease(&lease, directory) == *bytes).then_some((lease, directory))
 }
 
 impl Spool {
@@ -53,16 +56,25 @@ impl Spool {
     pub fn write_lease(&self, lease: &HostLease) -> Result<()> {
         let absent = || StoreError::io("open", layout::LEASE)(crate::os::absent());
         let mut handle = self.open(layout::LEASE, Open::Existing)?.ok_or_else(absent)?;
-        handle.write_at_start(&encode_lease(lease)).map_err(StoreError::io("write", layout::LEASE))
+        handle
+            .write_at_start(&encode_lease(lease, self.directory_sum()))
+            .map_err(StoreError::io("write", layout::LEASE))
     }
 
-    /// The lease of the host; `None` without a lease, and while its bytes stay half written.
+    /// A sum over the device and the inode of this state directory; 0 where they are not known.
+    fn directory_sum(&self) -> u32 {
+        self.host.root().map_or(0, |root| crc32fast::hash(root.to_string().as_bytes()))
+    }
+
+    /// The lease of the host; `None` without a lease, and while its bytes stay half written. The lease in a copy of a state directory
+    /// is that of the original, which lives on beside it.
     pub fn host_lease(&self) -> Result<Option<HostLease>> {
         for _ in 0..LOOKS {
             let Some(mut handle) = self.open(layout::LEASE, Open::ReadOnly)? else { return Ok(None) };
             let bytes = handle.read_part(0, LEASE_BYTES).map_err(StoreError::io("read", layout::LEASE))?;
-            if let Some(lease) = decode_lease(&bytes) {
-                return Ok(Some(lease));
+            if let Some((lease, directory)) = decode_lease(&bytes) {
+                let is_own = [0, self.directory_sum()].contains(&directory);
+                return Ok(is_own.then_some(lease));
             }
         }
         Ok(None)
@@ -102,9 +114,9 @@ mod tests {
 
     #[test]
     fn a_lease_reads_back_and_no_torn_or_changed_one_does() {
-        let whole = encode_lease(&lease());
-        assert_eq!(decode_lease(&whole), Some(lease()));
-        let next = encode_lease(&HostLease { end_ms: 310_000, ..lease() });
+        let whole = encode_lease(&lease(), 7);
+        assert_eq!(decode_lease(&whole), Some((lease(), 7)));
+        let next = encode_lease(&HostLease { end_ms: 310_000, ..lease() }, 7);
         for at in 0..LEASE_BYTES {
             assert_eq!(decode_lease(&whole[..at]), None, "cut at {at}");
             let mut flipped = whole;

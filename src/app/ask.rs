@@ -35,39 +35,38 @@ fn cancel_shared(app: &App, fleet: &dyn Fleet, id: TaskId, request: &CancelReque
         return Err(over(&task));
     }
     let happened = Happened::Cancelled { by: request.by.clone(), reason: request.reason.clone() };
-    let ended = conclude(&task, &happened, app.host.now(), None);
-    match fleet.end_queued(&ended)? {
-        true => Ok(ended),
-        false => end_on_host(app, fleet, id, request),
-    }
-}
-
-/// Asks the host of a task to end it, and waits for the end.
-fn end_on_host(app: &App, fleet: &dyn Fleet, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {
-    let host = fleet.wish_end(id, request)?;
-    let begin = app.host.boot_ms();
+    let (begin, mut task, mut host) = (app.host.boot_ms(), task, None);
     loop {
-        let task = app.existing(id)?;
+        // A host may take the task between the two questions, or give it back.
+        if host.is_none() {
+            let ended = conclude(&task, &happened, app.host.now(), None);
+            if fleet.end_queued(&ended)? {
+                return Ok(ended);
+            }
+            host = fleet.wish_end(id, request)?;
+        }
+        task = app.existing(id)?;
         match task.status() {
             Status::Cancelled => return Ok(task),
             status if status.is_final() => return Err(over(&task)),
-            _ if host.is_none() => {
-                return Err(AppError::new(Code::TaskBusy, format!("a host has just taken {id}")).hint("try again"));
-            }
             _ => {}
         }
         let grace = request.grace_ms.unwrap_or(task.grace_ms);
         if app.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
-            let host = host.unwrap_or_default();
-            return Err(AppError::new(
-                Code::CancelPending,
-                format!("{id} does not end, although host {host} was asked to end it"),
-            )
-            .hint("the request stays; the host carries it out when it answers")
-            .next(format!("luzia show {id}")));
+            return Err(not_ended(id, host.as_deref()));
         }
         app.host.sleep(LOOK);
     }
+}
+
+/// The error of a task that does not end in time, although its host was asked to end it.
+fn not_ended(id: TaskId, host: Option<&str>) -> AppError {
+    let Some(host) = host else {
+        return AppError::new(Code::TaskBusy, format!("hosts take {id} and give it back")).hint("try again");
+    };
+    AppError::new(Code::CancelPending, format!("{id} does not end, although host {host} was asked to end it"))
+        .hint("the request stays: the host carries it out when it answers, and the task ends when that host is lost")
+        .next(format!("luzia show {id}"))
 }
 
 fn cancel_and_wait(app: &App, id: TaskId, request: &CancelRequest) -> Result<Task, AppError> {

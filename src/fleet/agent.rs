@@ -18,11 +18,11 @@ use crate::app::granted::{
 };
 use crate::app::{App, AppError, Code};
 use crate::model::task::{FIRST_GRANTED, Granted, GrantedSlot, Word};
-use crate::model::{Fence, LaneName, Status, Task, TaskId};
+use crate::model::{Fence, LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::outcome::{Happened, conclude};
 use crate::store::{CancelRequest, Hold, Place, Taken, decode_task};
 use lease::{Lease, Session};
-use left::{BY, GIVEN_BACK, Left, bare, given_back, is_cut_off, tail};
+use left::{BY, GIVEN_BACK, Left, bare, cancelled, given_back, is_cut_off, request_of, tail};
 use listener::Listener;
 use postgres::Row;
 use room::room;
@@ -274,7 +274,7 @@ impl Agent<'_> {
                     let task = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None)?;
                     let why = Happened::Interrupted("its host has no record of it".to_owned());
                     let after = conclude(&task, &why, app.host.now(), None);
-                    self.leave(session, token, &Left::of(&after, None)?, None)?;
+                    self.leave(session, token, (&after, None), None)?;
                     // The room of this host did not count it.
                     self.lease.free = None;
                 }
@@ -317,7 +317,10 @@ impl Agent<'_> {
                 self.note_left(app)?;
             }
             if lacks_directory(app, &task) {
-                decline(self.database, session, task.id, token)?;
+                if decline(self.database, session, task.id, token)?.is_none() {
+                    let over = cancelled(self.database, &task)?;
+                    self.leave(session, token, (&over, Some(app.host.now())), None)?;
+                }
                 continue;
             }
             let taken = match accept_granted(app, &task)? {
@@ -364,14 +367,7 @@ impl Agent<'_> {
                 return Ok(());
             }
             let (id, token) = (id_of(row.get(1)), word_of(row.get(2)));
-            let args: Value = serde_json::from_str(row.get(4)).unwrap_or_default();
-            let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
-            let request = CancelRequest {
-                by: text("by").unwrap_or_else(|| BY.to_owned()),
-                reason: text("reason"),
-                grace_ms: args.get("grace_ms").and_then(Value::as_u64),
-                requeue: false,
-            };
+            let request = request_of(row.get(4));
             if row.get::<_, &str>(3) == "cancel" {
                 asked(cancel_granted(app, id, token, &request))?;
             }
@@ -403,7 +399,7 @@ impl Agent<'_> {
                     let is_told = known.is_told;
                     let ended = task.outcome().map(|outcome| outcome.completed_at);
                     let after = settled(app, task);
-                    let has_left = self.leave(session, token, &Left::of(&after, ended)?, Some(&tail(app, &after)))?;
+                    let has_left = self.leave(session, token, (&after, ended), Some(&tail(app, &after)))?;
                     if has_left && is_told {
                         self.lease.free = self.lease.free.map(|free| free.saturating_add(1));
                     }
@@ -420,12 +416,20 @@ impl Agent<'_> {
         Ok(has_ended)
     }
 
-    /// A task leaves this host. A word that comes too late changes nothing, and its record stays here.
-    fn leave(&self, session: Session, token: Word, left: &Left, tail: Option<&[u8]>) -> Result<bool, AppError> {
+    /// A task leaves this host after a run that ended at a moment. A word that comes too late changes nothing, and its record stays here.
+    fn leave(
+        &self,
+        session: Session,
+        token: Word,
+        (after, ended): (&Task, Option<Timestamp>),
+        tail: Option<&[u8]>,
+    ) -> Result<bool, AppError> {
         let (word, token) = (session.word.to_string(), token.to_string());
-        let own: [&Given; 4] = [&session.host, &word, &left.id, &token];
-        let values = [&own[..], &left.values(), &[&tail]].concat();
-        Ok(self.database.with(|client| client.query_one(sql::LEAVE, &values))?.get(0))
+        left::leave(self.database, after, ended, &mut |left: &Left| {
+            let own: [&Given; 4] = [&session.host, &word, &left.id, &token];
+            let values = [&own[..], &left.values(), &[&tail]].concat();
+            Ok(self.database.with(|client| client.query_one(sql::LEAVE, &values))?.get(0))
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::agent::BEYOND_MS;
 use super::agent::lease::{RENEW_MS, Session};
-use super::agent::left::Left;
+use super::agent::left::{self, Left};
 use super::memory::{Memory, Proposal, Room, Rooms, Terms, Waiting};
 use super::tasks::{id_of, tier_of, word_of};
 use super::{Database, Given, sql};
@@ -182,10 +182,12 @@ impl Duty {
             let Ok(task) = decode_task(&id.to_string(), row.get::<_, &str>(3).as_bytes(), None) else { continue };
             let why = Happened::Interrupted("its host is lost".to_owned());
             let after = conclude(&task, &why, app.host.now(), None);
-            let (left, token): (_, String) = (Left::of(&after, None)?, row.get(1));
-            let own: [&Given; 3] = [&word, &left.id, &token];
-            let values = [&own[..], &left.values()].concat();
-            database.with(|client| client.query_one(sql::REAP, &values))?;
+            let token: String = row.get(1);
+            left::leave(database, &after, None, &mut |left: &Left| {
+                let own: [&Given; 3] = [&word, &left.id, &token];
+                let values = [&own[..], &left.values()].concat();
+                Ok(database.with(|client| client.query_one(sql::REAP, &values))?.get(0))
+            })?;
         }
         Ok(())
     }

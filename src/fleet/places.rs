@@ -21,8 +21,13 @@ impl FleetPlaces for Database {
     }
 }
 
-/// Gives back a task that this host cannot start. No attempt is spent.
-pub(super) fn decline(database: &Database, session: Session, id: TaskId, token: Word) -> Result<bool, AppError> {
+/// Gives back a task that this host cannot start. No attempt is spent. `None` for a task whose end was asked for.
+pub(super) fn decline(
+    database: &Database,
+    session: Session,
+    id: TaskId,
+    token: Word,
+) -> Result<Option<bool>, AppError> {
     let (word, token, id) = (session.word.to_string(), token.to_string(), number_of(id));
     let given = [&session.host as &Given, &word, &id, &token, &AGAIN_MS];
     Ok(database.with(|client| client.query_one(sql::DECLINE, &given))?.get(0))

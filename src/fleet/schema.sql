@@ -605,17 +605,23 @@ BEGIN
   RETURN true;
 END $$;
 
+-- The request of a cancel, of a task that its host has not ended. A task that would wait again is over instead.
+CREATE FUNCTION luzia_1.end_asked(p_task bigint) RETURNS text
+LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
+  SELECT w.args::text FROM wish w WHERE w.task_id = p_task AND w.what = 'cancel' ORDER BY w.id LIMIT 1 $$;
+
 -- A host gives back a task that it cannot start, because it lacks the directory. Promises: no attempt is spent; the duty tries other
--- hosts first; once all have declined, they are asked again after p_again_ms.
+-- hosts first; once all have declined, they are asked again after p_again_ms. Nothing for a task whose end was asked for.
 CREATE FUNCTION luzia_1.decline(p_host int, p_session uuid, p_task bigint, p_token uuid, p_again_ms bigint) RETURNS bool
 LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 DECLARE h host;
 BEGIN
   SELECT * INTO h FROM host WHERE id = p_host AND session = p_session FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM 1 FROM task WHERE id = p_task AND token = p_token AND host_id = p_host AND state = 'a' FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
+  IF luzia_1.end_asked(p_task) IS NOT NULL THEN RETURN NULL; END IF;
   UPDATE task SET state = 'q', host_id = NULL, starts = starts - 1, refused = refused || p_host, declined = h.name, xid = pg_current_xact_id()
-    WHERE id = p_task AND token = p_token AND host_id = p_host AND state = 'a'; IF NOT FOUND THEN RETURN false; END IF;
+    WHERE id = p_task;
   DELETE FROM hold WHERE task_id = p_task AND token = p_token;
-  DELETE FROM wish WHERE task_id = p_task;
   UPDATE host SET free = free + 1 WHERE id = p_host;
   UPDATE task SET refused = '{}', due_at = clock_timestamp() + p_again_ms * interval '1 ms' WHERE id = p_task
     AND NOT EXISTS (SELECT FROM host o WHERE (task.place IN ('', o.name) OR task.place = ANY (o.labels)) AND NOT o.is_draining AND o.id <> ALL (task.refused)
@@ -647,7 +653,7 @@ BEGIN
 END $$;
 
 -- A task leaves its host, which has room for another one. Promises: one end for each assignment; a repetition is true, too; an older
--- token or session is false.
+-- token or session is false; nothing for a task that would wait again although its end was asked for.
 CREATE FUNCTION luzia_1.leave(p_host int, p_session uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
   p_how text, p_begun_ms bigint, p_ended_ms bigint, p_tail bytea)
 RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -657,6 +663,7 @@ BEGIN
   SELECT * INTO t FROM task WHERE id = p_task AND token = p_token FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
   IF t.state IN ('q', 'e') THEN RETURN true; END IF;
   IF t.host_id <> p_host THEN RETURN false; END IF;
+  IF p_state = 'q' AND luzia_1.end_asked(p_task) IS NOT NULL THEN RETURN NULL; END IF;
   PERFORM luzia_1.part(p_task, p_token, p_state, p_ending, p_record, p_due_ms, p_how, p_begun_ms, p_ended_ms);
   UPDATE host SET free = free + 1 WHERE id = p_host;
   IF p_tail IS NOT NULL THEN
@@ -899,13 +906,15 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Takes a task from a lost host. Promise: by the token of its assignment, so one bad row stops no other.
+-- Takes a task from a lost host. Promise: by the token of its assignment, so one bad row stops no other; nothing for a task that would
+-- wait again although its end was asked for.
 CREATE FUNCTION luzia_1.reap(p_duty uuid, p_task bigint, p_token uuid, p_state text, p_ending text, p_record text, p_due_ms bigint,
   p_how text, p_begun_ms bigint, p_ended_ms bigint)
 RETURNS bool LANGUAGE plpgsql SET search_path = luzia SET enable_seqscan = off SET jit = off AS $$
 BEGIN
   PERFORM 1 FROM duty WHERE session = p_duty FOR KEY SHARE; IF NOT FOUND THEN RETURN false; END IF;
   PERFORM 1 FROM task WHERE id = p_task AND token = p_token AND state IN ('a', 'r', 'w') FOR NO KEY UPDATE; IF NOT FOUND THEN RETURN false; END IF;
+  IF p_state = 'q' AND luzia_1.end_asked(p_task) IS NOT NULL THEN RETURN NULL; END IF;
   PERFORM luzia_1.part(p_task, p_token, p_state, p_ending, p_record, p_due_ms, p_how, p_begun_ms, p_ended_ms);
   RETURN true;
 END $$;

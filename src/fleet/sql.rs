@@ -84,6 +84,8 @@ pub const HELD: &str = "SELECT id, token, state, record FROM luzia_1.held($1, $2
 pub const RUNNING: &str = "SELECT luzia_1.running($1, $2::text::uuid, $3, $4::text::uuid, $5)";
 /// A host gives back a task that it cannot start; true for the present session and token.
 pub const DECLINE: &str = "SELECT luzia_1.decline($1, $2::text::uuid, $3, $4::text::uuid, $5)";
+/// The request of a cancel, of a task that its host has not ended.
+pub const END_ASKED: &str = "SELECT luzia_1.end_asked($1)";
 /// Lets a host take no further tasks, or take tasks again.
 pub const DRAIN: &str = "SELECT luzia_1.drain($1, $2)";
 /// A task leaves its host, once for each assignment; true for the present session and token.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod attach;
+mod cancels;
 mod conflicts;
 mod copies;
 mod faults;

@@ -79,8 +79,8 @@ const RULES: [Rule; 23] = [
     ),
     (
         "an older token gives nothing back",
-        "WHERE id = p_task AND token = p_token AND host_id = p_host AND state = 'a'; IF",
-        "WHERE id = p_task AND host_id = p_host AND state = 'a'; IF",
+        "WHERE id = p_task AND token = p_token AND host_id = p_host AND state = 'a' FOR NO KEY UPDATE; IF",
+        "WHERE id = p_task AND host_id = p_host AND state = 'a' FOR NO KEY UPDATE; IF",
         an_older_token_gives_nothing_back,
     ),
     (

@@ -1,11 +1,13 @@
 //! A task that leaves its host: its record, and the end of its run.
 
 use crate::app::{App, AppError};
-use crate::fleet::Given;
 use crate::fleet::tasks::{number_of, split};
+use crate::fleet::{Database, Given, sql};
 use crate::model::task::{TaskState, TaskVersion};
 use crate::model::{Task, Timestamp};
-use crate::store::{STDERR_LOG, STDOUT_LOG};
+use crate::policy::outcome::{Happened, conclude};
+use crate::store::{CancelRequest, STDERR_LOG, STDOUT_LOG};
+use serde_json::Value;
 
 /// Bytes of the output of a task that are kept in the database.
 const TAIL_BYTES: u64 = 64 * 1024;
@@ -51,6 +53,42 @@ impl Left {
     }
 }
 
+/// Lets a task leave its host by `ask`. The database has no answer for one that would wait again although its end was asked for: that one
+/// leaves cancelled.
+pub(in crate::fleet) fn leave(
+    database: &Database,
+    after: &Task,
+    ended: Option<Timestamp>,
+    ask: &mut dyn FnMut(&Left) -> Result<Option<bool>, AppError>,
+) -> Result<bool, AppError> {
+    let left = Left::of(after, ended)?;
+    if let Some(has_left) = ask(&left)? {
+        return Ok(has_left);
+    }
+    let how = left.how;
+    let over = Left { how, ..Left::of(&cancelled(database, after)?, ended)? };
+    Ok(ask(&over)?.unwrap_or_default())
+}
+
+/// A task that waits, as the cancel that was asked for ends it.
+pub(super) fn cancelled(database: &Database, task: &Task) -> Result<Task, AppError> {
+    let row = database.with(|client| client.query_one(sql::END_ASKED, &[&number_of(task.id)]))?;
+    let CancelRequest { by, reason, .. } = request_of(row.get::<_, Option<&str>>(0).unwrap_or_default());
+    Ok(conclude(task, &Happened::Cancelled { by, reason }, database.host.now(), None))
+}
+
+/// The request of a cancel from another host.
+pub(super) fn request_of(args: &str) -> CancelRequest {
+    let args: Value = serde_json::from_str(args).unwrap_or_default();
+    let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
+    CancelRequest {
+        by: text("by").unwrap_or_else(|| BY.to_owned()),
+        reason: text("reason"),
+        grace_ms: args.get("grace_ms").and_then(Value::as_u64),
+        requeue: false,
+    }
+}
+
 /// The record of a task without its grants, which belong to one assignment.
 pub(in crate::fleet) fn bare(task: &Task) -> Task {
     let mut task = Task { v: TaskVersion::Plain, ..task.clone() };
@@ -88,7 +126,6 @@ pub(super) fn tail(app: &App, task: &Task) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::outcome::{Happened, conclude};
     use crate::store::tests_support::task;
 
     #[test]

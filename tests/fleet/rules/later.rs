@@ -5,7 +5,19 @@ use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use std::time::Duration;
 
-pub(super) const RULES: [Rule; 13] = [
+pub(super) const RULES: [Rule; 15] = [
+    (
+        "a task that leaves after a cancel does not wait again",
+        "IF t.host_id <> p_host THEN RETURN false; END IF;\n  IF p_state = 'q' AND luzia_1.end_asked(p_task) IS NOT NULL THEN RETURN NULL; END IF;",
+        "IF t.host_id <> p_host THEN RETURN false; END IF;",
+        a_task_that_leaves_after_a_cancel_does_not_wait_again,
+    ),
+    (
+        "a task that is given back after a cancel does not wait again",
+        "  IF luzia_1.end_asked(p_task) IS NOT NULL THEN RETURN NULL; END IF;",
+        "",
+        a_task_that_is_given_back_after_a_cancel_does_not_wait_again,
+    ),
     (
         "a repeated retry queues once",
         "RETURN (SELECT CASE WHEN r.is_new = '{t}' THEN 'again' ELSE 'changed' END FROM request r WHERE r.uuid = p_request); END IF;",
@@ -231,4 +243,29 @@ fn a_replaced_task_is_over_first(client: &mut Client) -> bool {
     let first = (1_i64 << 40) + 1;
     let is_kept = queue(client, REQUESTS[1], 2, "") == 0;
     is_kept && queue(client, REQUESTS[1], 2, &format!(r#","beside":[{first}]"#)) == 1
+}
+
+/// A task of a host, with its token, whose end was asked for.
+fn asked_to_end(client: &mut Client) -> (i32, i64, String) {
+    let (host, task) = ready(client);
+    assign(client, task, host);
+    client.query_one("SELECT luzia_1.wish($1::text::uuid, $2, 'cancel', '{}')", &[&REQUESTS[0], &task]).unwrap();
+    let token = token(client, task);
+    (host, task, token)
+}
+
+fn a_task_that_leaves_after_a_cancel_does_not_wait_again(client: &mut Client) -> bool {
+    let (host, task, token) = asked_to_end(client);
+    let sql = "SELECT luzia_1.leave($1, $2::text::uuid, $3, $4::text::uuid, $5, 'cancelled', '{}', NULL, 'cancelled', 1, NULL, NULL)";
+    let mut leave = |state: &str| -> Option<bool> {
+        client.query_one(sql, &[&host, &SESSION[0], &task, &token, &state]).unwrap().get(0)
+    };
+    leave("q").is_none() && leave("e") == Some(true) && state(client, task) == "e"
+}
+
+fn a_task_that_is_given_back_after_a_cancel_does_not_wait_again(client: &mut Client) -> bool {
+    let (host, task, token) = asked_to_end(client);
+    let sql = "SELECT luzia_1.decline($1, $2::text::uuid, $3, $4::text::uuid, 30000)";
+    let answer: Option<bool> = client.query_one(sql, &[&host, &SESSION[0], &task, &token]).unwrap().get(0);
+    answer.is_none() && state(client, task) == "a"
 }

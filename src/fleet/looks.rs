@@ -1,6 +1,6 @@
 //! Looks at lanes in the database: their holders, now and before, and every reason why a task waits.
 
-use super::tasks::{ahead, full, id_of, placed};
+use super::tasks::{ahead, full, hosts_full, id_of, placed};
 use super::{Database, sql};
 use crate::app::fleet::lanes::{LaneRules, rules};
 use crate::app::query::details::host_text;
@@ -61,13 +61,15 @@ fn add_pause(obstacles: &mut Vec<Obstacle>, pause: Option<Pause>) {
 /// Every reason why no host takes a task: its place, its lanes by name, and the tasks before it.
 pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle>, AppError> {
     let (mut obstacles, why) = placed(database, task)?;
-    if why.is_none() {
-        return Ok(obstacles);
-    }
+    let Some(why) = why else { return Ok(obstacles) };
     for lane in task.all_lanes().into_iter().filter(|lane| !lane.is_global()) {
         let LaneRules { limit, pause, limited } = rules(database, &lane)?;
         add_pause(&mut obstacles, pause);
         let holds = keepers(database, Some(&lane))?;
+        if holds.iter().any(|(keeper, _)| *keeper == task.id) {
+            // It has its lanes, and its host has not told its start yet.
+            continue;
+        }
         let used = u32::try_from(holds.len()).unwrap_or(u32::MAX);
         let needed = task.slots_of(&lane);
         if let Some((_, first)) = holds.first().filter(|_| used.saturating_add(needed) > limit) {
@@ -80,6 +82,7 @@ pub(super) fn obstacles(database: &Database, task: &Task) -> Result<Vec<Obstacle
     }
     // A task that is paused or not due waits for no turn.
     let is_parked = matches!(obstacles.first(), Some(Obstacle::Paused { .. } | Obstacle::Delayed { .. }));
+    obstacles.extend(hosts_full(&why).filter(|_| !is_parked));
     let ahead = if is_parked { 0 } else { ahead(database, task.id)? };
     obstacles.extend((ahead > 0).then_some(Obstacle::Priority { ahead }));
     Ok(obstacles)

@@ -365,10 +365,16 @@ RETURNS TABLE (id bigint, record text) LANGUAGE sql STABLE SET search_path = luz
 CREATE FUNCTION luzia_1.newest(p_user text) RETURNS bigint LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT max(id) FROM task WHERE p_user IS NULL OR usr = p_user $$;
 
--- The number of tasks of the same user that are due and come before a task.
+-- The hosts that the holder of the duty gives tasks to, as far as the clock of the server tells: those that are not drained and have not
+-- missed three renewals. Only looks use it.
+CREATE VIEW luzia_1.taker AS SELECT h.id, h.name, h.free, h.labels FROM luzia.host h
+  WHERE NOT h.is_draining AND h.renewed_at >= clock_timestamp() - least(30000, h.lease_ms / 2) * interval '1 ms';
+
+-- The number of tasks of the same user that are due and come before a task in one of its lanes. Those that no host takes keep nobody.
 CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT count(*) FROM task own JOIN task t ON t.usr = own.usr AND t.state = 'q'
+  SELECT count(*) FROM task own JOIN task t ON t.usr = own.usr AND t.state = 'q' AND t.lanes && own.lanes
     AND (t.tier, t.priority, t.turn, t.id) < (own.tier, own.priority, own.turn, own.id) AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())
+    AND t.place = ANY (ARRAY(SELECT unnest(h.labels || h.name || ''::text) FROM luzia_1.taker h))
   WHERE own.id = p_task $$;
 
 -- The time until a moment, in milliseconds: 0 for one that has passed or for none, the greatest number for one that never comes.
@@ -384,17 +390,17 @@ LANGUAGE sql STABLE SET search_path = luzia SET enable_seqscan = off SET jit = o
     (SELECT luzia_1.ms_until(max(l.limited_until)) FROM lane l WHERE l.name = p_name)
   FROM luzia_1.meaning(p_name) m $$;
 
--- What keeps a queued task: the hosts that may take it and are no drained ones, and the first of its lanes that is paused, too full or
--- granted as often as its rate allows. A pause of its user counts, whatever lanes it has.
+-- What keeps a queued task: the number of hosts that may take it, the most free slots that one of these has, and the first of its lanes
+-- that is paused, too full or granted as often as its rate allows. A pause of its user counts, whatever lanes it has.
 CREATE FUNCTION luzia_1.why(p_task bigint)
 RETURNS TABLE (place text, hosts bigint, lane text, pause text, used bigint, capacity int, needed int, holder bigint,
-  declined text, rate text, limited_ms bigint)
+  declined text, rate text, limited_ms bigint, free int)
 LANGUAGE sql STABLE SET search_path = luzia AS $$
-  SELECT nullif(t.place, ''),
-    (SELECT count(*) FROM host h WHERE (t.place IN ('', h.name) OR t.place = ANY (h.labels)) AND NOT h.is_draining
-      AND h.renewed_at > clock_timestamp() - h.lease_ms * interval '1 ms'),
-    bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, t.declined, bar.rate, bar.limited_ms
-  FROM task t LEFT JOIN LATERAL (
+  SELECT nullif(t.place, ''), room.hosts, bar.name, bar.pause, bar.used, bar.capacity, bar.needed, bar.holder, t.declined, bar.rate,
+    bar.limited_ms, CASE t.state WHEN 'q' THEN room.free END
+  FROM task t CROSS JOIN LATERAL (
+    SELECT count(*) AS hosts, max(h.free) AS free FROM luzia_1.taker h WHERE t.place IN ('', h.name) OR t.place = ANY (h.labels)) room
+  LEFT JOIN LATERAL (
     SELECT l.name, (SELECT f.pause FROM luzia_1.in_force(l.name) f) AS pause, l.capacity, n.needed, held.used, held.holder,
       l.rate, luzia_1.ms_until(l.limited_until) AS limited_ms
     FROM lane l CROSS JOIN LATERAL (SELECT count(*) AS used, min(h.task_id) AS holder FROM hold h WHERE h.lane_id = l.id) held

@@ -30,8 +30,7 @@ pub const NEWEST: &str = "SELECT luzia_1.newest($1)";
 /// The number of tasks of the same user before a task.
 pub const AHEAD: &str = "SELECT luzia_1.ahead($1)";
 /// The first thing that keeps a queued task.
-pub const WHY: &str =
-    "SELECT place, hosts, lane, pause, used, capacity, needed, holder, declined, rate, limited_ms FROM luzia_1.why($1)";
+pub const WHY: &str = "SELECT place, hosts, lane, pause, used, capacity, needed, holder, declined, rate, limited_ms, free FROM luzia_1.why($1)";
 /// The hosts.
 pub const HOSTS: &str =
     "SELECT name, is_alive, age_ms, lease_ms, free, tasks, is_draining, has_duty, labels FROM luzia_1.hosts()";

@@ -237,6 +237,9 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
         return Ok(obstacles.drain(..).next());
     };
     let Some(lane) = row.get::<_, Option<&str>>(2).and_then(|lane| LaneName::parse(lane).ok()) else {
+        if let Some(full) = hosts_full(&row) {
+            return Ok(Some(full));
+        }
         let ahead = ahead(database, task.id)?;
         return Ok((ahead > 0).then_some(Obstacle::Priority { ahead }));
     };
@@ -254,6 +257,12 @@ pub(super) fn obstacle(database: &Database, task: &Task) -> Result<Option<Obstac
     // Without a holder the lane has become free since.
     let first = keepers(database, Some(&lane))?.into_iter().next();
     Ok(first.map(|(_, first)| full(lane, used, max, needed, holder(&first))))
+}
+
+/// The reason of a queued task whose hosts have no free slot.
+pub(super) fn hosts_full(row: &Row) -> Option<Obstacle> {
+    let free: Option<i32> = row.get(11);
+    free.is_some_and(|free| free <= 0).then(|| Obstacle::HostsFull { place: row.get(0) })
 }
 
 /// The reason of a lane without room.

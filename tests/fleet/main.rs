@@ -30,3 +30,4 @@ mod timeline;
 mod tls;
 mod trial;
 mod waiting;
+mod why;

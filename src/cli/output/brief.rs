@@ -31,6 +31,8 @@ pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
         Obstacle::NoGrant { lane: Some(lane) } => format!("needs a new grant ({lane})"),
         Obstacle::NoGrant { lane: None } => "the lease of this host has ended".to_owned(),
         Obstacle::NoHost { place: Some(place) } => format!("host {place} has no agent"),
+        Obstacle::HostsFull { place: Some(place) } => format!("host {place} has no free slot"),
+        Obstacle::HostsFull { place: None } => "no host has a free slot".to_owned(),
         Obstacle::NoDirectory { host, .. } => format!("host {host} lacks its directory"),
         Obstacle::NoHost { place: None } => "no host has an agent".to_owned(),
         Obstacle::NewerRecord { .. } => "needs a newer luzia".to_owned(),

@@ -67,6 +67,9 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             let text = format!("{first} comes first, and this version of luzia cannot start it: {record}");
             (text, Some("luzia doctor".to_owned()))
         }
+        Obstacle::Priority { ahead: 0 } => {
+            ("no scheduling pass has started it".to_owned(), Some("luzia status".to_owned()))
+        }
         Obstacle::Priority { ahead } => {
             let (noun, verb) = match *ahead {
                 1 => ("task", "comes"),
@@ -100,6 +103,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         | Obstacle::HostBusy { .. }
         | Obstacle::NoGrant { .. }
         | Obstacle::NoHost { .. }
+        | Obstacle::HostsFull { .. }
         | Obstacle::NoDirectory { .. }
         | Obstacle::SlotOccupied { .. }
         | Obstacle::TooFewSlots { .. } => rule_text(obstacle, task, now),
@@ -373,6 +377,7 @@ mod tests {
         }
         all.extend([None, Some(lane())].map(|lane| Obstacle::NoGrant { lane }));
         all.extend([None, Some("web1".to_owned())].map(|place| Obstacle::NoHost { place }));
+        all.extend([None, Some("web1".to_owned())].map(|place| Obstacle::HostsFull { place }));
         all.push(Obstacle::NoDirectory { host: "web1".to_owned(), directory: "/srv".to_owned() });
         all.push(Obstacle::NewerRecord { first: two, record: "v 2".to_owned() });
         all.push(Obstacle::Priority { ahead: 3 });
@@ -397,7 +402,7 @@ mod tests {
                 Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
                 Obstacle::Loan { .. } | Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } => {}
                 Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}
-                Obstacle::TooFewSlots { .. } => {}
+                Obstacle::TooFewSlots { .. } | Obstacle::HostsFull { .. } => {}
                 Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } | Obstacle::NoDispatcher => {}
             }
         }

@@ -50,6 +50,11 @@ pub enum Obstacle {
         /// The host that it is for; `None` for any.
         place: Option<String>,
     },
+    /// The hosts that may take it have no free slot.
+    HostsFull {
+        /// The host, or the label of hosts, that it is for; `None` for any.
+        place: Option<String>,
+    },
     /// The host that it was given to lacks its directory.
     NoDirectory {
         /// The host that has given it back last.
@@ -196,6 +201,7 @@ impl Obstacle {
             Self::OtherContext { .. } => "OtherContext",
             Self::NoGrant { .. } => "NoGrant",
             Self::NoHost { .. } => "NoHost",
+            Self::HostsFull { .. } => "HostsFull",
             Self::NoDirectory { .. } => "NoDirectory",
             Self::NewerRecord { .. } => "NewerRecord",
             Self::Priority { .. } => "Priority",

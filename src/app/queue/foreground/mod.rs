@@ -206,6 +206,9 @@ fn given_up(app: &App, fleet: &dyn Fleet, task: &Task, obstacle: Option<&Obstacl
             AppError::new(Code::LockHeld, "this host has no agent that is at work".to_owned())
                 .hint("`luzia daemon` with the same store is the agent of this host")
         }
+        Some(Obstacle::HostsFull { .. }) => {
+            AppError::new(Code::LockHeld, "every slot of this host is in use".to_owned())
+        }
         _ => AppError::new(Code::LockHeld, "the lanes were not granted in time".to_owned()),
     })
 }

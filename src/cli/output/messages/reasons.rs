@@ -40,6 +40,13 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
             };
             (text, Some("luzia hosts".to_owned()))
         }
+        Obstacle::HostsFull { place } => {
+            let text = match place {
+                Some(place) => format!("every slot of host {place} is in use"),
+                None => "every slot of every host is in use".to_owned(),
+            };
+            (text, Some("luzia hosts".to_owned()))
+        }
         Obstacle::NoDirectory { host, directory } => {
             let text = format!("host {host} has no directory {directory}; a host that has it takes the task");
             (text, Some("luzia hosts".to_owned()))
@@ -111,7 +118,7 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Obstacle::OtherContext { differences, life, is_own } => other_context_json(differences, *life, *is_own, task),
-        Obstacle::NoHost { place } => json!({ "host": place }),
+        Obstacle::NoHost { place } | Obstacle::HostsFull { place } => json!({ "host": place }),
         Obstacle::NoDirectory { host, directory } => json!({ "host": host, "directory": directory }),
         Obstacle::NoGrant { lane } => json!({ "lane": lane.as_ref().map(ToString::to_string) }),
         Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),

@@ -2,7 +2,7 @@
 
 use crate::hosts::{Host, assert_whole, until_status};
 use crate::server::Fleet;
-use crate::support::{signal, until};
+use crate::support::{LUZIA, signal, skip, until};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -83,4 +83,38 @@ fn a_task_that_was_granted_and_has_not_started_waits_for_no_lane_of_its_own() {
     assert_eq!(reasons(&fleet, &id), (Vec::new(), Value::Null));
     signal(pid, Signal::CONT);
     fleet.luzia(&["wait", &id]).coded(0);
+}
+
+#[test]
+fn a_task_whose_sandbox_has_ended_is_explained_by_its_host() {
+    let Some(fleet) = Fleet::new("a_task_whose_sandbox_has_ended") else { return };
+    let host = Host::new(&fleet, "one", None);
+    let mut command = std::process::Command::new("bwrap");
+    command.args([
+        "--dev-bind",
+        "/",
+        "/",
+        "--unshare-pid",
+        "--proc",
+        "/proc",
+        LUZIA,
+        "enqueue",
+        "-u",
+        "alice",
+        "--",
+        "true",
+    ]);
+    command.env("LUZIA_STATE_DIR", host.place.state()).env("LUZIA_STORE", fleet.url()).env("LUZIA_HOST", "one");
+    let Ok(made) = command.output().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()) else {
+        return skip("a_task_whose_sandbox_has_ended", "bwrap: bubblewrap");
+    };
+    if !made.starts_with("task_") {
+        return skip("a_task_whose_sandbox_has_ended", "namespaces: bwrap makes none here");
+    }
+    until("it is given to the host", || (host.row().unwrap()["tasks"] == 1).then_some(()));
+    until("the host has accepted it", || (host.place.luzia(&["show", &made]).code == 0).then_some(()));
+    let why: Value = host.luzia(&["explain", &made, "--json"]).coded(0).json();
+    let words: Vec<&str> =
+        why["reasons"].as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
+    assert_eq!(words, ["OtherContext"], "{why:#}");
 }

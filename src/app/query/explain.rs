@@ -337,6 +337,12 @@ pub fn explain(app: &App, target: &Target) -> Result<Why, AppError> {
     }
 }
 
+/// Every reason why a pending task of this host does not start.
+pub(super) fn of_pending(app: &App, task: &Task) -> Result<Vec<Obstacle>, AppError> {
+    let situation = reasons(app)?.situation(task)?;
+    Ok(obstacles(task, &situation).collect())
+}
+
 fn explain_task(app: &App, id: TaskId, reasons: &mut Reasons<'_>) -> Result<TaskWhy, AppError> {
     let task = app.existing(id)?;
     if task.status() != Status::Pending {

@@ -3,11 +3,11 @@
 use crate::app::capacity::Bars;
 use crate::app::fleet::lanes::{LaneRules, rules};
 use crate::app::fleet::{Fleet, local_only};
-use crate::app::query::explain::{LaneWhy, TaskWhy, Why, holder_of};
+use crate::app::query::explain::{LaneWhy, TaskWhy, Why, holder_of, of_pending};
 use crate::app::{App, AppError};
-use crate::model::{LaneName, Target, TaskId};
+use crate::model::{LaneName, Target, Task, TaskId};
 use crate::policy::admission::LaneNow;
-use crate::store::LockView;
+use crate::store::{LockView, Place};
 
 /// A lane of a store with its holders.
 pub(crate) struct HeldLane {
@@ -51,7 +51,18 @@ fn explain_task(app: &App, fleet: &dyn Fleet, id: TaskId) -> Result<TaskWhy, App
     let task = app.existing(id)?;
     let taken = task.all_lanes().into_iter().filter(|lane| !lane.is_global() && !task.status().is_final());
     let lanes = taken.map(|lane| lane_now(app, fleet, &lane).map(|(now, _)| now)).collect::<Result<_, _>>()?;
-    Ok(TaskWhy { obstacles: fleet.obstacles(&task)?, lanes, task, supervisor: None })
+    let obstacles = match pending_here(app, fleet, id)? {
+        Some(own) => of_pending(app, &own)?,
+        None => fleet.obstacles(&task)?,
+    };
+    Ok(TaskWhy { obstacles, lanes, task, supervisor: None })
+}
+
+/// The record on this host of a task that was granted to it and has not started.
+fn pending_here(app: &App, fleet: &dyn Fleet, id: TaskId) -> Result<Option<Task>, AppError> {
+    let found = if app.store.has_layout()? { app.store.find(id)? } else { None };
+    let pending = found.filter(|(place, _)| *place == Place::Pending).map(|(_, task)| task);
+    Ok(if pending.is_some() && fleet.host_of(id)?.as_deref() == Some(fleet.host_name()) { pending } else { None })
 }
 
 fn explain_lane(app: &App, fleet: &dyn Fleet, lane: &LaneName) -> Result<LaneWhy, AppError> {

@@ -31,6 +31,34 @@ fn tasks_run_on_while_the_database_is_away_for_less_than_the_lease() {
 }
 
 #[test]
+fn a_command_that_loses_the_database_says_what_goes_on() {
+    let Some(fleet) = Fleet::new("a_command_that_loses_the_database") else { return };
+    let proxy = Proxy::new(fleet.socket());
+    let host = Host::by(&fleet, &fleet.url_at(proxy.folder()), "one", Some("60s"));
+    let [begun, goes] = ["begun", "goes"].map(|name| fleet.place.text(name));
+    let script = format!("echo x >>{begun}; until test -e {goes}; do sleep 0.05; done; exit 3");
+    let run = host.start_luzia(&["run", "-u", "alice", "--shell", &script]);
+    let lock = host.start_luzia(&["lock", "-l", "gpu", "--", "sh", "-c", &script]);
+    until("both have begun", || std::fs::read_to_string(&begun).is_ok_and(|text| text == "x\nx\n").then_some(()));
+    let waits = host.start_luzia(&["lock", "-l", "gpu", "--", "true"]);
+    until("it waits", || waits.err().contains("is busy").then_some(()));
+    let id = fleet.json(&["list", "-u", "alice"])["items"][0]["id"].as_str().unwrap().to_owned();
+    proxy.shut(true);
+    let ran = run.end().coded(69);
+    assert!(ran.err.contains(&format!("luzia wait {id}")) && ran.err.contains("away since"), "{}", ran.err);
+    assert!(!ran.err.contains("nothing was changed"), "{}", ran.err);
+    let ran = waits.end().coded(69);
+    assert!(ran.err.contains("nothing was run"), "{}", ran.err);
+    std::fs::write(&goes, "").unwrap();
+    lock.end().coded(3);
+    proxy.shut(false);
+    let open = || fleet.json(&["list"])["items"].as_array().unwrap().len();
+    until("the request has ended by itself", || (open() == 0).then_some(()));
+    until_status(&fleet, &id, "failed");
+    assert_whole(&fleet);
+}
+
+#[test]
 fn tasks_end_by_their_own_clock_when_the_database_is_away_for_longer() {
     let Some(fleet) = Fleet::new("tasks_end_by_their_own_clock") else { return };
     let proxy = Proxy::new(fleet.socket());
@@ -80,26 +108,6 @@ fn a_restart_of_the_server_ends_no_verb_that_waits() {
     host.place.open_gate("task");
     run.end().coded(4);
     wait.end().coded(0);
-}
-
-#[test]
-fn a_run_whose_store_stays_away_names_its_task() {
-    // P11
-    let Some(fleet) = Fleet::new("a_run_names_its_task") else { return };
-    let (host, proxy) = (Host::new(&fleet, "one", Some("60s")), Proxy::new(fleet.socket()));
-    let url = fleet.url_at(proxy.folder());
-    let gate = host.place.gate("gate");
-    let script = format!("echo up >$PLACE/up; read _ <{gate}");
-    let mut command = host.place.command(&["run", "-u", "a", "--shell", &script]);
-    let run = host.place.spawn(command.env("LUZIA_STORE", &url).env("LUZIA_HOST", "one"));
-    host.place.until_file("up");
-    proxy.shut(true);
-    let said = run.end().coded(69).err;
-    let id = fleet.json(&["list"])["items"][0]["id"].as_str().unwrap().to_owned();
-    assert!(said.contains(&format!("{id} was accepted, but")) && said.contains("away since"), "{said}");
-    assert!(said.contains(&format!("luzia wait {id}")), "{said}");
-    host.place.open_gate("gate");
-    until_status(&fleet, &id, "completed");
 }
 
 #[test]

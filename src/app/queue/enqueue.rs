@@ -393,7 +393,9 @@ pub fn after_accepting(app: &App, id: TaskId, error: AppError) -> AppError {
         Ok(None) => "it was not asked to end",
         Err(_) => "whether it was asked to end cannot be told",
     };
-    let why = error.refusal().hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
+    // A request that was accepted is not made again when the store is back.
+    let hint = error.refusal().hint.as_ref().filter(|_| error.code() != Code::StoreAway);
+    let why = hint.map_or_else(String::new, |hint| format!("; {hint}"));
     not_busy(error)
         .reworded(|why| format!("{stands}, but {why}"))
         .hint(format!("{asked}: `luzia wait {id}` waits for it, `luzia cancel {id}` ends it{why}"))

@@ -2,7 +2,7 @@
 //! keeper, waits until the lease is given back or has run out. So the end of the lease of the host, and a cancel from any host, end
 //! the lease.
 
-use super::{Wait, begun, end, grants, keeper_of, lost, mark, own_line};
+use super::{Wait, begun, end, grants, keeper_of, left_behind, lost, mark, own_line};
 use crate::app::ask::cancel;
 use crate::app::fleet::lanes::shortest_timeout_ms;
 use crate::app::fleet::leases::{Term, begin, extend, finish, term};
@@ -114,6 +114,7 @@ fn take(
     let id = enqueue(app, &request, &bare)?.task.id;
     let wait = Wait { longest_ms: Some(lease.wait_ms), undone: UNDONE };
     let taken = begun(app, fleet, id, wait, tell).and_then(|_| begin_lease(app, fleet, id, lanes, ttl_ms));
+    let taken = taken.map_err(|error| left_behind(error, UNDONE));
     if taken.is_err() {
         // The keeper ends with this process at the latest; one that holds the lanes already ends now.
         let _ = cancel(app, id, &CancelRequest::by("luzia acquire", UNDONE));

@@ -83,7 +83,7 @@ pub fn lock_shared(
     let bare = Caller { env: Environment::default(), cwd: Ok("/".to_owned()), ..caller };
     let task = enqueue(app, &request(app, &asked), &bare)?.task;
     let wait = Wait { longest_ms: asked.wait_ms, undone: UNDONE };
-    let started = begun(app, fleet, task.id, wait, tell)?;
+    let started = begun(app, fleet, task.id, wait, tell).map_err(|error| left_behind(error, UNDONE))?;
     let grants = grants(app, task.id, asked.lanes, UNDONE)?;
     let mark = mark(app, task.id, &started);
     let mut env = lock_variables(app, &grants);
@@ -213,6 +213,14 @@ fn given_up(app: &App, fleet: &dyn Fleet, task: &Task, obstacle: Option<&Obstacl
     })
 }
 
+/// The error of a store that is away: the request stays there, and its keeper ends because its caller has.
+fn left_behind(error: AppError, undone: &str) -> AppError {
+    match error.code() {
+        Code::StoreAway => error.hint(format!("{undone}; the request ends by itself once the server is back")),
+        _ => error,
+    }
+}
+
 fn lost(message: String, undone: &str) -> AppError {
     AppError::new(Code::LockLost, message).hint(undone)
 }
@@ -230,7 +238,7 @@ fn grants(app: &App, id: TaskId, lanes: &[LaneName], undone: &str) -> Result<Vec
 }
 
 /// Waits until the store knows the end of the keeper, which has the exit code of the command. Returns a process that the command left
-/// behind, which keeps the lanes.
+/// behind, which keeps the lanes. Where the store does not answer, the command is over all the same.
 fn end(app: &App, fleet: &dyn Fleet, id: TaskId, mark: &TreeMark) -> Result<Option<Identity>, AppError> {
     let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
     let keeper = tree(app, mark)?.into_iter().min_by_key(|process| process.start);

@@ -42,46 +42,48 @@ pub(super) fn run(
     let result_file = ResultFile::prepare(args.result_file.as_deref())?;
     let accepted = enqueue(app, &new, caller)?;
     tell_notes(app, &[(&new, &accepted)], console);
-    let id = accepted.task.id;
     if args.no_wait {
         start_at_once(&accepted, app, console)?;
     }
+    if !accepted.created {
+        console.say(&has_key(&accepted.task));
+    }
     app.fleet.iter().for_each(|fleet| fleet.be_patient(PATIENCE));
-    let named = |error: anyhow::Error| match error.downcast::<AppError>() {
-        Ok(error) if error.code() == Code::StoreAway => after_accepting(app, id, error).into(),
-        Ok(error) => error.into(),
+    let followed = follow(args, &accepted, app, terminal, console).map_err(|error| match error.downcast() {
+        Ok(error) => after_accepting(app, accepted.task.id, error).into(),
         Err(other) => other,
+    })?;
+    let (Some(task), is_interrupted) = followed else {
+        console.say(&format!("luzia: {} goes on", accepted.task.id));
+        return Ok(Exit::of_signal((terminal.interrupts)().first));
     };
-    see_through(args, &accepted, app, terminal, console)
-        .and_then(|(task, code)| Ok(result_file.write(&json::single("run", json::task(&task))).map(|()| code)?))
-        .map_err(named)
+    print_output(app, &task, console)?;
+    tell_end(&task, is_interrupted, app, console)?;
+    result_file.write(&json::single("run", json::task(&task)))?;
+    Ok(if is_interrupted { Exit::of_signal((terminal.interrupts)().first) } else { run_code(&task) })
 }
 
-/// Watches the task until it is over, prints its output and tells its end. Returns the task and the exit code.
-fn see_through(
+/// Waits for the end of a task. `None` if only the wait has ended. Whether the task was asked to end.
+fn follow(
     args: &RunArgs,
     accepted: &Accepted,
     app: &App,
     terminal: &mut Terminal,
     console: &mut Console,
-) -> anyhow::Result<(Task, u8)> {
+) -> anyhow::Result<(Option<Task>, bool)> {
     let id = accepted.task.id;
-    if !accepted.created {
-        console.say(&has_key(&accepted.task));
-    }
     if !args.no_wait {
         tell_wait(app, &accepted.task, console)?;
     }
     let mut is_interrupted = false;
-    let task = loop {
+    loop {
         let task = app.existing(id)?;
         if task.status().is_final() {
-            break task;
+            return Ok((Some(task), is_interrupted));
         }
         let seen = (terminal.interrupts)();
         if seen.count > 0 && !accepted.created {
-            console.say(&format!("luzia: {id} goes on"));
-            return Ok((task, Exit::of_signal(seen.first)));
+            return Ok((None, false));
         }
         if seen.count > 0 && !is_interrupted {
             is_interrupted = true;
@@ -91,11 +93,7 @@ fn see_through(
             }
         }
         app.host.sleep(LOOK);
-    };
-    print_output(app, &task, console)?;
-    tell_end(&task, is_interrupted, app, console)?;
-    let code = if is_interrupted { Exit::of_signal((terminal.interrupts)().first) } else { run_code(&task) };
-    Ok((task, code))
+    }
 }
 
 /// Prints the output of a task that is over: all of it if it is on this host, else the part that its host has posted.

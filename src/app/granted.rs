@@ -173,8 +173,8 @@ pub(crate) fn new_number(app: &App, parent: Option<TaskId>) -> Result<TaskId, Ap
         return Ok(app.store.reserve_ids(1)?);
     }
     let none = || {
-        AppError::new(Code::TaskBusy, "the scheduler of several hosts has given no number for a further child")
-            .hint("nothing was queued; try again")
+        AppError::new(Code::LocalOnly, "a task of a store of several hosts queues no further one")
+            .hint("`luzia run` in the lanes of this task works; other tasks are queued from outside of it; nothing was queued")
     };
     app.store.take_number()?.ok_or_else(none)
 }

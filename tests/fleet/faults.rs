@@ -4,7 +4,7 @@
 use crate::hosts::{Host, assert_two_fences_rise, assert_whole, status, until_status};
 use crate::proxy::Proxy;
 use crate::server::Fleet;
-use crate::support::until;
+use crate::support::{LUZIA, until};
 use std::time::Duration;
 
 /// The session of the only host.
@@ -56,6 +56,15 @@ fn a_command_that_loses_the_database_says_what_goes_on() {
     until("the request has ended by itself", || (open() == 0).then_some(()));
     until_status(&fleet, &id, "failed");
     assert_whole(&fleet);
+}
+
+#[test]
+fn a_task_that_queues_another_one_is_refused_with_the_way() {
+    let Some(fleet) = Fleet::new("a_task_that_queues_another_one") else { return };
+    let host = Host::new(&fleet, "one", None);
+    let script = format!("{LUZIA} run -- echo within; {LUZIA} enqueue -u bob --json -- true 2>&1; exit $?");
+    let ran = host.luzia(&["run", "-u", "alice", "--shell", &script]).coded(2);
+    assert!(ran.out.contains("within") && ran.out.contains("LOCAL_ONLY") && !ran.out.contains("try again"), "{ran:?}");
 }
 
 #[test]

@@ -118,6 +118,11 @@ fn a_drained_host_takes_nothing_and_its_tasks_run_on() {
         (status(&fleet, &waits), fleet.json(&["show", &waits])["reason"].clone()),
         ("pending".into(), "NoHost".into())
     );
+    for ran in
+        [fleet.luzia(&["explain", &waits]).coded(0), host.luzia(&["lock", "-n", "-l", "q", "--", "true"]).coded(75)]
+    {
+        assert!(format!("{}{}", ran.out, ran.err).contains("luzia hosts undrain"), "{ran:?}");
+    }
     assert!(fleet.luzia(&["hosts", "undrain", "one"]).coded(0).err.contains("takes tasks"));
     fleet.luzia(&["wait", &waits]).coded(0);
     let said = fleet.refused(&fleet.url(), &["hosts", "drain", "nobody"], 66, "HOST_NOT_FOUND");

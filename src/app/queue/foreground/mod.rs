@@ -203,8 +203,11 @@ fn given_up(app: &App, fleet: &dyn Fleet, task: &Task, obstacle: Option<&Obstacl
     Ok(match obstacle {
         Some(Obstacle::Paused { pause }) => AppError::new(Code::LanePaused, format!("\"{}\" is paused", pause.what)),
         Some(Obstacle::NoHost { .. }) => {
-            AppError::new(Code::LockHeld, "this host has no agent that is at work".to_owned())
-                .hint("`luzia daemon` with the same store is the agent of this host")
+            AppError::new(Code::LockHeld, "this host is drained, or has no agent that is at work".to_owned())
+                .hint(
+                    "`luzia hosts undrain` ends the one; `luzia daemon` with the same store is the agent of this host",
+                )
+                .next("luzia hosts")
         }
         Some(Obstacle::HostsFull { .. }) => {
             AppError::new(Code::LockHeld, "every slot of this host is in use".to_owned())

@@ -34,9 +34,13 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
         Obstacle::NoHost { place } => {
             let text = match place {
                 Some(place) => {
-                    format!("it is for host {place}, which is drained or has no agent: start `luzia daemon` there")
+                    format!(
+                        "it is for host {place}, which is drained (`luzia hosts undrain`) or has no agent (`luzia daemon` there)"
+                    )
                 }
-                None => "no host has an agent that takes it: start `luzia daemon` on one".to_owned(),
+                None => {
+                    "each host is drained (`luzia hosts undrain`) or has no agent (`luzia daemon` there)".to_owned()
+                }
             };
             (text, Some("luzia hosts".to_owned()))
         }

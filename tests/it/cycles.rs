@@ -247,3 +247,63 @@ fn a_ring_that_closes_later_is_named_for_each_member_and_its_lane() {
     place.until_status("1", "failed");
     assert!(!awaited.exists() || std::fs::read_dir(&awaited).unwrap().count() == 0);
 }
+
+/// A `luzia lock` whose command waits for a task that needs the lane of that `lock`.
+#[track_caller]
+fn check_refused_in(place: &Place, outer: &[&str], inner: &str) {
+    let ran = place.luzia(outer);
+    assert!(ran.out.contains("code=1"), "{outer:?} {inner}: {ran:#?}");
+    // `logs` prints both streams of the task on one.
+    let said = format!("{}{}", ran.out, ran.err);
+    assert!(said.contains("wait for each other for ever: ") && said.contains("pid-"), "{inner}: {ran:#?}");
+}
+
+#[test]
+fn a_ring_through_a_task_for_which_a_lock_waits_is_refused() {
+    let exe = env!("CARGO_BIN_EXE_luzia");
+    for inner in ["lock -l p -- true", "run -l p -- true", "acquire lane:p --task x --timeout 60"] {
+        let place = Place::new();
+        let script = format!("{exe} {inner}; echo code=$?");
+        check_refused_in(&place, &["lock", "-l", "p", "--", exe, "run", "-l", "q", "--", "sh", "-c", &script], inner);
+        // So it is inside a task, and for the wait for a task that was queued before.
+        let lock =
+            ["run", "-u", "a", "--", exe, "lock", "-l", "p", "--", exe, "run", "-l", "q", "--", "sh", "-c", &script];
+        check_refused_in(&place, &lock, inner);
+        std::fs::write(place.path("script"), &script).unwrap();
+        let follow = format!(
+            "logs -f $id & until test -d $PLACE/state/spool/awaited; do sleep 0.02; done; {exe} dispatch; wait"
+        );
+        for wait in ["attach $id", "wait --stream $id", &follow] {
+            let waits = format!("id=$({exe} enqueue -l q -- sh $PLACE/script); {exe} {wait}");
+            check_refused_in(&place, &["lock", "-l", "p", "--", "sh", "-c", &waits], inner);
+            let _ = std::fs::remove_dir(place.state().join("spool/awaited"));
+        }
+        place.drain();
+        assert_eq!(place.json(&["list-locks"])["items"], json!([]), "{inner}");
+    }
+}
+
+#[test]
+fn a_run_in_a_lock_that_would_close_a_ring_is_refused() {
+    let place = Place::new();
+    let one = place.start(&["lock", "-l", "p", "--", "sh", "-c", &crossed("a", "b", "run -l q -- true")]);
+    let other = place.start(&["lock", "-l", "q", "--", "sh", "-c", &crossed("b", "a", "lock -l p -- true")]);
+    check_refused(&place, "waits for pid-");
+    one.end().coded(0);
+    other.end().coded(0);
+}
+
+#[test]
+fn a_task_in_a_lock_that_can_end_is_not_refused() {
+    let place = Place::new();
+    let exe = env!("CARGO_BIN_EXE_luzia");
+    let script = format!("{exe} lock -l r -- {exe} lock -l p -n -- true; echo code=$?");
+    let ran = place.ok(&["lock", "-l", "p", "--", exe, "run", "-l", "q", "--", "sh", "-c", &script]);
+    assert!(ran.out.contains("code=75"), "without a wait there is no ring: {ran:#?}");
+    place.ok(&["lanes", "set", "p", "--max", "2"]);
+    let ran =
+        place.ok(&["lock", "-l", "p", "--", exe, "run", "-l", "q", "--", exe, "lock", "-l", "p", "--", "echo", "two"]);
+    assert_eq!(ran.out, "two\n");
+    let awaited = place.state().join("spool/awaited");
+    assert!(!awaited.exists() || std::fs::read_dir(&awaited).unwrap().count() == 0);
+}

@@ -2,6 +2,7 @@
 //! `-f` goes on until the tasks are over.
 
 use crate::app::loans::{end_loans, heed_signals, lend_to};
+use crate::app::query::cycles::await_in_locks;
 pub use crate::app::waits::tail::Stream;
 use crate::app::waits::tail::{Pace, Piece, Sink, Tail, unread};
 use crate::app::{App, AppError, fleet};
@@ -140,6 +141,7 @@ pub fn logs(
     for id in ids {
         app.existing(*id)?;
     }
+    let _awaited = if follow { await_in_locks(app, ids)? } else { Vec::new() };
     let mut lent = if follow { lend_to(app, ids.iter().copied())? } else { Vec::new() };
     while !readings.is_empty() {
         let mut unfinished = Vec::new();

@@ -86,8 +86,7 @@ pub fn refuse_waiting_inside(app: &App, new: &TaskRequest, caller: &Caller) -> R
 
 /// Refuses a new task that would be waited for, if that closes a ring of tasks that wait for each other.
 fn refuse_ring(app: &App, task: &Task) -> Result<(), AppError> {
-    let ring = if task.waited_for { cycle_with(app, task)? } else { None };
-    let Some(ring) = ring else { return Ok(()) };
+    let Some(ring) = cycle_with(app, task)? else { return Ok(()) };
     let of_ring = ring.iter().filter_map(|member| match member {
         Member::Task(id) if id.0 > 0 => Some(*id),
         _ => None,
@@ -95,7 +94,7 @@ fn refuse_ring(app: &App, task: &Task) -> Result<(), AppError> {
     let first = of_ring.chain(task.parent).next();
     let error = deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
         .hint("nothing was queued; queue it without waiting for it, or run the command directly");
-    Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
+    Err(error.next(first.map_or_else(|| "luzia list-locks".to_owned(), |id| format!("luzia explain {id}"))))
 }
 
 /// Like `refuse_waiting_inside`, for tasks that are queued already: all of them are waited for, or with `any` one of them.

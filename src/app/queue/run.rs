@@ -15,6 +15,7 @@ use crate::app::lifecycle::{cancel_pending, request_end};
 use crate::app::loans::{end_loans, lend_to};
 use crate::app::pass::daemon::{is_passing, pass_patiently};
 use crate::app::pass::pass;
+use crate::app::query::cycles::await_in_locks;
 use crate::app::query::details::standstill;
 use crate::app::query::explain::first_obstacle;
 use crate::app::query::logs::copy_logs;
@@ -154,6 +155,7 @@ pub fn see_through(app: &App, id: TaskId, group_output: bool, audience: &mut dyn
 
 fn watch_over(app: &App, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
     let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
+    let _awaited = await_in_locks(app, &[id])?;
     let lent = lend_to(app, std::iter::once(id))?;
     let changes = Some(app.store.watch());
     let mut seat = Seat { presence: None, duty: None, changes, looked_ms: app.host.boot_ms(), shortage: None };

@@ -3,12 +3,12 @@
 use crate::app::fleet::PATIENCE;
 use crate::app::loans::{end_loans, heed_signals, lend_to, remind_lenders};
 use crate::app::pass::wake::fire_timers;
-use crate::app::processes::{is_in_tree, wake_supervisor};
-use crate::app::query::cycles::refuse_ring_of_tasks;
+use crate::app::processes::wake_supervisor;
+use crate::app::query::cycles::await_around;
 use crate::app::{App, AppError, Code};
 use crate::model::sorted::sort_by_key;
 use crate::model::{Status, Task, TaskId};
-use crate::store::{Changes, Lending};
+use crate::store::Changes;
 use std::time::Duration;
 
 /// Interval at which a waiter asks the parent of a child for a pass, in milliseconds.
@@ -34,11 +34,7 @@ pub fn wait(
         app.existing(*id)?;
     }
     let mut lent = lend_to(app, ids.iter().copied())?;
-    let awaited = awaited(app, if any { &[] } else { ids })?;
-    if !awaited.is_empty() {
-        // Of two waits that begin at once, at least one sees the other.
-        refuse_ring_of_tasks(app, ids)?;
-    }
+    let _awaited = await_around(app, if any { &[] } else { ids })?;
     let begin = app.host.boot_ms();
     let mut reminded_ms = begin;
     let mut last: Vec<Option<Status>> = vec![None; ids.len()];
@@ -97,14 +93,4 @@ fn rest(app: &App, changes: &mut Changes, most: Duration) {
         Some(_) => app.host.sleep(SHARED_PAUSE.min(most)),
         None => changes.wait(LONGEST_PAUSE.min(most)),
     }
-}
-
-/// Records for which tasks the task around this process waits, as long as the result is kept. A process that only looks records
-/// nothing.
-fn awaited(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
-    let Some(inside) = app.inside.as_ref() else { return Ok(Vec::new()) };
-    if !is_in_tree(app, inside.task)? {
-        return Ok(Vec::new());
-    }
-    Ok(ids.iter().map(|id| app.store.await_task(inside.task, *id)).collect::<Result<_, _>>()?)
 }

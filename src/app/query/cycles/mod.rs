@@ -11,7 +11,7 @@ use crate::model::process::Probe;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId};
 pub use crate::policy::cycles::Member;
 use crate::policy::cycles::{Need, Waits};
-use crate::store::{LockIndex, LockView, Request};
+use crate::store::{AwaitedBy, Lending, LockIndex, LockView, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of queued tasks that are looked at.
@@ -47,9 +47,57 @@ pub fn cycle_of(app: &App, id: TaskId) -> Result<Option<Vec<Member>>, AppError> 
     Ok(waits(app, New::default())?.cycle(Member::Task(id)))
 }
 
-/// Like `cycle_of`, for a task that would be queued and waited for; its number is 0.
+/// Like `cycle_of`, for a task that would be queued and waited for; its number is 0. The `luzia lock`s around this process would
+/// wait for it as well. `None` where nothing is around this process.
 pub(crate) fn cycle_with(app: &App, new: &Task) -> Result<Option<Vec<Member>>, AppError> {
-    Ok(waits(app, New { task: Some(new), ..New::default() })?.cycle(Member::Task(new.id)))
+    let members: Vec<Member> = locks_around(app)?.into_iter().map(Member::Lock).collect();
+    if members.is_empty() && !new.waited_for {
+        return Ok(None);
+    }
+    let new_wait = New { task: Some(new), members: &members, tasks: &[new.id], ..New::default() };
+    Ok(waits(app, new_wait)?.cycle(Member::Task(new.id)))
+}
+
+/// Records that the `luzia lock`s around this process wait for tasks, as long as the result is kept. A wait that closes a ring
+/// is refused: of two that begin at once, at least one sees the other.
+pub(crate) fn await_in_locks(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
+    await_as(app, locks_around(app)?.into_iter().map(AwaitedBy::Lock), ids)
+}
+
+/// Like `await_in_locks`, for the task around this process, too. A process that only looks records nothing for a task.
+pub(crate) fn await_around(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
+    let task = match app.inside.as_ref().map(|inside| inside.task) {
+        Some(task) if is_in_tree(app, task)? => Some(task),
+        Some(_) | None => None,
+    };
+    let locks = locks_around(app)?.into_iter().map(AwaitedBy::Lock);
+    await_as(app, task.map(AwaitedBy::Task).into_iter().chain(locks), ids)
+}
+
+fn await_as(app: &App, waiters: impl Iterator<Item = AwaitedBy>, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
+    let mut marks = Vec::new();
+    for waiter in waiters {
+        for id in ids {
+            marks.push(app.store.await_task(waiter, *id)?);
+        }
+    }
+    if !marks.is_empty() {
+        refuse_ring_of_tasks(app, ids)?;
+    }
+    Ok(marks)
+}
+
+/// The processes of the `luzia lock`s inside which this process runs.
+fn locks_around(app: &App) -> Result<Vec<u32>, AppError> {
+    if !app.has_holder || app.fleet.is_some() || !app.store.has_layout()? {
+        return Ok(Vec::new());
+    }
+    let members = around(app, app.host.identity().pid, &[], &list::locks(app)?);
+    let pid_of = |member| match member {
+        Member::Lock(pid) => Some(pid),
+        Member::Task(_) => None,
+    };
+    Ok(members.into_iter().filter_map(pid_of).collect())
 }
 
 /// Every ring of members that wait for each other for ever, each once.
@@ -149,7 +197,11 @@ fn waits(app: &App, new: New<'_>) -> Result<Waits, AppError> {
             has_waits = true;
         }
     }
-    let awaited = app.store.awaited()?.into_iter().map(|(waiter, id)| (Member::Task(waiter), id));
+    let member = |waiter| match waiter {
+        AwaitedBy::Task(id) => Member::Task(id),
+        AwaitedBy::Lock(pid) => Member::Lock(pid),
+    };
+    let awaited = app.store.awaited()?.into_iter().map(|(waiter, id)| (member(waiter), id));
     let will_be = new.members.iter().flat_map(|member| new.tasks.iter().map(|id| (*member, *id)));
     for (member, id) in awaited.chain(will_be) {
         waits.add(member, Need::of(id));

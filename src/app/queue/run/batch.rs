@@ -6,6 +6,7 @@ use crate::app::config_reload::config;
 use crate::app::lifecycle::Accepted;
 use crate::app::loans::{end_loans, lend_to};
 use crate::app::pass::daemon::{is_passing, pass_patiently};
+use crate::app::query::cycles::await_in_locks;
 use crate::app::query::explain::first_obstacle;
 use crate::app::query::logs::Stream;
 use crate::app::queue::run::{Audience, Wish, carry_out_or_tell, follow, is_followed, pass_logs_on};
@@ -45,7 +46,9 @@ pub fn see_all_through(app: &App, accepted: &[Accepted], audience: &mut dyn Audi
     };
     let _followed = accepted.iter().map(|one| follow(app, one)).collect::<Result<Vec<_>, AppError>>()?;
     let mut members: Vec<Member> = accepted.iter().map(member).collect();
-    let lent = lend_to(app, members.iter().map(|member| member.id))?;
+    let ids: Vec<TaskId> = members.iter().map(|member| member.id).collect();
+    let _awaited = await_in_locks(app, &ids)?;
+    let lent = lend_to(app, ids.into_iter())?;
     let (mut presence, mut changes) = (None, app.store.watch());
     let (mut wished, mut printed, mut tails) = (Wish::GoOn, 0, None);
     let mut looked_ms = app.host.boot_ms();

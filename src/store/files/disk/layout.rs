@@ -290,9 +290,10 @@ pub(crate) fn followed(id: TaskId) -> String {
     format!("{FOLLOWED}/{}", id.0)
 }
 
-/// The file whose kernel lock proves that a task waits for another one by `luzia wait`.
-pub(crate) fn awaited(waiter: TaskId, id: TaskId) -> String {
-    format!("{AWAITED}/{}-{}", waiter.0, id.0)
+/// The file whose kernel lock proves that a task, or a process of `luzia lock`, waits for a task. `waiter` is its number, or `p`
+/// and the pid.
+pub(crate) fn awaited(waiter: &str, id: TaskId) -> String {
+    format!("{AWAITED}/{waiter}-{}", id.0)
 }
 
 pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {

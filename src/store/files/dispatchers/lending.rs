@@ -1,13 +1,39 @@
 //! Waiters for tasks, each shown by a shared kernel lock. A waiter for a child lends it the lanes of its parent: the lock is
 //! on `spool/loans/<id of the child>`. A waiter for a task that another request has queued with the same key locks
-//! `spool/followed/<id>`. A task that waits for another one by `luzia wait` locks `spool/awaited/<id>-<the other one>`. The
-//! lock proves the wait in every pid namespace; a killed waiter no longer counts.
+//! `spool/followed/<id>`. A task that waits for another one by `luzia wait` locks `spool/awaited/<id>-<the other one>`. A wait
+//! for a task inside a `luzia lock` locks `spool/awaited/p<pid>-<the task>`. The lock proves the wait in every pid namespace; a
+//! killed waiter no longer counts.
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open, Vfs};
 use crate::store::files::disk::lock_retry::is_held_by_others;
 use crate::store::{Result, Spool, StoreError, file_name, layout};
 use std::sync::Arc;
+
+/// A task, or a `luzia lock`, inside which a process waits for a task.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum AwaitedBy {
+    /// A task.
+    Task(TaskId),
+    /// A `luzia lock`, by its process.
+    Lock(u32),
+}
+
+impl AwaitedBy {
+    fn word(self) -> String {
+        match self {
+            Self::Task(id) => id.0.to_string(),
+            Self::Lock(pid) => format!("p{pid}"),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        match word.strip_prefix('p') {
+            Some(pid) => pid.parse().ok().map(Self::Lock),
+            None => file_name::task(word).map(Self::Task),
+        }
+    }
+}
 
 /// A wait for a task. It ends when this is dropped.
 pub struct Lending {
@@ -50,22 +76,22 @@ impl Spool {
         self.share(child, layout::loan(child))
     }
 
-    /// Marks that a task waits for another one by `luzia wait`, as long as this process keeps the returned value.
-    pub fn await_task(&self, waiter: TaskId, id: TaskId) -> Result<Lending> {
+    /// Marks that a process inside a task or a `luzia lock` waits for a task, as long as this process keeps the returned value.
+    pub fn await_task(&self, waiter: AwaitedBy, id: TaskId) -> Result<Lending> {
         self.make_dir(layout::AWAITED)?;
-        self.share(id, layout::awaited(waiter, id))
+        self.share(id, layout::awaited(&waiter.word(), id))
     }
 
-    /// Pairs of tasks: one that waits by `luzia wait`, and the task that it waits for. Files that killed waiters left are
-    /// ignored, and removed if possible.
-    pub fn awaited(&self) -> Result<Vec<(TaskId, TaskId)>> {
+    /// The waiters that are marked, each with a task that it waits for. Files that killed waiters left are ignored, and removed
+    /// if possible.
+    pub fn awaited(&self) -> Result<Vec<(AwaitedBy, TaskId)>> {
         let pair = |name: &str| {
             let (waiter, id) = name.split_once('-')?;
-            Some((file_name::task(waiter)?, file_name::task(id)?))
+            Some((AwaitedBy::parse(waiter)?, file_name::task(id)?))
         };
         let mut awaited = Vec::new();
         for (waiter, id) in self.list(layout::AWAITED)?.iter().filter_map(|entry| pair(&entry.name)) {
-            if self.has_waiter_at(&layout::awaited(waiter, id))? {
+            if self.has_waiter_at(&layout::awaited(&waiter.word(), id))? {
                 awaited.push((waiter, id));
             }
         }

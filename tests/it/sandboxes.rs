@@ -209,6 +209,12 @@ fn those_who_may_only_read_see_who_holds_a_lane() {
     assert_eq!(lock.out, "in\n", "a sandbox that may write `locks` only has locks");
     place.open_gate("go");
     holder.end().coded(0);
+    // The guard of the lane is there, so it can be opened; only a grant is refused.
+    for verb in ["lock -l build -- true", "acquire lane:build --task x", "lock -l build -l other -- true"] {
+        let ran = reading(&place, false, &format!("exec \"$LUZIA\" {verb}")).coded(74);
+        assert!(ran.err.contains("ask for write access"), "{verb}: {}", ran.err);
+    }
+    assert_eq!(place.json(&["list-locks"])["items"], json!([]));
 }
 
 #[test]

@@ -13,7 +13,14 @@ const PAUSE_MOST_US: u64 = 3000;
 /// The guards of one or several lanes, held until dropped.
 pub struct Guards<'a> {
     store: &'a Spool,
-    held: Vec<(u8, Box<dyn Handle>)>,
+    held: Vec<(u8, Guard)>,
+}
+
+/// A guard that was entered.
+struct Guard {
+    handle: Box<dyn Handle>,
+    /// Set where the file could be opened for reading only: the error of a change.
+    denied: Option<StoreError>,
 }
 
 /// The guard of a lane: a hash of its name, so that it never changes.
@@ -61,7 +68,7 @@ impl Spool {
         let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
         for bucket in buckets {
             match self.try_guard(*bucket)? {
-                Some(handle) => guards.held.push((*bucket, handle)),
+                Some(guard) => guards.held.push((*bucket, guard)),
                 None => return Ok(None),
             }
         }
@@ -79,20 +86,23 @@ impl Spool {
         Ok(if self.meta(&layout::guard(bucket(lane)))?.is_some() { vec![lane] } else { Vec::new() })
     }
 
-    fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
+    fn try_guard(&self, bucket: u8) -> Result<Option<Guard>> {
         let path = layout::guard(bucket);
         loop {
-            let mut handle = match self.open_or_make(&path) {
+            let (mut handle, denied) = match self.open_or_make(&path) {
                 // A process that may only read changes nothing; its lock keeps writers out while it looks.
-                Err(error) if error.is_denied() => self.open(&path, Open::ReadOnly)?.ok_or(error)?,
-                other => other?,
+                Err(error) if error.is_denied() => match self.open(&path, Open::ReadOnly)? {
+                    Some(handle) => (handle, Some(error)),
+                    None => return Err(error),
+                },
+                other => (other?, None),
             };
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }
             let meta = handle.meta().map_err(StoreError::io("look at", &path))?;
             match meta.links {
-                1 => return Ok(Some(handle)),
+                1 => return Ok(Some(Guard { handle, denied })),
                 // A guard that was removed by hand before this process locked it guards nothing.
                 0 => {}
                 _ => self.renew_guard(bucket, handle.as_mut(), &meta)?,
@@ -151,7 +161,7 @@ impl Guards<'_> {
     pub(crate) fn last_fence(&mut self, lane: &LaneName) -> Result<u64> {
         let (wanted, store) = (bucket(lane), self.store);
         let path = layout::guard(wanted);
-        Ok(match counter::read(self.guard_of(wanted), &path)? {
+        Ok(match counter::read(self.guard_of(wanted).handle.as_mut(), &path)? {
             CounterFile::Line(line) => line.last(&store.host.clock.boot_id()),
             CounterFile::Empty => store.highest_fence(wanted)?,
             // It is mended, so that a later grant is past it.
@@ -167,14 +177,23 @@ impl Guards<'_> {
         if fence.0 > last {
             let settle = || store.sync_dir(layout::GUARDS);
             let (path, boot_id) = (layout::guard(wanted), store.host.clock.boot_id());
-            counter::take(self.guard_of(wanted), &path, &boot_id, fence.0 - last, |_| Ok(last), settle)?;
+            counter::take(self.writable(wanted)?, &path, &boot_id, fence.0 - last, |_| Ok(last), settle)?;
         }
         Ok(fence)
     }
 
-    fn guard_of(&mut self, wanted: u8) -> &mut dyn Handle {
-        let held = self.held.iter_mut().find_map(|(bucket, handle)| (*bucket == wanted).then_some(handle));
-        held.expect("the guard of the lane was entered").as_mut()
+    fn guard_of(&mut self, wanted: u8) -> &mut Guard {
+        let held = self.held.iter_mut().find_map(|(bucket, guard)| (*bucket == wanted).then_some(guard));
+        held.expect("the guard of the lane was entered")
+    }
+
+    /// The file of a guard, for a change of it.
+    fn writable(&mut self, wanted: u8) -> Result<&mut dyn Handle> {
+        let guard = self.guard_of(wanted);
+        match guard.denied.take() {
+            Some(error) => Err(error),
+            None => Ok(guard.handle.as_mut()),
+        }
     }
 
     /// Takes the next fence of a lane. A new or damaged guard continues past the clock, past every visible fence of its
@@ -185,15 +204,15 @@ impl Guards<'_> {
         let path = layout::guard(wanted);
         let fallback = |_: &CounterFile| Ok(store.highest_fence(wanted)?.max(store.clock_fence()).max(seen));
         let settle = || store.sync_dir(layout::GUARDS);
-        counter::take(self.guard_of(wanted), &path, &store.host.clock.boot_id(), 1, fallback, settle).map(Fence)
+        counter::take(self.writable(wanted)?, &path, &store.host.clock.boot_id(), 1, fallback, settle).map(Fence)
     }
 }
 
 impl Drop for Guards<'_> {
     fn drop(&mut self) {
         // An explicit unlock first: a child forked meanwhile may share the description, and closing would not be enough.
-        for (_, handle) in self.held.iter_mut().rev() {
-            let _ = handle.unlock();
+        for (_, guard) in self.held.iter_mut().rev() {
+            let _ = guard.handle.unlock();
         }
         self.held.clear();
         self.store.host.procs.hold_stop_signals(false);

@@ -233,3 +233,34 @@ fn a_damaged_control_file_starts_nothing_and_is_named() {
     place.drain();
     assert_eq!(place.status(&task), "completed");
 }
+
+#[test]
+fn a_caller_that_waits_for_a_paused_task_is_told_of_the_pause() {
+    let place = Place::new();
+    place.ok(&["pause", "lane:build"]);
+    let id = place.enqueue(&["-l", "build", "--", "true"]);
+    let held = place.enqueue(&["-u", "b", "--hold", "--", "true"]);
+    for (id, way) in [(&id, "luzia resume lane:build"), (&held, "luzia resume task_2")] {
+        let ran = place.luzia(&["wait", id, "--timeout", "100ms"]).coded(75);
+        assert!(ran.err.contains(way) && !ran.err.contains("luzia dispatch"), "{id}: {}", ran.err);
+    }
+    let mut follower = place.start(&["logs", "-f", &id]);
+    until("it is told", || follower.err().contains("luzia resume lane:build").then_some(()));
+    follower.kill();
+    let status = place.ok(&["status"]);
+    assert!(!status.err.contains("luzia dispatch"), "no pass starts what is paused: {}", status.err);
+    place.enqueue(&["-u", "c", "--", "true"]);
+    assert!(place.ok(&["status"]).err.contains("luzia dispatch"));
+}
+
+#[test]
+fn a_caller_that_waits_is_told_the_rule_of_the_lane_in_force() {
+    let place = Place::new();
+    place.ok(&["lanes", "set", "build", "--max", "2"]);
+    for task in ["one", "two"] {
+        place.ok(&["acquire", "lane:build", "--task", task]);
+    }
+    let id = place.enqueue(&["-l", "build", "--", "true"]);
+    let ran = place.luzia(&["wait", &id, "--timeout", "100ms"]).coded(75);
+    assert!(ran.err.contains("lane \"build\" is full, 2 of 2"), "{}", ran.err);
+}

@@ -81,6 +81,8 @@ pub struct Front {
     pub first: Option<(TaskId, &'static str)>,
     /// A task that could start, but that no running process would start: running tasks make a pass only when they end.
     pub needs_pass: Option<TaskId>,
+    /// Whether the tasks that were looked at are paused, so that no pass starts them.
+    pub is_paused: bool,
 }
 
 /// The answer of `explain`.
@@ -452,6 +454,7 @@ pub fn front(app: &App) -> Result<Front, AppError> {
     let mut reasons = reasons(app)?;
     let lanes = app.store.lanes_with_work()?;
     let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
+    let mut is_first = true;
     for (tier, stem) in stems.take(LANES_LOOKED_AT) {
         if !is_near(app, stem)? {
             continue;
@@ -459,6 +462,9 @@ pub fn front(app: &App) -> Result<Front, AppError> {
         // The pass that meets a damaged record reports it.
         let Some(task) = app.store.head(tier, stem)?.and_then(|head| app.store.peek(&head)) else { continue };
         let obstacle = reasons.first_obstacle(&task)?;
+        let is_paused = matches!(obstacle, Some(Obstacle::Paused { .. }));
+        front.is_paused = is_paused && (front.is_paused || is_first);
+        is_first = false;
         if let (None, Some(obstacle)) = (&front.first, &obstacle) {
             front.first = Some((task.id, obstacle.word()));
         }

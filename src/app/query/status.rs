@@ -158,7 +158,7 @@ fn overview_of_hosts(fleet: &dyn Fleet) -> Result<Overview, AppError> {
         active,
         set_aside: 0,
         has_dispatcher: is_living,
-        front: Front { first: front, needs_pass: None },
+        front: Front { first: front, ..Front::default() },
         elsewhere: (Elsewhere::default(), false),
         oldest: oldest.map(|task| (task.id, task.due_since())),
         recent: Recent { completed, failed, cancelled },

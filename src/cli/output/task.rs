@@ -2,6 +2,7 @@
 
 pub mod terms;
 
+use crate::app::config_reload::follow_control;
 use crate::app::query::explain::first_obstacle;
 use crate::app::query::list::{Stuck, supervisor_pid};
 use crate::app::queue::run::{InQueue, place_of};
@@ -124,6 +125,13 @@ pub fn state_text(app: &App, task: &Task) -> String {
     format!("luzia: waiting for {} of user \"{}\", {} for {age}", task.id, task.user, task.status())
 }
 
+/// The first reason why a pending task does not start, for a command that waits for it and needs no rules. Rules that do not
+/// read leave those of the last look in force.
+pub fn present_obstacle(app: &App, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    let _ = follow_control(app);
+    first_obstacle(app, task)
+}
+
 /// Reports the state of a task that a command waits for: the reason why it has not started, or the time it has been running.
 pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), AppError> {
     if console.is_json() || console.quiet {
@@ -131,7 +139,7 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
     }
     match task.status() {
         Status::Pending => {
-            let obstacle = first_obstacle(app, task)?;
+            let obstacle = present_obstacle(app, task)?;
             let place = place_of(app, task, obstacle.as_ref(), true)?;
             progress(task, obstacle.as_ref(), place.as_ref(), console);
         }

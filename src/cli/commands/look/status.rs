@@ -217,7 +217,7 @@ fn tell_front(overview: &Overview, total: u64, console: &mut Console) {
     if let Some((id, reason)) = overview.front.first {
         console.say(&format!("first in the queue: {id} ({reason})"));
     }
-    if total > 0 && !overview.has_dispatcher && !overview.elsewhere.1 {
+    if total > 0 && !overview.has_dispatcher && !overview.elsewhere.1 && !overview.front.is_paused {
         console.hint(
             "tasks wait, and nothing is running that starts them; `luzia dispatch` or `luzia daemon` starts them",
         );

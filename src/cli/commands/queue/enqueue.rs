@@ -1,8 +1,9 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
 use super::preempt;
+use super::wait::needs_starter;
+use crate::app::admission::may_start;
 use crate::app::admission::turns::position;
-use crate::app::admission::{has_dispatcher, may_start};
 use crate::app::cron::local_zone;
 use crate::app::fleet::refuse_local;
 use crate::app::lifecycle::Accepted;
@@ -231,7 +232,7 @@ pub(in crate::cli::commands) fn refused_at_the_door(error: AppError) -> AppError
 fn wait_for_accepted(task: &Task, app: &App, console: &mut Console) -> Result<u8, AppError> {
     let id = task.id;
     refuse_waiting_for(app, &[id], false)?;
-    if app.fleet.is_none() && app.inside.is_none() && !has_dispatcher(app)? {
+    if app.fleet.is_none() && app.inside.is_none() && needs_starter(app, task)? {
         let place = if starts_only_here(app)? { " in this sandbox" } else { "" };
         console.hint(&format!("nothing is running that starts tasks; `luzia dispatch`{place} starts it"));
     }

@@ -5,7 +5,6 @@ use super::each::{chosen, newest};
 use super::room::Terminal;
 use crate::app::admission::{has_dispatcher, may_start};
 use crate::app::fleet::local_only;
-use crate::app::query::explain::first_obstacle;
 use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::run::event_messages;
 use crate::app::queue::terms::moments;
@@ -17,6 +16,7 @@ use crate::cli::exit::{Exit, wait_code};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::live::waiting::WaitLine;
+use crate::cli::output::task::present_obstacle;
 use crate::model::{Status, Task, TaskId};
 use crate::request::Selection;
 use clap::Args;
@@ -85,7 +85,7 @@ pub fn run(args: &WaitArgs, app: &App, account: Account, console: &mut Console) 
         let task = app.existing(*id)?;
         let waits =
             app.fleet.is_none() && task.status() == Status::Pending && app.inside.is_none() && may_start(app, &task);
-        if waits && (!has_dispatcher(app)? || first_obstacle(app, &task)? == Some(Obstacle::NoDispatcher)) {
+        if waits && needs_starter(app, &task)? {
             console.hint("nothing is running that starts tasks; `luzia dispatch` or `luzia daemon` starts them");
             break;
         }
@@ -110,6 +110,15 @@ pub fn run(args: &WaitArgs, app: &App, account: Account, console: &mut Console) 
     }
     let worst = if args.any { over.first().map(wait_code) } else { over.iter().map(wait_code).max() };
     Ok(worst.unwrap_or(Exit::Done.code()))
+}
+
+/// Whether nothing is at work that would start a pending task. No pass starts a paused one.
+pub(super) fn needs_starter(app: &App, task: &Task) -> Result<bool, AppError> {
+    Ok(match present_obstacle(app, task)? {
+        Some(Obstacle::NoDispatcher) => true,
+        Some(Obstacle::Paused { .. }) => false,
+        _ => !has_dispatcher(app)?,
+    })
 }
 
 /// `luzia wait --stream`.

@@ -1,13 +1,12 @@
 //! The line in place of a command that waits for tasks.
 
 use super::bar;
-use crate::app::query::explain::first_obstacle;
 use crate::app::queue::run::{InQueue, place_of};
 use crate::app::{App, AppError, Obstacle};
 use crate::cli::estimate::place_text;
 use crate::cli::output::console::{Console, Repeated};
 use crate::cli::output::messages;
-use crate::cli::output::task::{state_text, tell_wait};
+use crate::cli::output::task::{present_obstacle, state_text, tell_wait};
 use crate::model::time::format_duration;
 use crate::model::{Status, Task, TaskId, Timestamp};
 use std::time::Duration;
@@ -92,7 +91,7 @@ impl WaitLine {
             return Ok(());
         }
         let many = if self.of > 1 { format!("{} over; ", bar(self.over, self.of)) } else { String::new() };
-        let obstacle = if task.status() == Status::Pending { first_obstacle(app, task)? } else { None };
+        let obstacle = if task.status() == Status::Pending { present_obstacle(app, task)? } else { None };
         let place = place_of(app, task, obstacle.as_ref(), true)?;
         let waited_ms = now_ms.saturating_sub(self.begin_ms);
         console.live(&match (obstacle, place) {

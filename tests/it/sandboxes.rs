@@ -170,6 +170,25 @@ fn a_run_that_yields_in_a_sandbox_says_how_the_next_call_goes_on() {
     assert_eq!(ran.out, "ran\n", "{ran:?}");
 }
 
+#[test]
+fn a_call_that_meets_a_task_of_an_ended_sandbox_is_led_out() {
+    if !can_unshare("a_call_that_meets_a_task_of_an_ended_sandbox_is_led_out") {
+        return;
+    }
+    let place = Place::new();
+    inside(&place, "\"$LUZIA\" enqueue --key k -l y -- echo ran").coded(0);
+    let here = json!(["luzia attach --here task_1"]);
+    for verb in ["run --key k -l y --yield-after 100ms -- echo ran", "wait task_1 --stream --timeout 100ms"] {
+        let ran = inside(&place, &format!("exec \"$LUZIA\" --json {verb}")).coded(75);
+        let error: Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
+        assert_eq!(error["next"], here, "{verb}: {error}");
+    }
+    let ran = inside(&place, "timeout 1 \"$LUZIA\" attach task_1");
+    assert!(ran.err.contains("luzia: task_1 is still queued; go on with: luzia attach --here task_1"), "{ran:?}");
+    let ran = inside(&place, "exec \"$LUZIA\" attach --here task_1").coded(0);
+    assert_eq!(ran.out, "ran\n", "{ran:?}");
+}
+
 /// A mount namespace in which the state directory is read-only, or all of it but `locks`.
 fn reading(place: &Place, with_locks: bool, verbs: &str) -> Ran {
     let locks = if with_locks { "mount --bind $S/locks $S/locks && mount -o remount,rw,bind $S/locks &&" } else { "" };

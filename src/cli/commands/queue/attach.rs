@@ -4,15 +4,17 @@ mod shared;
 
 use super::room::{Patience, Room, Terminal};
 use crate::app::fleet::Fleet;
+use crate::app::query::explain::first_obstacle;
 use crate::app::queue::inside::refuse_waiting_for;
 use crate::app::queue::run::see_through;
 use crate::app::sandboxes::take_here;
-use crate::app::{App, AppError, Code, shell_word};
+use crate::app::{App, AppError, Code, Life, Obstacle, shell_word};
 use crate::cli::exit::{Exit, run_code};
 use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::messages::attach_here;
 use crate::model::task::EndState;
 use crate::model::time::format_duration;
-use crate::model::{Task, TaskId, Timestamp};
+use crate::model::{Status, Task, TaskId, Timestamp};
 use clap::Args;
 
 /// Print the output of a task from its beginning, go on until the task is over, and exit with the code of its command, as
@@ -104,7 +106,9 @@ pub(super) fn watch(
             return Err(stop.into());
         }
         if !task.status().is_final() {
-            return left(&ids[at..], &mut room);
+            let is_queued = task.status() == Status::Pending && at + 1 == ids.len();
+            let queued = is_queued.then(|| way_on(&task, app)).transpose()?;
+            return left(&ids[at..], queued, &mut room);
         }
         tell_end(&task, room.console);
         if code == Exit::Done.code() {
@@ -114,13 +118,17 @@ pub(super) fn watch(
     Ok(code)
 }
 
-/// The caller leaves before the tasks are over.
-fn left(open: &[TaskId], room: &mut Room) -> Answer {
+/// The caller leaves before the tasks are over. `queued` is the way on where one task is left that has not started.
+fn left(open: &[TaskId], queued: Option<String>, room: &mut Room) -> Answer {
     let names: Vec<String> = open.iter().map(TaskId::to_string).collect();
     let seen = room.interrupts();
     if seen.count > 0 {
-        let verb = if open.len() == 1 { "goes on" } else { "go on" };
-        room.console.say(&format!("luzia: {} {verb}", names.join(", ")));
+        let text = match (queued, open.len()) {
+            (Some(way), _) => format!("is still queued; go on with: {way}"),
+            (None, 1) => "goes on".to_owned(),
+            (None, _) => "go on".to_owned(),
+        };
+        room.console.say(&format!("luzia: {} {text}", names.join(", ")));
         return Ok(Exit::of_signal(seen.first));
     }
     if !room.is_out_of_time() {
@@ -128,8 +136,18 @@ fn left(open: &[TaskId], room: &mut Room) -> Answer {
     }
     Err(AppError::new(Code::WaitTimedOut, format!("not over yet: {}", names.join(", ")))
         .hint("the tasks go on")
-        .next(format!("luzia wait {} --stream", names.join(" ")))
+        .next(queued.unwrap_or_else(|| format!("luzia wait {} --stream", names.join(" "))))
         .into())
+}
+
+/// The command that goes on with a task that its caller leaves before the end. A wait for a task of the same caller whose
+/// sandbox may have ended would last for ever.
+pub(super) fn way_on(task: &Task, app: &App) -> Result<String, AppError> {
+    let obstacle = if task.status() == Status::Pending { first_obstacle(app, task)? } else { None };
+    Ok(match obstacle {
+        Some(Obstacle::OtherContext { life: Life::Ended | Life::Unseen, is_own: true, .. }) => attach_here(task.id),
+        _ => format!("luzia wait {} --stream", task.id),
+    })
 }
 
 fn tell_end(task: &Task, console: &mut Console) {

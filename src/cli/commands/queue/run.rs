@@ -2,6 +2,7 @@
 
 mod shared;
 
+use super::attach::way_on;
 use super::enqueue::{refuse_options_beside_from, tell_notes};
 use super::preempt;
 use super::room::{Patience, Room, Terminal};
@@ -334,7 +335,7 @@ pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError>
             messages::attach_here(task.id),
             "the task keeps its place, but only this sandbox starts it; when it has ended, that command runs it in the next one",
         ),
-        false => (format!("luzia wait {} --stream", task.id), "the task keeps its place"),
+        false => (way_on(task, app)?, "the task keeps its place"),
     };
     let message = format!("still queued as {}, position {position}; go on with: {go_on}", task.id);
     let error = AppError::new(Code::StillQueued, message).hint(hint).next(go_on);

@@ -44,13 +44,13 @@ pub(super) fn attach(
                     return Err(stop.into());
                 }
                 if !task.status().is_final() {
-                    return left(&[id], &mut room);
+                    return left(&[id], None, &mut room);
                 }
                 seen = Some(task.starts);
             }
             Stage::Between(task) => {
                 if room.interrupts().count > 0 {
-                    return left(&[id], &mut room);
+                    return left(&[id], None, &mut room);
                 }
                 if let Some(obstacle) = if is_told { None } else { store.obstacle(&task)? } {
                     is_told = true;

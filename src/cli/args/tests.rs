@@ -207,6 +207,7 @@ fn a_wrong_line_proposes_a_command_that_can_be_typed() {
         (&["priority", "task_1"], "luzia edit --help"),
         (&["version"], "luzia --version"),
         (&["stop"], "luzia pause --help"),
+        (&["start", "task_1"], "luzia dispatch"),
         (&["rm", "task_1"], "luzia cancel --help"),
         (&["cancel"], "luzia list"),
         (&["show"], "luzia list -a"),

@@ -15,7 +15,7 @@ pub(in crate::cli::args) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["describe", "inspect", "details", "info"], "luzia show TASK"),
     (&["why", "reason", "blocked"], "luzia explain TASK"),
     (&["submit", "push", "sbatch", "qsub", "batch", "at", "schedule"], "luzia enqueue -- CMD"),
-    (&["exec", "start", "do", "execute", "launch", "srun"], "luzia run -- CMD"),
+    (&["exec", "do", "execute", "launch", "srun"], "luzia run -- CMD"),
     (&["restart", "rerun", "requeue", "redo"], "luzia retry TASK"),
     (&["take", "claim", "grab", "lease"], "luzia acquire USER --task ID"),
     (&["unlock", "free"], "luzia release USER"),
@@ -55,6 +55,11 @@ pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
     (
         &["priority", "prio", "nice"],
         "`luzia edit TASK --priority N` changes a task that waits, and `luzia enqueue --priority N -- CMD` queues one",
+    ),
+    (
+        &["start"],
+        "`luzia dispatch` starts the tasks whose turn it is, `luzia attach TASK` starts one when its turn comes, and `luzia \
+         run -- CMD` queues a command and starts it",
     ),
     (&["version"], "`luzia --version` prints it"),
     (

@@ -1,6 +1,6 @@
 //! The changes of a task that has not started.
 
-use super::values::priority;
+use super::values::{number, priority};
 use clap::Args;
 
 /// The changes that `edit` makes. A property without a new value stays.
@@ -23,7 +23,7 @@ pub struct EditRequest {
     pub lanes: Vec<String>,
 
     /// Take this many slots of each of its capacity lanes, in place of those it takes now
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub slots: Option<u32>,
 
     /// A note for people; an empty text takes the note away

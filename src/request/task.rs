@@ -212,7 +212,7 @@ pub struct TaskRequest {
     /// Capacity lanes are the lanes of -l that are no user, thread or session. The task waits until so many slots are free, and
     /// gives all of them back at its end. Where the slots have names, LUZIA_SLOT_NAME has its values, joined by commas. Not
     /// with --preempt.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub slots: Option<u32>,
 
     /// The message that the task answers, which `luzia show --json` has in `context`; by default the prompt or the command

@@ -288,9 +288,17 @@ fn priorities_are_one_digit() {
         (&["acquire", "a", "--task", "t", "--pid", "-1"], "--pid"),
         (&["acquire", "a", "--task", "t", "--pid", "4294967296"], "--pid"),
         (&["logs", "1", "-n", "１"], "--lines"),
+        (&["enqueue", "--slots", "1e3", "x"], "--slots"),
+        (&["edit", "1", "--slots", "-1"], "--slots"),
+        (&["simulate", "--seed", "x"], "--seed"),
+        (&["await", "response", "--retry-waits", "4294967296"], "--retry-waits"),
+        (&["step", "--retries", "", "s", "x"], "--retries"),
     ] {
         let message = usage(line).message;
-        assert!(message.starts_with("invalid value") && message.contains(name), "{message}");
+        let is_plain = message.ends_with("is written in digits")
+            || message.contains("the range is")
+            || message.contains("from 1 to");
+        assert!(message.starts_with("invalid value") && message.contains(name) && is_plain, "{message}");
     }
 }
 

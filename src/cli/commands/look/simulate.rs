@@ -2,7 +2,7 @@
 
 use crate::app::estimate::{ASSUMED_MS, Change, Outcome, Report, UserReport, simulate_plan, simulate_queue};
 use crate::app::{App, AppError};
-use crate::cli::args::OutputFormat;
+use crate::cli::args::{OutputFormat, number};
 use crate::cli::load_file;
 use crate::cli::output::console::Console;
 use crate::cli::output::json;
@@ -26,7 +26,7 @@ pub struct SimulateArgs {
     pub queue: bool,
 
     /// Where chance begins: the same number prints the same bytes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Compare with another limit or weight of a lane, e.g. `build.max=3`; `global.max` are the slots

@@ -2,6 +2,7 @@
 
 use crate::app::steps::step::{OnError, StepEnd, StepNews, StepOrder, step};
 use crate::app::{App, AppError, Code};
+use crate::cli::args::number;
 use crate::cli::exit::end_code;
 use crate::cli::output::console::{Answer, Console, Stop};
 use clap::{Args, ValueEnum, ValueHint};
@@ -22,7 +23,7 @@ pub struct StepArgs {
     pub on_error: Word,
 
     /// With --on-error retry: how often it is tried again
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub retries: u32,
 
     /// The command and its arguments

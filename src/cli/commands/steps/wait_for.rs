@@ -7,6 +7,7 @@ use crate::app::steps::words::{check_line, check_step_name, wait_kind, wait_time
 use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of, members, subject};
 use crate::app::waits::output::{OutputOrder, check_pattern};
 use crate::app::{App, AppError};
+use crate::cli::args::number;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -47,7 +48,7 @@ pub struct AwaitArgs {
     pub on_timeout: Word,
 
     /// With --on-timeout retry: how often it waits once more
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub retry_waits: u32,
 
     /// A shell command that is run once when the time has run out

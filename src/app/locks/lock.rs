@@ -142,13 +142,14 @@ pub fn lock_telling(
     Ok(Ran { end: exit.into(), kept })
 }
 
-/// An error with a hint for `lock LANE -- CMD`, whose command begins with the name of the lane.
+/// An error with a hint for `lock LANE [OPTIONS] -- CMD`, whose command begins with the name of the lane.
 fn lane_meant(error: AppError, command: &[String]) -> AppError {
+    let has_command = command.iter().position(|word| word == "--").is_some_and(|at| at + 1 < command.len());
     match command {
-        [lane, separator, rest @ ..]
+        [lane, option, ..]
             if error.code() == Code::NoCommand
-                && separator == "--"
-                && !rest.is_empty()
+                && has_command
+                && option.starts_with('-')
                 && LaneName::parse(lane).is_ok() =>
         {
             let words: Vec<String> = command.iter().map(shell_word).collect();

@@ -234,6 +234,8 @@ fn a_lane_in_the_place_of_a_command_is_told() {
     let ran = place.luzia(&["lock", "no-such-program", "--", "echo", "a b"]).coded(127);
     assert!(ran.err.contains("\"no-such-program\" is no program"), "{ran:#?}");
     assert!(ran.err.contains("try: luzia lock -l no-such-program -- echo 'a b'"), "{ran:#?}");
+    let ran = place.luzia(&["lock", "no-such-program", "-n", "--", "echo"]).coded(127);
+    assert!(ran.err.contains("try: luzia lock -l no-such-program -n -- echo"), "{ran:#?}");
     let ran = place.luzia(&["lock", "no-such-program", "--force"]).coded(127);
     assert!(!ran.err.contains("-l no-such-program"), "{ran:#?}");
 }

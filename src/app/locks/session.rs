@@ -228,7 +228,7 @@ fn wake_keeper(app: &App, key: &str, view: Option<&LockView>) {
 fn ends_with_sandbox() -> AppError {
     let message = "no agent is to be seen in this sandbox, and a lease of its session would end with the sandbox";
     AppError::new(Code::EndsWithSandbox, message).hint(
-        "--ttl DUR takes a lease with a time limit instead; --pid 1 one that ends with this sandbox; nothing was taken",
+        "beside --session, --ttl DUR takes a lease with a time limit, and --pid 1 one that ends with this sandbox; nothing was taken",
     )
 }
 

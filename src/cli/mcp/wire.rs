@@ -61,6 +61,17 @@ pub struct Request {
     pub takes_tasks: bool,
 }
 
+/// Whether an answer can repeat an id. A whole number of more than 64 bits would come back as another one.
+fn is_id(id: &Value) -> bool {
+    /// From here on not every whole number is one of 64-bit floating point.
+    const INEXACT: f64 = 9_007_199_254_740_992.0;
+    match id {
+        Value::String(_) => true,
+        Value::Number(number) => !number.is_f64() || number.as_f64().is_some_and(|value| value.abs() < INEXACT),
+        _ => false,
+    }
+}
+
 /// Reads a line.
 pub fn read(line: &[u8]) -> Message {
     if line.iter().all(u8::is_ascii_whitespace) {
@@ -84,8 +95,8 @@ pub fn read(line: &[u8]) -> Message {
     };
     match id {
         None => Message::Notification { method, params },
-        Some(id @ (Value::String(_) | Value::Number(_))) => request(id, method, params),
-        Some(_) => refused(&Value::Null, "an id is a string or a number"),
+        Some(id) if is_id(&id) => request(id, method, params),
+        Some(_) => refused(&Value::Null, "an id is a string or a number of at most 64 bits"),
     }
 }
 
@@ -173,6 +184,17 @@ mod tests {
         }
         for line in ["", "  ", r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, r#"{"id":1,"error":{}}"#] {
             assert_eq!(read(line.as_bytes()), Message::Nothing, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_an_answer_cannot_repeat_is_refused() {
+        let line = |id: &str| format!(r#"{{"id":{id},"method":"ping"}}"#);
+        for id in ["123456789012345678901234567890", "18446744073709551616", "1e300", "true", "{}"] {
+            assert_eq!(code(&line(id)), Some(INVALID_REQUEST), "{id}");
+        }
+        for id in ["18446744073709551615", "-9223372036854775808", "1.5", r#""x""#] {
+            assert!(matches!(read(line(id).as_bytes()), Message::Request(_)), "{id}");
         }
     }
 

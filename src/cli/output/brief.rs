@@ -90,7 +90,8 @@ pub fn until(open: &OpenWait, now: Timestamp) -> String {
 /// The end of a task that did not end well. For a task that was retried and did not start again, also the end before the retry.
 pub fn outcome(outcome: &Outcome, earlier: Option<&Outcome>) -> String {
     let how = how_ended(outcome);
-    match earlier.filter(|_| outcome.ran_ms.is_none()).map(how_ended) {
+    let before = earlier.filter(|_| outcome.ran_ms.is_none()).map(how_ended);
+    match before.filter(|before| !before.is_empty()) {
         Some(before) if how.is_empty() => format!("before: {before}"),
         Some(before) => format!("{how}; before: {before}"),
         None => how,

@@ -138,3 +138,18 @@ fn a_terminal_of_80_columns_gets_one_line_a_task() {
         assert!(lines[0].contains("COMMAND") && lines[1].contains("make test"), "{form}: {out}");
     }
 }
+
+#[test]
+fn an_end_without_words_before_a_retry_is_left_out() {
+    let place = Place::new();
+    let script = "exec $LUZIA await response --park --timeout 1s --on-timeout fail";
+    let id = place.enqueue(&["-u", "z", "--", "sh", "-c", script]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "waiting");
+    place.ok(&["cancel", &id]);
+    place.ok(&["retry", &id]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "timeout");
+    let shown = table(&place, &["-a"]);
+    assert!(!shown.contains("before:"), "{shown}");
+}

@@ -139,7 +139,10 @@ pub fn variables<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::E
     let pair = |(key, value): (String, Value)| match key.contains('=') {
         // `A=B` with the value `C` would set the variable `A`.
         true => Err(D::Error::custom(format!("has \"{}\", which is no variable's name", key.escape_debug()))),
-        false => Ok(format!("{key}={}", text(value)?)),
+        false => match value {
+            Value::String(text) => Ok(format!("{key}={text}")),
+            _ => Err(D::Error::custom(format!("has \"{}\", whose value must be a string", key.escape_debug()))),
+        },
     };
     match Value::deserialize(from)? {
         Value::Object(members) => members.into_iter().map(pair).collect(),

@@ -226,6 +226,8 @@ fn those_who_may_only_read_see_who_holds_a_lane() {
     }
     let lock = reading(&place, true, "exec \"$LUZIA\" lock -n -l other -- echo in").coded(0);
     assert_eq!(lock.out, "in\n", "a sandbox that may write `locks` only has locks");
+    let wait = "exec \"$LUZIA\" lock -l other -- \"$LUZIA\" wait 1 --timeout 100ms";
+    assert!(reading(&place, true, wait).coded(75).err.contains("not over yet: task_1"));
     place.open_gate("go");
     holder.end().coded(0);
     // The guard of the lane is there, so it can be opened; only a grant is refused.

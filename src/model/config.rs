@@ -94,13 +94,13 @@ pub enum Contexts {
 /// A project: a conductor directory, and a user if one is configured.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Project {
-    /// The user by whom its tasks are serialised.
+    /// The user that the tasks of the project are serialised by.
     pub user: Option<Name>,
     /// The directory with `active/` and `done/`; an absolute path.
     pub conductor_dir: Option<String>,
     /// The command for `--prompt`; `{prompt}` stands for the text.
     pub agent: Option<Vec<String>>,
-    /// The account its commands run as, when luzia runs as root.
+    /// The account that the commands of the project run as, when luzia runs as root.
     pub run_as: Option<String>,
 }
 

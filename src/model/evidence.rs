@@ -9,11 +9,11 @@ use crate::model::time::Timestamp;
 pub enum Sidecar {
     /// No lock exists.
     Missing,
-    /// It is not a whole record: other programs do not write atomically.
+    /// The sidecar is not a whole record: other programs do not write atomically.
     Corrupt,
-    /// It was written by a newer version of luzia.
+    /// The sidecar was written by a newer version of luzia.
     Newer,
-    /// It is a valid record.
+    /// The sidecar is a valid record.
     Whole(Box<LockRecord>),
 }
 
@@ -36,7 +36,7 @@ pub enum KernelLock {
     Tree,
     /// The `.lock` file itself is held (`luzia lock`).
     LockFile,
-    /// None of them is held.
+    /// No kernel lock of the lock is held.
     Free,
 }
 
@@ -65,11 +65,11 @@ pub struct Evidence {
     pub sidecar_modified: Option<Timestamp>,
     /// The sidecar.
     pub sidecar: Sidecar,
-    /// The host of its holder.
+    /// The host of the lock's holder.
     pub host: HolderHost,
     /// Whether the private record of the task is in `waiting` and names this lock id.
     pub is_waiting: bool,
-    /// Whether it is one of several leases, and their acquirer was killed before it got all of them.
+    /// Whether the lock is one of several leases, and their acquirer was killed before it got all of them.
     pub is_incomplete: bool,
     /// The kernel locks that prove life.
     pub kernel_lock: KernelLock,
@@ -78,7 +78,7 @@ pub struct Evidence {
     pub process: Option<Probe>,
     /// Result of a probe of the command that `luzia lock` runs.
     pub command: Option<Probe>,
-    /// The place of its holder, as seen from here, if the lock rests on a process.
+    /// The place of the lock's holder, as seen from here, if the lock rests on a process.
     pub outlook: Option<Outlook>,
     /// The time of the wall clock.
     pub now: Timestamp,

@@ -92,9 +92,9 @@ pub struct LockRecord {
     pub pid: Option<u32>,
     /// The start time of that process, in clock ticks since boot.
     pub pid_start: Option<u64>,
-    /// The boot in which it was acquired.
+    /// The boot in which the lock was acquired.
     pub boot_id: Option<String>,
-    /// The host on which it was acquired.
+    /// The host on which the lock was acquired.
     pub host: Option<String>,
     /// The pid namespace of the acquirer, the inode of `/proc/self/ns/pid`.
     pub pid_namespace: Option<u64>,
@@ -115,7 +115,7 @@ pub struct LockRecord {
     /// Whether a supervisor took over the lock of a task from the dispatcher that claimed it.
     #[serde(rename = "supervised")]
     pub is_supervised: bool,
-    /// The value of its slot, in a lane whose slots have names.
+    /// The value of the lock's slot, in a lane whose slots have names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The id of the set of leases that one `acquire` took together; `None` for a lock outside a set.
@@ -150,7 +150,7 @@ impl LockRecord {
         self.task_id.as_deref().map(canonical_holder) == Some(canonical_holder(name))
     }
 
-    /// The place where it was acquired, or adopted by a supervisor.
+    /// The place where the lock was acquired, or adopted by a supervisor.
     pub fn origin(&self) -> Origin {
         Origin {
             boot_id: self.boot_id.clone(),
@@ -166,12 +166,12 @@ impl LockRecord {
         self.task_id.as_deref().filter(|_| is_of_task).and_then(TaskId::parse)
     }
 
-    /// Whether it describes the grant of this id.
+    /// Whether the lock describes the grant of this id.
     pub fn is_of(&self, lock_id: &LockId) -> bool {
         self.lock_id.as_ref() == Some(&lock_id.0)
     }
 
-    /// The grant that it describes, in a slot of a lane.
+    /// The grant that the lock describes, in a slot of a lane.
     pub fn grant(&self, lane: &LaneName, slot: u32) -> Grant {
         Grant {
             lane: lane.clone(),
@@ -183,13 +183,13 @@ impl LockRecord {
         }
     }
 
-    /// Records the process that holds it, and the place where that process runs.
+    /// Records the process that holds the lock, and the place where that process runs.
     pub fn set_process(&mut self, process: &Identity, origin: Origin) {
         (self.pid, self.pid_start) = (Some(process.pid), Some(process.start));
         self.set_origin(origin);
     }
 
-    /// Records the place where its holder runs.
+    /// Records the place where the holder of the lock runs.
     pub fn set_origin(&mut self, origin: Origin) {
         self.boot_id = origin.boot_id;
         self.pid_namespace = origin.pid_namespace;
@@ -221,13 +221,13 @@ pub fn canonical_holder(name: &str) -> String {
 pub struct Grant {
     /// The lane.
     pub lane: LaneName,
-    /// Its slot of the lane, from 0.
+    /// The slot of the grant in its lane, from 0.
     pub slot: u32,
     /// The name of the grant.
     pub lock_id: LockId,
-    /// Its token.
+    /// The token of the grant.
     pub fence: Fence,
-    /// The value of its slot, in a lane whose slots have names.
+    /// The value of the grant's slot, in a lane whose slots have names.
     pub value: Option<String>,
     /// Whether the holder has a share of processors, in a lane with a CPU budget.
     pub has_share: bool,
@@ -293,20 +293,20 @@ pub type LineJudge = fn(&LineFacts) -> bool;
 pub struct Claimant<'a> {
     /// `task_<n>`, or a name.
     pub holder: &'a str,
-    /// The kind of its lock, by which luzia will judge its life.
+    /// The kind of the claimant's lock, by which luzia will judge its life.
     pub kind: LockKind,
-    /// The key of its session.
+    /// The key of the claimant's session.
     pub session: Option<&'a str>,
 }
 
 /// An existing lock, as seen under its guard.
 #[derive(Clone, Copy, Debug)]
 pub struct Met<'a> {
-    /// Whether its holder lives.
+    /// Whether the lock's holder lives.
     pub verdict: &'a Verdict,
-    /// The contents of its sidecar; `None` if it is invalid.
+    /// The contents of the lock's sidecar; `None` if it is invalid.
     pub record: Option<&'a LockRecord>,
-    /// The task that its lock file names, if the sidecar is missing or damaged.
+    /// The task that the lock file names, if the sidecar is missing or damaged.
     pub named: Option<TaskId>,
     /// The task of a stale lock, if something of that task must still be recovered.
     pub to_recover: Option<TaskId>,
@@ -315,13 +315,13 @@ pub struct Met<'a> {
 /// Relation of a lock to a claimant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// The claimant holds it itself, and it is refreshed.
+    /// The claimant itself holds the lock, which is refreshed.
     Own,
-    /// Its holder lives.
+    /// The holder of the lock lives.
     Living,
-    /// No process or lease holds it any more.
+    /// No process or lease holds the lock any more.
     Breakable,
-    /// Its holder is dead, and must be recovered before the lane is free.
+    /// The holder of the lock is dead, and must be recovered before the lane is free.
     Dead(TaskId),
 }
 

@@ -67,31 +67,31 @@ pub const TASK_VARIABLES: [&str; 9] = [
 /// One accepted task, from its request to its end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// The version of its record.
+    /// The version of the task's record.
     pub v: TaskVersion,
-    /// Its number.
+    /// The number of the task.
     pub id: TaskId,
-    /// Its state, with the members that only that state has.
+    /// The state of the task, with the members that only that state has.
     #[serde(flatten)]
     pub state: TaskState,
-    /// The user by whom it is serialised.
+    /// The user that the task is serialised by.
     pub user: Name,
-    /// Its project, if any.
+    /// The project of the task, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<Name>,
-    /// Further lanes it takes, beside its user's and `global`: in canonical order, without repeats.
+    /// The lanes of the task beside that of its user and `global`: in canonical order, without repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneName>,
-    /// Whether it takes the lane of its user. A task that names lanes only does not (contract, section 4).
+    /// Whether the task takes the lane of its user. A task that names lanes only does not (contract, section 4).
     #[serde(rename = "user_lane", default = "record::yes", skip_serializing_if = "record::is_true")]
     pub takes_user_lane: bool,
-    /// The sandbox in which it was queued; `None` for records of luzia 0.1.0, which start in any.
+    /// The sandbox in which the task was queued; `None` for records of luzia 0.1.0, which start in any.
     #[serde(default, with = "super::context::recorded", skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Arc<NamedSandbox>>,
-    /// The limits of its submitter, which the supervisor sets for the command.
+    /// The limits of the task's submitter, which the supervisor sets for the command.
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Shared<Limits>>,
-    /// Its place among tasks of the same lane.
+    /// The place of the task among tasks of the same lane.
     #[serde(default)]
     pub priority: Priority,
     /// The program and its arguments, executed as they are.
@@ -108,10 +108,10 @@ pub struct Task {
     /// A note for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The agent that asked for it.
+    /// The agent that asked for the task.
     #[serde(flatten, deserialize_with = "record::together")]
     pub agent: Option<Agent>,
-    /// The process that asked for it, if no agent is known. It is only a key to compare.
+    /// The process that asked for the task, if no agent is known. It is only a key to compare.
     #[serde(default, deserialize_with = "who::key", skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
     /// Only one unfinished task has a given key.
@@ -133,9 +133,9 @@ pub struct Task {
     /// The account of the command, if luzia runs as root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
-    /// The time at which it was accepted.
+    /// The time at which the task was accepted.
     pub created_at: Timestamp,
-    /// The process that asked for it.
+    /// The process that asked for the task.
     #[serde(default)]
     pub created_by_pid: u32,
     /// The task inside which a process asked for it.
@@ -144,44 +144,44 @@ pub struct Task {
     /// Whether the process that asked for it, in the tree of `parent` or in its name, waits for its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waited_for: bool,
-    /// Whether it does not borrow the lanes of `parent` (`--no-inherit`).
+    /// Whether the task does not borrow the lanes of `parent` (`--no-inherit`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_inherit: bool,
-    /// Whether it is cancelled when `parent` is over (`--on-parent-death cancel`).
+    /// Whether the task is cancelled when `parent` is over (`--on-parent-death cancel`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_with_parent: bool,
-    /// Its purpose, in words; the command finds it as LUZIA_GOAL.
+    /// The purpose of the task, in words; the command finds it as LUZIA_GOAL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// The part of the user's share that it belongs to ([`Task::own_share`], in a group the one of its first task). The value
     /// is from the time of its acceptance. `None` in records of older versions, which are in queues without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<String>,
-    /// Its steps, if its command is started once per step.
+    /// The steps of the task, if its command is started once per step.
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub stepwise: Option<Stepwise>,
     /// The schedule that made it, and the slot of that schedule.
     #[serde(flatten, deserialize_with = "record::together")]
     pub schedule: Option<SlotOf>,
-    /// Its own hold: it does not start while the hold is in force (`pause TASK`, `enqueue --hold`).
+    /// The hold of the task itself: it does not start while the hold is in force (`pause TASK`, `enqueue --hold`).
     #[serde(default, deserialize_with = "record::object", skip_serializing_if = "Option::is_none")]
     pub hold: Option<TaskHold>,
-    /// The place of its record before a change of its queue: `<priority>/<queue>`.
+    /// The place of the task's record before a change of its queue: `<priority>/<queue>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was_in: Option<String>,
-    /// It does not start before this moment.
+    /// The moment before which the task does not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
-    /// It does not start before these tasks have completed.
+    /// The tasks that must complete before the task starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<TaskId>,
-    /// Every task that it must come after, including those that completed before: a retry waits for them again.
+    /// Every task that this task must come after, including those that completed before: a retry waits for them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comes_after: Vec<TaskId>,
-    /// It ends as `timeout` if it has not started by this moment.
+    /// The moment at which the task ends as `timeout` if it has not started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_by: Option<Timestamp>,
-    /// The longest run time of its command, in milliseconds.
+    /// The longest run time of the task's command, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The time between SIGTERM and SIGKILL, in milliseconds.
@@ -205,7 +205,7 @@ pub struct Task {
     /// Options that few tasks use.
     #[serde(flatten)]
     pub terms: Terms,
-    /// The group that it belongs to.
+    /// The group that the task belongs to.
     #[serde(flatten, deserialize_with = "record::together")]
     pub group: Option<Group>,
     /// Members of the record that this version does not know.
@@ -227,22 +227,22 @@ fn default_umask() -> u32 {
 /// A lease of a store, as the command of its task says behind [`KEEP_LEASE`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeaseOf {
-    /// The name of its holder.
+    /// The name of the lease's holder.
     pub holder: String,
     /// The process of `acquire`: without it a lease that has not begun is over.
     pub caller: Identity,
-    /// The process with which it ends (`--pid`).
+    /// The process with which the lease ends (`--pid`).
     pub watched: Option<Identity>,
 }
 
 impl LeaseOf {
-    /// Its words.
+    /// The words of the lease.
     pub fn words(&self) -> Vec<String> {
         let watched = self.watched.iter().flat_map(Identity::words);
         std::iter::once(self.holder.clone()).chain(self.caller.words()).chain(watched).collect()
     }
 
-    /// Parses these words.
+    /// Parses the words of a lease.
     pub fn of_words(words: &[&str]) -> Option<Self> {
         let (holder, processes) = words.split_first()?;
         let (caller, watched) = processes.split_at_checked(3)?;
@@ -252,12 +252,12 @@ impl LeaseOf {
 }
 
 impl Task {
-    /// Whether it keeps lanes for a command in the foreground of its host.
+    /// Whether the task keeps lanes for a command in the foreground of its host.
     pub fn keeps_lanes(&self) -> bool {
         self.command.iter().any(|word| word == KEEP_LANES)
     }
 
-    /// The lease for which it keeps lanes.
+    /// The lease for which the task keeps lanes.
     pub fn lease(&self) -> Option<LeaseOf> {
         let words: Vec<&str> = self.command.iter().map(String::as_str).skip_while(|word| *word != KEEP_LEASE).collect();
         LeaseOf::of_words(words.get(1..)?)
@@ -325,7 +325,8 @@ impl Task {
         }
     }
 
-    /// Every lane it must hold to run, in the order in which they are taken: user, others by name, `global` last.
+    /// Every lane that the task must hold to run, in the order in which lanes are taken: user, others by name, `global`
+    /// last.
     pub fn all_lanes(&self) -> Vec<LaneName> {
         let mut lanes: Vec<LaneName> = self.takes_user_lane.then(|| LaneName::user(&self.user)).into_iter().collect();
         lanes.extend(self.lanes.iter().cloned());
@@ -333,12 +334,12 @@ impl Task {
         lanes
     }
 
-    /// Its state, as a word.
+    /// The state of the task, as a word.
     pub fn status(&self) -> Status {
         self.state.status()
     }
 
-    /// Its end; `None` until it is over.
+    /// The end of the task; `None` until it is over.
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.state {
             TaskState::Over(outcome) => Some(outcome),
@@ -346,7 +347,8 @@ impl Task {
         }
     }
 
-    /// Its wait without a process: its present wait, or the wait from which it was claimed if it has not started yet.
+    /// The wait of the task without a process: its present wait, or the wait from which it was claimed if it has not
+    /// started yet.
     pub fn wait(&self) -> Option<&TaskWait> {
         match &self.state {
             TaskState::Running { from } => from.as_ref(),
@@ -355,7 +357,7 @@ impl Task {
         }
     }
 
-    /// The time from which it may start: the time at which it was queued, or its due time, whichever is later.
+    /// The time from which the task may start: the time at which it was queued, or its due time, whichever is later.
     pub fn due_since(&self) -> Timestamp {
         self.due_at.map_or(self.created_at, |due| due.max(self.created_at))
     }

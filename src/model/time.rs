@@ -75,7 +75,7 @@ pub enum DurationError {
     /// The text cannot be parsed.
     #[error("\"{0}\" is not a duration; write 100ms, 30s, 10m, 1h30m, 2d, or seconds as a bare number")]
     Unread(String),
-    /// It is longer than [`MAX_DURATION_MS`].
+    /// The duration is longer than [`MAX_DURATION_MS`].
     #[error("\"{0}\" is longer than 100 years")]
     TooLong(String),
 }
@@ -169,7 +169,7 @@ impl ScheduleKey {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// Its text.
+    /// The text of the key.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -199,9 +199,9 @@ impl From<&ScheduleKey> for Alarm {
 /// A timer: at `at` a pass looks at its object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Timer {
-    /// The time at which it fires.
+    /// The time at which the timer fires.
     pub at: Timestamp,
-    /// Its object.
+    /// The object of the timer.
     pub alarm: Alarm,
 }
 
@@ -211,7 +211,7 @@ impl Timer {
         Self { at, alarm: alarm.into() }
     }
 
-    /// The task of the timer, if it is for a task.
+    /// The task of the timer; `None` for a timer without a task.
     pub fn task(&self) -> Option<TaskId> {
         match &self.alarm {
             Alarm::Task(id) => Some(*id),

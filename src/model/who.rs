@@ -22,10 +22,10 @@ const SHOWN_SESSION: usize = 24;
 /// An agent that calls luzia.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Agent {
-    /// Its name for people, e.g. `codex`.
+    /// The name of the agent for people, e.g. `codex`.
     #[serde(rename = "agent", deserialize_with = "name")]
     pub name: String,
-    /// The key of its session. A subagent has one of its own.
+    /// The key of the agent's session. A subagent has one of its own.
     #[serde(default, deserialize_with = "key", skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
@@ -52,7 +52,7 @@ pub struct Who {
     /// The name of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The key of its session.
+    /// The key of the requester's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The first words of the command.
@@ -61,7 +61,7 @@ pub struct Who {
     /// The note given with `--label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The process for which it was asked, if no agent is known: a key to compare, never shown.
+    /// The process that asked, if no agent is known: a key to compare, never shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
 }
@@ -80,8 +80,8 @@ impl Who {
 }
 
 impl LockRecord {
-    /// Its holder in words: `task_7 "cargo test" of codex`, `"make" of codex (pid 4242)`; the bare name of the holder if the
-    /// record has no more.
+    /// The holder of the lock in words: `task_7 "cargo test" of codex`, `"make" of codex (pid 4242)`; the bare name of the
+    /// holder if the record has no more.
     pub fn shown(&self) -> Option<String> {
         Some(shown(self.task_id.as_deref()?, self.kind, &self.who))
     }
@@ -215,9 +215,9 @@ pub struct HookCall {
 pub enum HookEvent {
     /// A session begins or goes on.
     Start,
-    /// It writes files: their paths, relative ones from its directory.
+    /// The call writes files: their paths, relative ones from its directory.
     Edit(Vec<String>),
-    /// It runs a line of shell.
+    /// The call runs a line of shell.
     Shell(String),
     /// The session is over.
     End,

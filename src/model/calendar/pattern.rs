@@ -72,7 +72,7 @@ impl Pattern {
         }
     }
 
-    /// Its zone.
+    /// The zone of the pattern.
     pub fn zone(&self) -> &Zone {
         &self.zone
     }
@@ -208,13 +208,13 @@ pub struct SlotOf {
 /// A schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Schedule {
-    /// The version of its record.
+    /// The version of the schedule's record.
     pub v: Version,
-    /// Its name.
+    /// The name of the schedule.
     pub name: Name,
     /// The cron line as it was given.
     pub expression: String,
-    /// The name of its time zone.
+    /// The name of the schedule's time zone.
     #[serde(rename = "tz")]
     pub zone: String,
     /// The rule for a slot while the former task is not over.
@@ -231,12 +231,12 @@ pub struct Schedule {
     /// Whether each task is queued paused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
-    /// The time at which it was added.
+    /// The time at which the schedule was added.
     pub created_at: Timestamp,
     /// The first slot that no pass has dealt with; `None` if there is no further slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Timestamp>,
-    /// The last task that it made.
+    /// The last task that the schedule made.
     #[serde(flatten, with = "last")]
     pub last: Option<Made>,
     /// The last slot that made no task because the former task was not over.
@@ -256,7 +256,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The name under which it is paused and resumed. The name has the form of a lane's name, although `cron` is no kind of lane.
+    /// The name under which the schedule is paused and resumed. The name has the form of a lane's name, although `cron` is
+    /// no kind of lane.
     pub fn pause_name(name: &Name) -> LaneName {
         LaneName::new(LaneName::SCHEDULE, name.clone()).expect("the kind is a word")
     }

@@ -37,7 +37,7 @@ pub struct TimeOfDay(Time);
 pub struct ZoneError {
     /// The name, shortened.
     pub given: String,
-    /// Names of zones that are similar to it.
+    /// Names of zones that are similar to the unknown name.
     pub near: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ impl Zone {
         Self { name: "UTC".to_owned(), zone: TimeZone::UTC }
     }
 
-    /// Its name.
+    /// The name of the zone.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -62,7 +62,7 @@ impl fmt::Display for Budget {
 pub struct CpuRule {
     /// The lane.
     pub lane: LaneName,
-    /// Number of processors that its holders use together.
+    /// Number of processors that the lane's holders use together.
     pub budget: Budget,
     /// Whether the holders are bound to as many processors.
     pub is_bound: bool,
@@ -119,7 +119,7 @@ pub fn slot_variable(lane: &LaneName) -> String {
     format!("{SLOT_PREFIX}{}", lane.key().as_str().chars().map(plain).collect::<String>())
 }
 
-/// Prefix of the names of those variables.
+/// Prefix of the names of variables with the value of a slot.
 pub const SLOT_PREFIX: &str = "LUZIA_SLOT_";
 
 #[cfg(test)]

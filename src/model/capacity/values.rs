@@ -134,9 +134,9 @@ impl SlotValues {
 /// Values that no holder has, although a process uses them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Occupied {
-    /// The first of these values.
+    /// The first of the occupied values.
     pub value: String,
-    /// The process that uses it, if it can be seen.
+    /// The process that uses the value, if that process can be seen.
     pub pid: Option<u32>,
     /// Number of such values.
     pub count: u32,

@@ -259,8 +259,8 @@ mod tests {
     }
 
     proptest! {
-        /// Granted whenever it may be: no stretch of a window holds more grants than the rate, and a lane that may not be
-        /// granted may be at the moment that was named.
+        /// Grants as often as the rule allows: no stretch of a window holds more grants than the rate, and a lane that may
+        /// not be granted may be at the moment that was named.
         #[test]
         fn no_window_holds_more_grants_than_the_rate(grants in 1..5u32, window_ms in 1..60u64, steps in prop::collection::vec(0..40i64, 1..80)) {
             let rate = Rate { grants, window_ms };

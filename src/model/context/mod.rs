@@ -139,7 +139,7 @@ impl From<Sandbox> for NamedSandbox {
 }
 
 impl NamedSandbox {
-    /// Its name.
+    /// The name of the sandbox.
     pub fn id(&self) -> &SandboxId {
         self.id.get_or_init(|| SandboxId::of(&self.sandbox))
     }
@@ -195,9 +195,9 @@ impl Limits {
 /// The whole context of a process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
-    /// The properties that it cannot leave.
+    /// The properties that the process cannot leave.
     pub sandbox: Sandbox,
-    /// The limits that its children inherit.
+    /// The limits that the process's children inherit.
     pub limits: Limits,
 }
 

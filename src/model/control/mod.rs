@@ -41,12 +41,12 @@ pub enum Held {
 /// One `pause`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hold {
-    /// The tasks that it keeps from starting.
+    /// The tasks that the hold keeps from starting.
     #[serde(rename = "what")]
     pub held: Held,
-    /// The time at which it began.
+    /// The time at which the hold began.
     pub since: Timestamp,
-    /// The time at which it ends by itself, or was ended.
+    /// The time at which the hold ends by itself, or was ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// The reason, in words for people.
@@ -60,9 +60,9 @@ pub struct Hold {
 /// The hold of one task, in its record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskHold {
-    /// The time at which it began.
+    /// The time at which the hold began.
     pub since: Timestamp,
-    /// The time at which it ends by itself.
+    /// The time at which the hold ends by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// The reason, in words for people.
@@ -77,7 +77,7 @@ pub struct TaskHold {
 }
 
 impl TaskHold {
-    /// Whether it is in force at a moment.
+    /// Whether the hold is in force at a moment.
     pub fn stands(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now)
     }
@@ -100,7 +100,7 @@ impl Task {
 }
 
 impl Hold {
-    /// Whether it is in force at a moment.
+    /// Whether the hold is in force at a moment.
     pub fn stands(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now)
     }
@@ -123,7 +123,7 @@ impl Held {
         self.to_string()
     }
 
-    /// Whether it covers this lane.
+    /// Whether the hold covers this lane.
     pub fn is_of(&self, lane: &LaneName) -> bool {
         match self {
             Self::All => true,
@@ -168,9 +168,9 @@ impl Control {
 /// The action on the holder of a lane that is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
-    /// luzia cancels it.
+    /// luzia cancels the task.
     End,
-    /// luzia queues it again in its old place; no attempt is spent.
+    /// luzia queues the task again in its old place; no attempt is spent.
     Requeue,
 }
 
@@ -203,9 +203,9 @@ pub struct Preempt {
 /// The action of a hook.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// It runs a command without changes.
+    /// The hook runs a command without changes.
     Command(Vec<String>),
-    /// It posts to a URL with curl(1).
+    /// The hook posts to a URL with curl(1).
     Url(String),
 }
 
@@ -240,11 +240,11 @@ impl<'de> Deserialize<'de> for Action {
 /// One hook.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hook {
-    /// Its name, by which it is removed.
+    /// The name of the hook, by which it is removed.
     pub name: String,
-    /// The event that triggers it.
+    /// The event that triggers the hook.
     pub event: String,
-    /// Its action.
+    /// The action of the hook.
     #[serde(flatten)]
     pub action: Action,
     /// Only for tasks and the lane of this user.
@@ -253,13 +253,13 @@ pub struct Hook {
     /// Only for events of this lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
-    /// Its time limit, in milliseconds.
+    /// The time limit of the hook, in milliseconds.
     pub timeout_ms: u64,
-    /// The directory in which it was added, and in which its command runs.
+    /// The directory in which the hook was added, and in which its command runs.
     pub cwd: String,
-    /// The time at which it was added.
+    /// The time at which the hook was added.
     pub added_at: Timestamp,
-    /// The caller that added it.
+    /// The caller that added the hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

@@ -36,9 +36,9 @@ pub fn free_slot(occupied: &BTreeSet<u32>) -> u32 {
 /// State of a lane for a task that may borrow it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lent {
-    /// None of its lenders holds the lane.
+    /// No lender of the task holds the lane.
     No,
-    /// The holder of this slot lends it.
+    /// The holder of this slot lends the lane.
     By(u32),
     /// A lender holds the lane, and the holder of this slot has borrowed it: borrowers take turns.
     Taken(u32),

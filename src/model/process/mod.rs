@@ -20,12 +20,12 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Its words in a command line.
+    /// The words of the process in a command line.
     pub fn words(&self) -> [String; 3] {
         [self.pid.to_string(), self.start.to_string(), self.boot_id.clone()]
     }
 
-    /// Parses these words.
+    /// Parses the words of an identity.
     pub fn of_words(words: &[&str]) -> Option<Self> {
         let [pid, start, boot_id] = words else { return None };
         Some(Self { pid: pid.parse().ok()?, start: start.parse().ok()?, boot_id: (*boot_id).to_owned() })
@@ -35,11 +35,11 @@ impl Identity {
 /// A process above this one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ancestor {
-    /// Its identity.
+    /// The identity of the ancestor.
     pub process: Identity,
-    /// The name of its program, without folders; empty if it cannot be seen.
+    /// The name of the ancestor's program, without folders; empty if it cannot be seen.
     pub program: String,
-    /// Whether it runs the program of luzia.
+    /// Whether the ancestor runs the program of luzia.
     pub is_luzia: bool,
 }
 
@@ -55,7 +55,7 @@ pub enum Probe {
         /// Field 22 of `/proc/<pid>/stat`.
         start: u64,
     },
-    /// It exists or may exist, but it cannot be examined (EPERM, hidden /proc).
+    /// The process exists or may exist, but it cannot be examined (EPERM, hidden /proc).
     Unknown,
 }
 
@@ -78,26 +78,28 @@ impl Probe {
 /// The control group of one start of a task, as its supervisor recorded it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// Its path in the file system, as the supervisor saw it.
+    /// The path of the group in the file system, as the supervisor saw it.
     pub path: String,
-    /// The inode of its directory. The kernel assigns no number twice in one boot, so the inode identifies this group.
+    /// The inode of the group's directory. The kernel assigns no number twice in one boot, so the inode identifies this
+    /// group.
     pub inode: u64,
-    /// The inode of the directory above it. If that directory is visible and the group is not, the group is gone.
+    /// The inode of the directory above that of the group. If that directory is visible and the group is not, the group is
+    /// gone.
     pub above: u64,
 }
 
 /// Result of a look at a control group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupSight {
-    /// A process is in it or below it, and the observing process may end all of them.
+    /// A process is in the group or below it, and the observing process may end all of them.
     Lives,
-    /// A process is in it or below it, out of the reach of the observing process.
+    /// A process is in the group or below it, out of the reach of the observing process.
     OutOfReach,
-    /// No process is in it or below it.
+    /// No process is in the group or below it.
     Empty,
-    /// It does not exist any more. The kernel never removes a group that contains a process.
+    /// The group does not exist any more. The kernel never removes a group that contains a process.
     Gone,
-    /// This process cannot see the place where it was made.
+    /// This process cannot see the place where the group was made.
     Unseen,
 }
 
@@ -178,23 +180,23 @@ pub struct Origin {
     /// The boot. A record has it beside the process.
     #[serde(skip)]
     pub boot_id: Option<String>,
-    /// The inode of its pid namespace.
+    /// The inode of the process's pid namespace.
     pub pid_namespace: Option<u64>,
     /// The start time of that namespace's pid 1, in clock ticks since boot.
     #[serde(rename = "pid_namespace_init")]
     pub init_start: Option<u64>,
-    /// The inode of its user namespace.
+    /// The inode of the process's user namespace.
     pub user_namespace: Option<u64>,
 }
 
 /// State of a pid namespace other than our own, as `/proc` shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
-    /// It was not looked for.
+    /// The namespace was not looked for.
     NotLooked,
-    /// A process of it lives below our own namespace.
+    /// A process of the namespace lives below our own namespace.
     Lives,
-    /// Every process below our namespace was examined, and no process is in it.
+    /// Every process below our namespace was examined, and no process is in the namespace.
     Absent,
     /// Some process did not show its namespace, and no other process is in it.
     Unclear,

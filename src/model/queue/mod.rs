@@ -32,9 +32,9 @@ pub struct QueueName<'a> {
     pub lanes: Option<&'a str>,
     /// The digest of the agent session or the project.
     pub share: Option<&'a str>,
-    /// The first task of the group that its tasks form.
+    /// The first task of the group, if the tasks of the queue form one.
     pub group: Option<TaskId>,
-    /// The sandbox in which its tasks were queued.
+    /// The sandbox in which the queue's tasks were queued.
     pub sandbox: Option<SandboxId>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> QueueName<'a> {
         (group.unwrap_or(id), id)
     }
 
-    /// Whether its tasks take the lane of their user.
+    /// Whether the queue's tasks take the lane of their user.
     pub fn takes_user_lane(&self) -> bool {
         self.lanes.is_none()
     }
@@ -126,7 +126,7 @@ impl Task {
         format!("{}\n{}", command.join("\n"), self.cwd)
     }
 
-    /// Its place among the tasks with which it takes turns.
+    /// The place of the task among the tasks with which it takes turns.
     pub fn turn(&self) -> Turn {
         let first = self.group.as_ref().map_or(self.id, |group| group.first);
         (self.priority, (first, self.id))
@@ -176,18 +176,18 @@ pub type Lanes = BTreeMap<Tier, BTreeMap<String, Priority>>;
 pub struct Usage {
     /// Decayed slot time over weight, in microseconds.
     pub used_us: u64,
-    /// The number of its latest grant, from 1, among all grants.
+    /// The number of the user's latest grant, from 1, among all grants.
     pub last_grant: u64,
 }
 
 /// The head of a queue in a listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FirstHead {
-    /// Its priority.
+    /// The priority of the head.
     pub priority: Priority,
-    /// The use of its user then.
+    /// The use of the user of the head at that time.
     pub used: Usage,
-    /// The name of its queue.
+    /// The name of the head's queue.
     pub queue: String,
 }
 

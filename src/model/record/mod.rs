@@ -55,7 +55,7 @@ macro_rules! words {
             /// Every value, in the order of the help.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$value),+];
 
-            /// Its word in files and on the command line.
+            /// The word of the value in files and on the command line.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$value => $word),+

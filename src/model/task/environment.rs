@@ -9,9 +9,9 @@ use std::ops::Deref;
 /// Variables and their values, as bytes; shared by the tasks of a batch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Environment {
-    /// These variables.
+    /// The variables themselves.
     Known(Shared<Variables>),
-    /// The record was read without its variables. It has none to look at, and cannot be written.
+    /// The record was read without its variables. It must not be looked at or written.
     Unread,
 }
 
@@ -19,7 +19,7 @@ pub enum Environment {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variables {
     all: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Those that are not text, as hex digits.
+    /// The variables that are not text, as hex digits.
     others: Vec<(String, String)>,
 }
 

@@ -11,7 +11,7 @@ use std::fmt;
 /// The lowest number of a task of another scheduler. This host gives lower numbers only.
 pub const FIRST_GRANTED: TaskId = TaskId(1 << 40);
 
-/// The greatest fence of a grant: beyond it the fences of this host would come to their end.
+/// The greatest fence of a grant: greater ones would leave this host without fences of its own.
 pub const MOST_FENCE: Fence = Fence(1 << 62);
 
 /// A random word of 128 bits, written as 32 hexadecimal digits.
@@ -42,9 +42,10 @@ pub struct HostLease {
     pub boot: u128,
     /// The session of the host with the scheduler.
     pub session: Word,
-    /// Its end by the boot clock, in milliseconds since boot; 0 for a lease that the scheduler has refused to renew.
+    /// The end of the lease by the boot clock, in milliseconds since boot; 0 for a lease that the scheduler has refused to
+    /// renew.
     pub end_ms: u64,
-    /// Its whole length, in milliseconds.
+    /// The whole length of the lease, in milliseconds.
     pub length_ms: u64,
 }
 
@@ -124,7 +125,7 @@ impl Task {
         self
     }
 
-    /// The granted slots of one of its lanes.
+    /// The granted slots of one lane of the task.
     pub fn granted_in<'a>(&'a self, lane: &'a LaneName) -> impl Iterator<Item = &'a GrantedSlot> {
         self.terms.granted.iter().flat_map(|granted| &granted.slots).filter(move |slot| slot.lane == *lane)
     }

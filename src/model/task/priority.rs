@@ -66,7 +66,7 @@ pub enum Tier {
 words!(Tier { High = "high", Normal = "normal", Low = "low" });
 
 impl Tier {
-    /// Its place in arrays, high to low.
+    /// The place of the tier in arrays, high to low.
     pub fn index(self) -> usize {
         match self {
             Self::High => 0,

@@ -16,19 +16,20 @@ use std::fmt;
 pub enum TaskState {
     /// Accepted, not started.
     Pending,
-    /// Claimed by a dispatcher, or its command runs.
+    /// A dispatcher has claimed the task, or its command runs.
     Running {
-        /// The wait from which it was claimed, until its start is recorded. A claim without a start goes back to that wait.
+        /// The wait from which the task was claimed, until its start is recorded. A claim without a start goes back to that
+        /// wait.
         from: Option<TaskWait>,
     },
     /// Waits for an event. With a wait it has no process; without one, a process of the task waits.
     Waiting(Option<TaskWait>),
-    /// It is over.
+    /// The task is over.
     Over(Outcome),
 }
 
 impl TaskState {
-    /// Its command runs, or is about to.
+    /// The command of the task runs, or is about to.
     pub const RUNNING: Self = Self::Running { from: None };
 
     /// The state as a word.
@@ -41,7 +42,7 @@ impl TaskState {
         }
     }
 
-    /// Its wait without a process, if it has one.
+    /// The wait of the task without a process, if it has one.
     pub fn into_wait(self) -> Option<TaskWait> {
         match self {
             Self::Running { from: wait } | Self::Waiting(wait) => wait,
@@ -135,17 +136,17 @@ impl EndState {
 pub enum Status {
     /// Accepted, not started.
     Pending,
-    /// Claimed by a dispatcher, or its command runs.
+    /// A dispatcher has claimed the task, or its command runs.
     Running,
     /// Waits for an event.
     Waiting,
-    /// Its command ended with 0.
+    /// The command of the task ended with 0.
     Completed,
-    /// Its command ended with another code, or could not run.
+    /// The command of the task ended with another code, or could not run.
     Failed,
-    /// A time limit ended it.
+    /// A time limit ended the task.
     Timeout,
-    /// A cancel ended it.
+    /// A cancel ended the task.
     Cancelled,
 }
 
@@ -231,16 +232,16 @@ impl Outcome {
 pub struct TaskWait {
     /// The time at which the wait runs out.
     pub until: Timestamp,
-    /// The lanes that it keeps during the wait, each with the id of its lock there.
+    /// The lanes that the task keeps during the wait, each with the id of its lock there.
     #[serde(default, serialize_with = "write_kept", deserialize_with = "read_kept")]
     pub kept: Vec<(LaneName, LockId)>,
-    /// Whether it waits for its children, and so lends them its lanes.
+    /// Whether the task waits for its children, and so lends them its lanes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lends: bool,
 }
 
 impl TaskWait {
-    /// Whether it keeps a lock.
+    /// Whether the task keeps a lock.
     pub fn keeps(&self, lane_stem: &str, lock_id: &str) -> bool {
         self.kept.iter().any(|(lane, kept)| lane.stem() == lane_stem && kept.0 == lock_id)
     }

@@ -22,11 +22,11 @@ pub const MOST_SLOTS: u32 = 1000;
 /// The way in which a task has to end before a later task may start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
-    /// It completed (`--after`).
+    /// The task completed (`--after`).
     Completed,
-    /// It ended in any way.
+    /// The task ended in any way.
     Any,
-    /// It failed, or a time limit ended it (`--after-failed`).
+    /// The task failed, or a time limit ended it (`--after-failed`).
     Failed,
 }
 
@@ -63,10 +63,10 @@ fn or_default<'de, D: Deserializer<'de>>(from: D) -> Result<OnInterrupt, D::Erro
 /// Tasks that belong together and run one after another (S3.F3).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// Its name.
+    /// The name of the group.
     #[serde(rename = "group")]
     pub name: Name,
-    /// The first of its tasks. The others take their turn as if they had been queued right behind it.
+    /// The first of the group's tasks. The others take their turn as if they had been queued right behind it.
     #[serde(rename = "group_first")]
     pub first: TaskId,
 }
@@ -83,16 +83,16 @@ pub struct DueBoot {
 /// Options of a task beyond those that every task has.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Terms {
-    /// The tasks it comes after that may end in any way.
+    /// The tasks that this task comes after and that may end in any way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_any: Vec<TaskId>,
-    /// The tasks it comes after that must fail.
+    /// The tasks that this task comes after and that must fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_failed: Vec<TaskId>,
-    /// The task that it came after, if that task did not end in the wanted way: the reason of its own end.
+    /// The task that this task came after, if that task did not end in the wanted way: the reason of its own end.
     #[serde(default, deserialize_with = "note", skip_serializing_if = "Option::is_none")]
     pub failed_dependency: Option<TaskId>,
-    /// The digest of its work tree at the time it was queued.
+    /// The digest of the task's work tree at the time it was queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// Whether the supervisor takes the digest again when the command has ended (`--stable`).
@@ -113,28 +113,29 @@ pub struct Terms {
     /// A shell command to run once when the task is over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_finish: Option<String>,
-    /// Time after which its wait for its lanes is reported, in milliseconds.
+    /// Time after which the task's wait for its lanes is reported, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_after_ms: Option<u64>,
-    /// A shell command to run once when its wait is reported.
+    /// A shell command to run once when the task's wait is reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_wait: Option<String>,
     /// Number of starts in a million for which the prompt and the answer are logged.
     #[serde(rename = "log_sample_ppm", skip_serializing_if = "Option::is_none")]
     pub log_sample: Option<u32>,
-    /// The end of its delay by the boot clock. `due_at` is the same moment by the wall clock; after a reboot, only `due_at` counts.
+    /// The end of the task's delay by the boot clock. `due_at` is the same moment by the wall clock; after a reboot, only
+    /// `due_at` counts.
     #[serde(default, deserialize_with = "note", skip_serializing_if = "Option::is_none")]
     pub due_boot: Option<DueBoot>,
-    /// Its ends before each retry, the last one last.
+    /// The ends of the task before each retry, the last one last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Outcome>,
-    /// The task whose variables it began with.
+    /// The task with whose variables this task began.
     #[serde(default, deserialize_with = "note", skip_serializing_if = "Option::is_none")]
     pub reuses: Option<TaskId>,
-    /// Number of slots that it takes of each capacity lane that it names, if more than one (`--slots`).
+    /// Number of slots that the task takes of each capacity lane that it names, if more than one (`--slots`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_count: Option<u32>,
-    /// The message that it answers (S0.22).
+    /// The message that the task answers (S0.22).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The channel of that message.
@@ -162,7 +163,7 @@ impl Task {
         }
     }
 
-    /// The moment at which its wait is reported, if the task has its own time for that.
+    /// The moment at which the task's wait is reported, if the task has its own time for that.
     pub fn warns_at(&self) -> Option<Timestamp> {
         let Terms { warn_after_ms, on_wait, .. } = &self.terms;
         let after = warn_after_ms.or(on_wait.as_ref().map(|_| WARN_AFTER_MS))?;
@@ -194,7 +195,7 @@ pub struct Stepwise {
     /// The names of these steps, each empty for a step without a name; the list is empty if no step has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// The highest number of its mail that was reported to a step.
+    /// The highest number of the task's mail that was reported to a step.
     #[serde(default)]
     pub seen_mail: u64,
     /// Results of the last run of its command.
@@ -214,7 +215,7 @@ pub struct LastRun {
     pub is_tool: bool,
     /// The exit code, 128+N for signal N.
     pub exit_code: i32,
-    /// The end of its standard output; for a `luzia step`, the beginning.
+    /// The end of the run's standard output; for a `luzia step`, the beginning.
     pub result: String,
     /// Number of bytes of the output that `result` leaves out.
     #[serde(default, skip_serializing_if = "record::is_default")]
@@ -228,6 +229,6 @@ pub struct Finish {
     pub status: Status,
     /// One sentence for people.
     pub summary: Option<String>,
-    /// The data that it hands on, as JSON text.
+    /// The data for the parent and for `luzia show`, as JSON text.
     pub data: Option<String>,
 }

@@ -17,7 +17,7 @@ pub use obstacle::{Obstacle, Room};
 /// Facts about one holder of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
-    /// Its slot. Slots of one family are one holder (`model::lock::loan`).
+    /// The slot of the holder. Slots of one family are one holder (`model::lock::loan`).
     pub slot: u32,
     /// `task_<n>` or the name given to `acquire`.
     pub name: Option<String>,
@@ -29,18 +29,18 @@ pub struct Holder {
     pub lock_id: Option<String>,
     /// The time of the grant.
     pub since: Option<Timestamp>,
-    /// The time at which its lease runs out, or at which it becomes overdue.
+    /// The time at which the holder's lease runs out, or at which it becomes overdue.
     pub expires_at: Option<Timestamp>,
-    /// Milliseconds since its last refresh.
+    /// Milliseconds since the holder's last refresh.
     pub age_ms: u64,
-    /// Whether it lives, with the evidence.
+    /// Whether the holder lives, with the evidence.
     pub verdict: Verdict,
-    /// The process that holds it, if that process is stopped (SIGSTOP).
+    /// The process of the holder, if it is stopped (SIGSTOP).
     pub stopped: Option<u32>,
-    /// Whether it is a task whose start or result waits for space.
+    /// Whether the holder is a task whose start or result waits for space.
     pub is_short: bool,
-    /// The evidence in words, if it names more than the verdict: the process that keeps the lane after its command has ended, or
-    /// the host that has the task.
+    /// The evidence in words, if that names more than the verdict: the process that keeps the lane after its command has
+    /// ended, or the host that has the task.
     pub left_behind: Option<String>,
 }
 
@@ -75,9 +75,9 @@ pub struct LaneNow {
     pub wanted: u32,
     /// The holders.
     pub holders: Vec<Holder>,
-    /// Whether a waiting parent lends it to the task.
+    /// Whether a waiting parent lends the lane to the task.
     pub lent: Lent,
-    /// Its rate, and the earliest moment of the next grant, if the rate allows none now.
+    /// The rate of the lane, and the earliest moment of the next grant, if the rate allows none now.
     pub limited: Option<(Rate, Timestamp)>,
     /// For `global`: number of slots that are kept for lanes that the task does not take.
     pub kept: u32,
@@ -90,7 +90,7 @@ pub struct LaneNow {
 pub struct Shut {
     /// The lane.
     pub lane: LaneName,
-    /// The conditions that shut it.
+    /// The conditions that shut the gate of the lane.
     pub busy: Busy,
 }
 
@@ -134,29 +134,32 @@ pub struct Situation {
     pub now: Timestamp,
     /// The pause of the task, if there is one.
     pub paused: Option<Pause>,
-    /// The unfinished tasks that it comes after.
+    /// The unfinished tasks that the task comes after.
     pub unfinished: Vec<TaskId>,
-    /// The differences between its sandbox and that of the observing process; empty if that process may start the task.
+    /// The differences between the sandbox of the task and that of the observing process; empty if that process may start
+    /// the task.
     pub context: Vec<Difference>,
-    /// The life of its sandbox, if the sandbox differs, and whether the caller asked for the task.
+    /// The life of the task's sandbox, if the sandbox differs, and whether the caller asked for the task.
     pub origin: (Life, bool),
-    /// The grant that it lacks, if another scheduler grants its lanes.
+    /// The grant that the task lacks, if another scheduler grants its lanes.
     pub no_grant: Option<Option<LaneName>>,
-    /// The first task in its user's lane, if its record is of a newer version, and a description of that record.
+    /// The first task in the lane of the task's user, if the record of that first task is of a newer version, and a
+    /// description of that record.
     pub newer: Option<(TaskId, String)>,
-    /// Number of tasks of its user that come before it.
+    /// Number of tasks of the task's user that come before it.
     pub ahead: u64,
     /// For each further key lane in which another task is first: the lane and that task.
     pub first_in_lane: Vec<(LaneName, TaskId)>,
-    /// Those of its lanes whose gate is shut and that no task lends to it.
+    /// The lanes of the task whose gate is shut and that no task lends to it.
     pub shut: Vec<Shut>,
-    /// Those of its lanes with fewer slots than it takes.
+    /// The lanes of the task that have fewer slots than it takes.
     pub narrow: Vec<Narrow>,
-    /// The lane in which its start would delay the first task of that lane.
+    /// The lane in which the task's start would delay the first task of that lane.
     pub booked: Option<Booked>,
-    /// Its lanes, in the order in which they are taken.
+    /// The lanes of the task, in the order in which they are taken.
     pub lanes: Vec<LaneNow>,
-    /// Whether no process would start it: no daemon, no `run`, and no supervisor that makes a pass at the end of its task.
+    /// Whether no process would start the task: no daemon, no `run`, and no supervisor that makes a pass at the end of its
+    /// task.
     pub lacks_dispatcher: bool,
 }
 

@@ -22,16 +22,16 @@ use crate::model::{TaskId, Timestamp};
 /// A holder of slots of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slots {
-    /// Number of slots that it holds.
+    /// Number of slots that the holder holds.
     pub count: u32,
-    /// The latest time at which it is expected to end; `None` if it is not known.
+    /// The latest time at which the holder is expected to end; `None` if it is not known.
     pub until: Option<Timestamp>,
 }
 
 /// A lane in which a task wants slots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Number of slots that it wants.
+    /// Number of slots that the task wants.
     pub count: u32,
     /// Number of slots of the lane.
     pub limit: u32,
@@ -44,7 +44,7 @@ pub struct Wanted {
 pub struct Booking {
     /// The task.
     pub first: TaskId,
-    /// Its computed start; `None` if it is not known.
+    /// The computed start of the task; `None` if it is not known.
     pub start: Option<Timestamp>,
     /// Whether the lane has too few free slots for it.
     pub is_short: bool,

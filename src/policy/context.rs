@@ -126,11 +126,11 @@ fn limits_out_of_reach(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
 /// Life of the sandbox in which a task was queued.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Life {
-    /// A process lives in it.
+    /// A process lives in the sandbox.
     Lives,
-    /// No process lives in it, so no process starts the tasks that were queued there.
+    /// No process lives in the sandbox, so no process starts the tasks that were queued there.
     Ended,
-    /// Its life cannot be seen from here.
+    /// The life of the sandbox cannot be seen from here.
     #[default]
     Unseen,
 }

@@ -13,7 +13,7 @@ pub const MOST_LANES: usize = 64;
 pub enum Wrong {
     /// A lane is named more than once.
     Twice(LaneName),
-    /// Two of them are lanes of users.
+    /// Two of the lanes are lanes of users.
     TwoUsers(LaneName, LaneName),
     /// There are more than [`MOST_LANES`].
     TooMany(usize),

@@ -6,19 +6,19 @@ use crate::model::{Status, Timestamp};
 /// A trigger of a change of a task's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// Its command is launched.
+    /// The command of the task is launched.
     Start,
-    /// Its command ended with 0.
+    /// The command of the task ended with 0.
     Succeed,
-    /// Its command ended with another code, could not run, or was interrupted for good.
+    /// The command of the task ended with another code, could not run, or was interrupted for good.
     Fail,
     /// A time limit ran out.
     TimeOut,
-    /// A caller cancels it.
+    /// A caller cancels the task.
     Cancel,
-    /// It goes back into the queue: another attempt follows, or its claim ended without a start.
+    /// The task goes back into the queue: another attempt follows, or its claim ended without a start.
     Requeue,
-    /// It waits for an event.
+    /// The task waits for an event.
     Await,
     /// The event came.
     Resume,
@@ -61,17 +61,17 @@ pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
 /// The effects of a new state of a task, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Its start is recorded, then its command is launched.
+    /// The start of the task is recorded, then its command is launched.
     Launch,
-    /// The lanes that its rules keep become locks of its wait; the others are given back.
+    /// The lanes that the task's rules keep become locks of its wait; the others are given back.
     KeepLanes,
     /// A timer is set for the end of its time.
     SetTimer,
-    /// Its lanes are given back.
+    /// The lanes of the task are given back.
     FreeLanes,
-    /// Its end is reported to its parent.
+    /// The end of the task is reported to its parent.
     TellParent,
-    /// Tasks that come after it are checked.
+    /// Tasks that come after the task are checked.
     WakeDependents,
 }
 

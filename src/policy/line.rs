@@ -12,7 +12,7 @@ pub const TURN_MS: i64 = 3000;
 pub const LIFE_LOOK: Duration = Duration::from_secs(1);
 /// Interval at which the first member of the line asks again if no kernel lock shows the holder's life.
 pub const NO_LOCK_LOOK: Duration = Duration::from_millis(500);
-/// Interval at which it asks again in any case.
+/// Interval at which a waiter asks again in any case.
 pub const LONGEST_TRUST: Duration = Duration::from_secs(30);
 
 /// Whether the asker may take a lane that is free.

@@ -24,43 +24,43 @@ pub enum Happened {
     Killed(i32),
     /// The task's own time limit ran out.
     TimedOut,
-    /// It was not started in time (`--start-within`).
+    /// The task was not started in time (`--start-within`).
     StartedTooLate,
-    /// A caller cancelled it.
+    /// A caller cancelled the task.
     Cancelled {
         /// The canceller.
         by: String,
         /// The reason.
         reason: Option<String>,
     },
-    /// It was interrupted: the supervisor or the host went down.
+    /// The task was interrupted: the supervisor or the host went down.
     Interrupted(String),
     /// The command could not be started: the exit code of a shell for that (125, 126, 127), and the reason.
     NotStarted(i32, String),
     /// The command cannot be started with the values of its variables, and the reason. Another try would end like this one.
     Unfit(String),
-    /// It was claimed and taken over by a supervisor, but no launch was recorded.
+    /// The task was claimed and taken over by a supervisor, but no launch was recorded.
     NeverLaunched,
-    /// It was claimed, but no supervisor took it over, or the supervisor was ended while it waited for the host. The task is
-    /// not the cause.
+    /// The task was claimed, but no supervisor took it over, or the supervisor was ended while it waited for the host. The
+    /// task is not the cause.
     GivenBack,
-    /// A step of its command is done, and another one follows.
+    /// A step of the task's command is done, and another one follows.
     StepDone,
-    /// It took all steps that it may take, and did not call `luzia finish`.
+    /// The task took all steps that it may take, and did not call `luzia finish`.
     TooManySteps(u32),
-    /// It reported its end with `luzia finish`.
+    /// The task reported its end with `luzia finish`.
     Finished(Finish),
-    /// It makes room for another task, and is queued again. That does not count as a failure of the task.
+    /// The task makes room for another task, and is queued again. That does not count as a failure of the task.
     Preempted,
-    /// A provider refuses more of its work before this moment. That does not count as a failure of the task.
+    /// A provider refuses more of the task's work before this moment. That does not count as a failure of the task.
     Limited(Timestamp),
-    /// The time of its wait ran out, while it had no process.
+    /// The time of the task's wait ran out, while it had no process.
     WaitedTooLong,
     /// The lease of the host ended, under which another scheduler had granted its lanes. That scheduler decides whether it runs again.
     CutOff,
-    /// It waits for an event without a process.
+    /// The task waits for an event without a process.
     Waits(TaskWait),
-    /// A task that it had to come after did not end in the wanted way.
+    /// A task that this one had to come after did not end in the wanted way.
     DependencyFailed(TaskId),
 }
 

@@ -3,7 +3,7 @@
 /// Place of the record of an unsupervised task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// No record of it can be found, or none is valid.
+    /// No record of the task can be found, or none is valid.
     Nowhere,
     /// In the queue: pending or parked. A copy elsewhere is older.
     Queued,
@@ -15,29 +15,31 @@ pub enum Standing {
     Over,
 }
 
-/// Facts about it.
+/// Facts about a task without a supervisor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// The place of its record.
+    /// The place of the task's record.
     pub standing: Standing,
     /// A whole result was recorded.
     pub has_result: bool,
     /// A launch was recorded.
     pub is_started: bool,
-    /// A process of its tree holds `tree.lock`.
+    /// A process of the task's tree holds `tree.lock`.
     pub is_tree_locked: bool,
 }
 
 /// The action on the task. Every action ends with the removal of the run folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Kill the rest of its tree, then do the rest of the recorded end.
+    /// Kill the rest of the task's tree, then do the rest of the recorded end.
     FinishEnd,
-    /// Kill its tree, wait until it is dead, then end it as interrupted.
+    /// Kill the task's tree, wait until it is dead, then end the task as interrupted.
     Interrupt,
-    /// Give its lanes back and queue it again in its old place; a claim is counted, but no attempt is spent.
+    /// Give the lanes of the task back and queue the task again in its old place; a claim is counted, but no attempt is
+    /// spent.
     Unclaim,
-    /// Sweep if it was ever launched, give its lanes back and remove the files that the crash left; its record stays in its place.
+    /// Sweep if the task was ever launched, give its lanes back and remove the files that the crash left; its record stays
+    /// in its place.
     Discard,
     /// Kill leftovers, and give back the lanes of a claim without a start; it stays waiting with the lanes that it keeps.
     StayWaiting,

@@ -15,7 +15,7 @@ const DAY_MS: i64 = 24 * 3_600_000;
 pub struct Day {
     /// The day in UTC as `2026-01-31`.
     pub name: String,
-    /// Number of tasks that ended on it.
+    /// Number of tasks that ended on the day.
     pub tasks: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Day {
 pub struct Cut {
     /// The day.
     pub day: String,
-    /// Number of its tasks to remove, those with the lowest numbers.
+    /// Number of the day's tasks to remove, those with the lowest numbers.
     pub tasks: u64,
     /// Whether the whole day is removed, including its events.
     pub is_whole: bool,

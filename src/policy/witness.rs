@@ -7,17 +7,17 @@ use crate::model::process::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlo
 /// View of a process on the processes that another one started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Witness {
-    /// It is in the same pid namespace, and `/proc` shows that.
+    /// The process is in the pid namespace of the task, and `/proc` shows that.
     Here,
-    /// It is in an ancestor of that pid namespace, and `/proc` shows the processes in it.
+    /// The process is in an ancestor of that pid namespace, and `/proc` shows the processes in it.
     Above,
     /// The namespace is gone, and every process in it with it.
     Gone,
     /// The host has rebooted since.
     OtherBoot,
-    /// It sees the control group in which they were born, and can end the processes in that group.
+    /// The process sees the control group of the task, and can end the processes in that group.
     Group,
-    /// It cannot see them.
+    /// The process cannot see the processes of the task.
     Blind(Blind),
 }
 
@@ -26,11 +26,11 @@ pub enum Witness {
 pub enum Blind {
     /// `/proc` is not mounted, or belongs to another pid namespace than the observing process.
     ForeignProc,
-    /// They were started in a pid namespace that is neither this one nor seen below it.
+    /// The processes were started in a pid namespace that is neither this one nor seen below it.
     OtherPids,
-    /// They were started where `/proc` did not show their pid namespace, so no process can search for it.
+    /// The processes were started where `/proc` did not show their pid namespace, so no process can search for it.
     UnknownPids,
-    /// They were started in another user namespace, and do not show their environment and their files here.
+    /// The processes were started in another user namespace, and do not show their environment and their files here.
     OtherUsers,
 }
 

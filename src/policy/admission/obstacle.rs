@@ -21,33 +21,33 @@ pub enum Obstacle {
         /// The pause, with its requester and its end.
         pause: Pause,
     },
-    /// It is not due.
+    /// The task is not due.
     Delayed {
-        /// The time at which it is due.
+        /// The time at which the task is due.
         until: Timestamp,
     },
-    /// It comes after tasks that are not over.
+    /// The task comes after tasks that are not over.
     After {
-        /// Those tasks.
+        /// The tasks that must end first.
         tasks: Vec<TaskId>,
     },
-    /// It was queued in another sandbox, and waits for a pass there.
+    /// The task was queued in another sandbox, and waits for a pass there.
     OtherContext {
         /// The differences between the sandboxes.
         differences: Vec<Difference>,
-        /// The life of its sandbox.
+        /// The life of the task's sandbox.
         life: Life,
-        /// Whether the caller asked for it: the same session of an agent, or else the same agent.
+        /// Whether the caller asked for the task: the same session of an agent, or else the same agent.
         is_own: bool,
     },
-    /// Another scheduler must grant its lanes anew.
+    /// Another scheduler must grant the lanes of the task anew.
     NoGrant {
         /// The lane whose grant is used up; `None` if the lease of the host has ended.
         lane: Option<LaneName>,
     },
-    /// No host takes it: of those that may, none has an agent that renews its lease, or all are drained.
+    /// No host takes the task: of those that may, none has an agent that renews its lease, or all are drained.
     NoHost {
-        /// The host that it is for; `None` for any.
+        /// The host that the task is for; `None` for any.
         place: Option<String>,
     },
     /// The hosts that may take it have no free slot.
@@ -57,24 +57,24 @@ pub enum Obstacle {
     },
     /// The host that it was given to lacks its directory.
     NoDirectory {
-        /// The host that has given it back last.
+        /// The host that has given the task back last.
         host: String,
         /// The directory.
         directory: String,
     },
-    /// The first record in the lane of its user cannot be read by this version.
+    /// This version cannot read the first record in the lane of the task's user.
     NewerRecord {
         /// The task of that record.
         first: TaskId,
         /// The record and its version.
         record: String,
     },
-    /// Other tasks of its user come first.
+    /// Other tasks of the task's user come first.
     Priority {
-        /// Number of these tasks.
+        /// Number of the tasks that come first.
         ahead: u64,
     },
-    /// Another task is first in one of its key lanes.
+    /// Another task is first in a key lane of the task.
     LaneOrder {
         /// The lane.
         lane: LaneName,
@@ -86,12 +86,13 @@ pub enum Obstacle {
         /// The lane and the readings.
         shut: Shut,
     },
-    /// One of its lanes has fewer slots than it takes.
+    /// A lane of the task has fewer slots than the task takes.
     TooFewSlots {
         /// The lane, and the numbers of slots.
         narrow: Narrow,
     },
-    /// Its start would delay the computed start of a task that waits for several slots. That task takes one of its lanes.
+    /// The start of the task would delay the computed start of a task that waits for several slots. That task takes one of
+    /// its lanes.
     Booked {
         /// The lane and the task.
         booked: Booked,
@@ -103,16 +104,16 @@ pub enum Obstacle {
         /// The values in use.
         occupied: Occupied,
     },
-    /// Its user's lock is held.
+    /// The lock of the task's user is held.
     UserLockHeld {
         /// The holder.
         holder: Holder,
     },
-    /// Another child of its parent has borrowed a lane: they take turns.
+    /// Another child of the task's parent has borrowed a lane: they take turns.
     Loan {
         /// The lane.
         lane: LaneName,
-        /// The child that holds it.
+        /// The child that holds the lane.
         holder: Holder,
     },
     /// Another lane is full.
@@ -123,7 +124,7 @@ pub enum Obstacle {
         used: u32,
         /// Greatest number of holders.
         max: u32,
-        /// Number of its slots that the task wants.
+        /// Number of slots of the lane that the task wants.
         needed: u32,
         /// The first holder.
         holder: Holder,
@@ -141,31 +142,31 @@ pub enum Obstacle {
     RateLimited {
         /// The lane.
         lane: LaneName,
-        /// Its rate.
+        /// The rate of the lane.
         rate: Rate,
         /// The earliest moment of the next grant.
         until: Timestamp,
     },
-    /// It was claimed, and its start waits for space, a process or memory.
+    /// The task was claimed, and its start waits for space, a process or memory.
     StartWaits {
-        /// The file systems that its start writes to.
+        /// The file systems that the task's start writes to.
         rooms: Vec<Room>,
     },
-    /// Its command is over, and its result waits for space.
+    /// The command of the task is over, and its result waits for space.
     ResultWaits {
-        /// The file systems that its result is written to.
+        /// The file systems that the task's result is written to.
         rooms: Vec<Room>,
     },
-    /// No running process would start it.
+    /// No running process would start the task.
     NoDispatcher,
 }
 
 /// The free space of a file system.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// The directory on it that luzia writes to.
+    /// The directory on the file system that luzia writes to.
     pub path: String,
-    /// Its kind, as `ext4`.
+    /// The kind of the file system, as `ext4`.
     pub name: String,
     /// Number of free bytes for an ordinary account.
     pub free_bytes: u64,

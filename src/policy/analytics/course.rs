@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 pub enum Turn {
     /// The first start of the task, which is not an action.
     Execution,
-    /// It begins.
+    /// The action begins.
     Begins,
-    /// It waits for an event.
+    /// The action waits for an event.
     Waits,
-    /// The time of its wait has run out.
+    /// The time of the wait has run out.
     Expired,
-    /// It is done.
+    /// The action is done.
     Done,
-    /// It failed, with this exit code if it has one.
+    /// The action failed, with this exit code if it has one.
     Failed(Option<i64>),
 }
 
@@ -29,22 +29,23 @@ pub struct Line {
     pub at: Timestamp,
     /// The number of the action, from 1; 0 for the line of the task itself.
     pub number: u32,
-    /// Its name: the name of a `luzia step`, the kind of a wait, or the name or the number of a step of a stepwise task.
+    /// The name of the line: the name of a `luzia step`, the kind of a wait, or the name or the number of a step of a
+    /// stepwise task.
     pub name: String,
     /// The state of the action.
     pub turn: Turn,
-    /// Whether it is one run of a stepwise task.
+    /// Whether the line is one run of a stepwise task.
     pub is_run: bool,
-    /// Its duration in milliseconds, if known.
+    /// The duration of the line in milliseconds, if known.
     pub ran_ms: Option<i64>,
 }
 
 /// A step of a task that is started once per step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Its name; empty if it has none.
+    /// The name of the step; empty if it has none.
     pub name: String,
-    /// Whether its command is a wait.
+    /// Whether the step's command is a wait.
     pub is_wait: bool,
 }
 

@@ -13,13 +13,13 @@ pub struct Record {
     pub boot_ms: u64,
     /// The kind of event, one word.
     pub kind: String,
-    /// The process that wrote it.
+    /// The process that wrote the event.
     pub pid: Option<u64>,
-    /// Its task.
+    /// The task of the event.
     pub task: Option<TaskId>,
     /// The task's user.
     pub user: Option<String>,
-    /// Its lane.
+    /// The lane of the event.
     pub lane: Option<String>,
     /// The lanes that the task names beside its user's.
     pub lanes: Vec<String>,
@@ -64,14 +64,14 @@ impl Record {
         lanes
     }
 
-    /// Whether it concerns a lane.
+    /// Whether the event concerns a lane.
     pub fn is_of_lane(&self, lane: &str) -> bool {
         self.lane.as_deref() == Some(lane)
             || self.lanes.iter().any(|one| one == lane)
             || self.listed_lanes().iter().any(|one| one == lane)
     }
 
-    /// Whether it concerns a user's task, or the user's lane.
+    /// Whether the event concerns a user's task, or the user's lane.
     pub fn is_of_user(&self, user: &str) -> bool {
         let own = self.lane.as_deref().and_then(|lane| lane.strip_prefix("user:"));
         self.user.as_deref() == Some(user) || self.task.is_none() && own == Some(user)
@@ -117,7 +117,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether it matches an event.
+    /// Whether the filter lets an event through.
     pub fn lets(&self, record: &Record) -> bool {
         let is_task = self.tasks.is_empty() || record.task.is_some_and(|task| self.tasks.contains(&task));
         let is_lane = self.lane.as_ref().is_none_or(|lane| record.is_of_lane(lane));

@@ -14,7 +14,7 @@ pub struct Spread {
     pub p50_ms: u64,
     /// The smallest length that at least 95 percent of them do not exceed.
     pub p95_ms: u64,
-    /// The longest.
+    /// The longest length.
     pub max_ms: u64,
 }
 
@@ -42,26 +42,26 @@ pub struct LaneStats {
     pub holds: Vec<u64>,
     /// Number of grants that waited while the lane was full.
     pub contended: u64,
-    /// Number of tasks that wait for it, by the events.
+    /// Number of tasks that wait for the lane, by the events.
     pub depth: u64,
     /// Number of holders, by the events.
     pub active: u64,
-    /// The most tasks that waited for it at once.
+    /// The most tasks that waited for the lane at once.
     pub depth_max: u64,
     /// The most holders at once. A release is reported late, so a lane that changes hands may count both holders.
     pub active_max: u64,
-    /// The time at which it was last full; it has not been full since.
+    /// The time at which the lane was last full; it has not been full since.
     full_until: Option<Timestamp>,
 }
 
 /// Statistics of tasks by their end.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TaskStats {
-    /// Times from the moment at which they could have started to their grant.
+    /// Times from the moment at which tasks could have started to their grant.
     pub waits: Vec<u64>,
-    /// Run times of their commands.
+    /// Run times of the commands.
     pub runs: Vec<u64>,
-    /// Times from their acceptance to their end.
+    /// Times from the acceptance of tasks to their end.
     pub durations: Vec<u64>,
 }
 

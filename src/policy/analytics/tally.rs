@@ -122,9 +122,9 @@ pub fn escaped(value: &str) -> String {
 /// The kind of numbers of a family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It only grows.
+    /// The metric only grows.
     Counter,
-    /// It goes up and down.
+    /// The metric goes up and down.
     Gauge,
     /// A sum of times and their number.
     Summary,
@@ -211,9 +211,9 @@ pub fn render(counts: &Counts, gauges: &Gauges, account: &str) -> String {
 /// One number of the text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sample {
-    /// The name of its series.
+    /// The name of the number's series.
     pub name: String,
-    /// Its labels and their values.
+    /// The number's labels and their values.
     pub labels: Vec<(String, String)>,
     /// The number.
     pub value: f64,

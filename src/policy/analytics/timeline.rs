@@ -38,28 +38,28 @@ pub struct Hold {
 pub type RowOf = fn(&Hold) -> Option<Cow<'_, str>>;
 
 impl Hold {
-    /// Whether it is one of `global`, of which each run of a task has one.
+    /// Whether the hold is one of `global`, of which each run of a task has one.
     pub fn is_global(&self) -> bool {
         self.lane == "global"
     }
 
-    /// The row of its lane. Each host has a `global` of its own.
+    /// The row of the hold's lane. Each host has a `global` of its own.
     pub fn of_lane(&self) -> Option<Cow<'_, str>> {
         let own = self.host.as_ref().filter(|_| self.is_global()).map(|host| format!("global on {host}").into());
         Some(own.unwrap_or(Cow::Borrowed(&self.lane)))
     }
 
-    /// The row of its user.
+    /// The row of the hold's user.
     pub fn of_user(&self) -> Option<Cow<'_, str>> {
         self.user.as_deref().filter(|_| self.is_global()).map(Cow::Borrowed)
     }
 
-    /// The row of its host.
+    /// The row of the hold's host.
     pub fn of_host(&self) -> Option<Cow<'_, str>> {
         self.host.as_deref().filter(|_| self.is_global()).map(Cow::Borrowed)
     }
 
-    /// Its beginning and its end; it lasts until `now` where it has not ended.
+    /// The hold's beginning and its end; it lasts until `now` where it has not ended.
     pub fn span(&self, now: Timestamp) -> (Timestamp, Timestamp) {
         (self.from, self.to.unwrap_or(now).max(self.from))
     }

@@ -49,7 +49,7 @@ fn holds(condition: &Condition, readings: &Readings, was_shut: bool) -> bool {
 /// The variables in which tools without a job server look for a number of jobs.
 pub const NUMBERS: [&str; 4] =
     ["CARGO_BUILD_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL", "GOMAXPROCS", "PYTEST_XDIST_AUTO_NUM_WORKERS"];
-/// The variable in which make looks for its options and its job server.
+/// The variable in which make finds its options and its job server.
 pub const MAKEFLAGS: &str = "MAKEFLAGS";
 /// The variable in which cargo looks first for its job server.
 pub const CARGO_MAKEFLAGS: &str = "CARGO_MAKEFLAGS";
@@ -57,7 +57,7 @@ pub const CARGO_MAKEFLAGS: &str = "CARGO_MAKEFLAGS";
 /// Place of the job server of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Server<'a> {
-    /// The path of its FIFO.
+    /// The path of the FIFO of the job server.
     pub fifo: &'a str,
     /// Whether the `make` of the command supports FIFOs, as from version 4.4 on; an older one would end with an error.
     pub make_knows_fifos: bool,
@@ -131,11 +131,11 @@ pub fn deal(budget: u32, holders: u32) -> Vec<u32> {
 /// The next action of one holder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It has its share, or waits for others to give tokens back.
+    /// The holder has its share, or waits for others to give tokens back.
     Stay,
-    /// It puts so many tokens into its job server.
+    /// The holder puts so many tokens into its job server.
     Put(u32),
-    /// It takes so many tokens out, as its command gives them back.
+    /// The holder takes so many tokens out, as its command gives them back.
     Take(u32),
 }
 

@@ -38,18 +38,18 @@ pub struct Due {
 /// The action on one slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotPlan {
-    /// It makes a task.
+    /// The slot makes a task.
     Make,
-    /// It makes no task, because the former task is not over.
+    /// The slot makes no task, because the former task is not over.
     Skip,
 }
 
 /// The missed slots that are made up for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fill {
-    /// The last one, unless it is older than a day.
+    /// The last missed slot, unless it is older than a day.
     Last,
-    /// The last one, however old it is.
+    /// The last missed slot, however old it is.
     Once,
     /// Every one within a time, in milliseconds.
     Within(u64),

@@ -5,9 +5,9 @@ use crate::model::Timestamp;
 /// Progress of a task: whether it needs an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stand {
-    /// It runs, or needs only its turn or its time.
+    /// The task runs, or needs only its turn or its time.
     Goes,
-    /// It waits for an event, which may never be sent.
+    /// The task waits for an event, which may never be sent.
     WaitsForEvent,
 }
 

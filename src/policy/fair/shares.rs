@@ -19,13 +19,13 @@ const NAMELESS: &str = "-";
 /// The weights of one task at each level, and the number of slots that it pays for; 0 counts as 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Weights {
-    /// Weight of its user.
+    /// Weight of the task's user.
     pub user: u32,
-    /// Weight of its session or project among those of the user.
+    /// Weight of the task's session or project among those of the user.
     pub share: u32,
-    /// Weight of its lanes among those of the session or project.
+    /// Weight of the task's lanes among those of the session or project.
     pub lanes: u32,
-    /// Number of slots of a lane that it takes: it pays for each of them.
+    /// Number of slots of a lane that the task takes: it pays for each of them.
     pub slots: u32,
 }
 

@@ -9,9 +9,9 @@ use crate::model::{LaneName, Task, Timestamp};
 pub struct Pause {
     /// The held object: `task_<n>`, `*` for the host, a lane or a pattern.
     pub what: String,
-    /// The time at which it began.
+    /// The time at which the pause began.
     pub since: Timestamp,
-    /// The time at which it ends; `None` if it lasts until a `resume`.
+    /// The time at which the pause ends; `None` if it lasts until a `resume`.
     pub until: Option<Timestamp>,
     /// The reason, in words for people.
     pub reason: Option<String>,

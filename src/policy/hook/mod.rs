@@ -6,9 +6,9 @@ use crate::policy::shim;
 /// The owner of a lock, seen from the calling session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
-    /// The session holds it, or runs below its holder.
+    /// The session holds the lane, or runs below its holder.
     Mine,
-    /// Another session or another process holds it.
+    /// Another session or another process holds the lane.
     Other,
     /// The owner cannot be known: a lease without a session.
     Unknown,

@@ -12,9 +12,9 @@ const PART: u64 = 6;
 /// The two moments of a task, by the boot clock in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cut {
-    /// Its command gets SIGTERM.
+    /// The command of the task gets SIGTERM.
     pub term_ms: u64,
-    /// Every process of its tree gets SIGKILL.
+    /// Every process of the task's tree gets SIGKILL.
     pub kill_ms: u64,
 }
 
@@ -23,9 +23,9 @@ pub struct Cut {
 pub enum Due {
     /// The task may run.
     No,
-    /// It must end: SIGTERM.
+    /// The task must end: SIGTERM.
     Ends,
-    /// No process of it may live: SIGKILL.
+    /// No process of the task may live: SIGKILL.
     Over,
 }
 

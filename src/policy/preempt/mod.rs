@@ -11,15 +11,15 @@ use crate::model::{LaneName, Priority, TaskId, Timestamp};
 pub struct Rival {
     /// The task.
     pub id: TaskId,
-    /// Its priority.
+    /// The priority of the task.
     pub priority: Priority,
-    /// The time at which it started.
+    /// The time at which the task started.
     pub since: Timestamp,
-    /// Whether it is the work of another requester, which is ended only by consent.
+    /// Whether the task is the work of another requester, which is ended only by consent.
     pub is_foreign: bool,
-    /// Whether the requesting task runs in it, or is a child of it.
+    /// Whether the requesting task runs in this task, or is a child of it.
     pub is_around: bool,
-    /// Whether it was asked to end, or to make room, before.
+    /// Whether the task was asked to end, or to make room, before.
     pub is_asked: bool,
 }
 
@@ -37,7 +37,7 @@ pub enum Holds {
 pub struct Full {
     /// The lane.
     pub lane: LaneName,
-    /// Its living holders.
+    /// The living holders of the lane.
     pub holders: Vec<Holds>,
 }
 

@@ -27,11 +27,11 @@ pub fn is_sampled(task: &Task, start: u32) -> bool {
 /// The effect of the state of the task before on the task after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Met {
-    /// It may start.
+    /// The task may start.
     Yes,
-    /// It waits: the task before is not over.
+    /// The task waits: the task before is not over.
     NotYet,
-    /// It can never start: the task before did not end in the wanted way.
+    /// The task can never start: the task before did not end in the wanted way.
     Never,
 }
 
@@ -57,11 +57,11 @@ pub const MOST_IN_A_ROW: u32 = 16;
 /// A group that still takes tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenGroup {
-    /// The first of its tasks.
+    /// The first of the group's tasks.
     pub first: TaskId,
-    /// The last of its tasks.
+    /// The last of the group's tasks.
     pub last: TaskId,
-    /// Number of its tasks.
+    /// Number of the group's tasks.
     pub count: u32,
 }
 

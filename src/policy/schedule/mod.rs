@@ -84,7 +84,7 @@ pub struct LaneHead {
     pub user: Name,
     /// The queue of that user; a user may have several.
     pub queue: Arc<str>,
-    /// Whether its tasks take the lane of the user: then the user's queues take turns.
+    /// Whether the head's tasks take the lane of the user: then the user's queues take turns.
     pub takes_user_lane: bool,
     /// The tier of the work.
     pub tier: Tier,
@@ -120,13 +120,13 @@ pub struct Candidate {
     pub user: Name,
     /// The queue to try.
     pub queue: Arc<str>,
-    /// Whether its tasks take the lane of the user.
+    /// Whether the candidate's tasks take the lane of the user.
     pub takes_user_lane: bool,
-    /// The tier in which it is tried.
+    /// The tier in which the candidate is tried.
     pub tier: Tier,
-    /// The priority at which its head waits.
+    /// The priority at which the candidate's head waits.
     pub priority: Priority,
-    /// The sequence of its head, if it is known.
+    /// The sequence of the candidate's head, if it is known.
     pub sequence: Option<u64>,
     /// The task that continues after a wait; `None` for new work.
     pub resumed: Option<TaskId>,

@@ -8,15 +8,15 @@ use std::sync::Arc;
 /// A task whose wait is over, and that needs its lanes again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resumed {
-    /// Its priority.
+    /// The priority of the task.
     pub priority: Priority,
-    /// Its number.
+    /// The number of the task.
     pub id: TaskId,
-    /// Its user.
+    /// The user of the task.
     pub user: Name,
     /// The queue of the task while it is pending.
     pub queue: Arc<str>,
-    /// Whether it takes the lane of its user.
+    /// Whether the task takes the lane of its user.
     pub takes_user_lane: bool,
 }
 

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A queue in the lane of a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Side {
-    /// Its name.
+    /// The name of the queue.
     pub queue: String,
-    /// The weight of its session or project.
+    /// The weight of the queue's session or project.
     pub weight: u32,
-    /// Its tasks of one tier in their order.
+    /// The queue's tasks of one tier in their order.
     pub turns: Vec<Turn>,
 }
 

@@ -14,17 +14,17 @@ use std::cmp::Reverse;
 /// The heads of a tier that are offered.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Offered {
-    /// All of them.
+    /// All heads.
     #[default]
     All,
-    /// Those up to a noted place; `None` if other heads may come before all that are offered.
+    /// The heads up to a noted place; `None` if other heads may come before all that are offered.
     UpTo(Option<Noted>),
 }
 
 /// The place of a head in a listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Noted {
-    /// Its user.
+    /// The user of the head.
     pub user: Name,
     /// The head.
     pub head: FirstHead,

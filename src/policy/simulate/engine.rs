@@ -17,20 +17,20 @@ use std::sync::Arc;
 /// The start and the end of a job; `None` if it did not start or end.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Times {
-    /// The earliest time at which it could have started: it had arrived, and all jobs that it comes after were over.
+    /// The earliest time at which the job could have started: it had arrived, and all jobs that it comes after were over.
     pub ready: Option<Timestamp>,
-    /// The time of its start.
+    /// The time of the job's start.
     pub start: Option<Timestamp>,
-    /// The time of its end.
+    /// The time of the job's end.
     pub end: Option<Timestamp>,
 }
 
 /// Whether a job could start in a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
-    /// It could start.
+    /// The job could start.
     Free,
-    /// A capacity lane is full for it.
+    /// A capacity lane is full for the job.
     Full,
     /// Another task comes first, or a key lane is taken.
     Behind,

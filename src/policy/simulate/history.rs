@@ -182,7 +182,7 @@ pub(super) struct Told {
     pub lane: Option<LaneName>,
     /// The named lanes.
     pub lanes: Vec<LaneName>,
-    /// The digest of its work.
+    /// The digest of the task's work.
     pub work: Option<String>,
     /// The priority.
     pub priority: Priority,
@@ -207,7 +207,7 @@ impl Told {
         })
     }
 
-    /// A name for its queue. It replaces the real name, because events do not have the session.
+    /// A name for the task's queue. It replaces the real name, because events do not have the session.
     pub fn queue(&self) -> String {
         let mut name = LaneName::user_stem(&self.user);
         if self.lane.is_none() {
@@ -217,12 +217,12 @@ impl Told {
         name
     }
 
-    /// Its weights by a configuration.
+    /// The weights of the task by a configuration.
     pub fn weights(&self, config: &Config) -> Weights {
         Weights::of(config, &self.user, &self.lanes)
     }
 
-    /// The job that it is in a load.
+    /// The job that the task is in a load.
     pub fn job(&self, load: &mut Load, history: &History, config: &Config, id: TaskId, ready: Timestamp) -> Job {
         let all = self.lane.iter().chain(&self.lanes);
         let mut lanes: Vec<(usize, u32)> = all.map(|lane| (load.lane(lane, || config.limit(lane)), 1)).collect();

@@ -31,11 +31,11 @@ pub struct Load {
 pub struct LaneSpec {
     /// The lane.
     pub name: LaneName,
-    /// Number of its slots.
+    /// Number of the lane's slots.
     pub limit: u32,
-    /// Its rate of grants, and the times of recent grants, oldest first.
+    /// The rate of grants of the lane, and the times of recent grants, oldest first.
     pub rate: Option<(Rate, Vec<Timestamp>)>,
-    /// Number of slots of `global` that are kept for its tasks.
+    /// Number of slots of `global` that are kept for the lane's tasks.
     pub reserve: u32,
 }
 
@@ -51,32 +51,32 @@ pub struct UserSpec {
 /// A task, or another holder of lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
-    /// Its number, which orders the queue.
+    /// The number of the job, which orders the queue.
     pub id: TaskId,
-    /// Whether it is a task, whose slot time is charged; otherwise it is a holder by `lock` or `acquire`.
+    /// Whether the job is a task, whose slot time is charged; otherwise it is a holder by `lock` or `acquire`.
     pub is_task: bool,
-    /// The place of its user among the users.
+    /// The place of the job's user among the users.
     pub user: usize,
-    /// The name of its queue.
+    /// The name of the job's queue.
     pub queue: Arc<str>,
-    /// Whether it takes the lane of its user.
+    /// Whether the job takes the lane of its user.
     pub takes_user_lane: bool,
-    /// The weights of its slot time.
+    /// The weights of the job's slot time.
     pub weights: Weights,
-    /// Its priority.
+    /// The priority of the job.
     pub priority: Priority,
-    /// Its lanes by their places, and the number of slots that it takes of each; `global` is among them.
+    /// The lanes of the job by their places, and the number of slots that it takes of each; `global` is among them.
     pub lanes: Vec<(usize, u32)>,
-    /// The time at which it arrives, or could start.
+    /// The time at which the job arrives, or could start.
     pub ready: Timestamp,
-    /// The places of the jobs that it comes after.
+    /// The places of the jobs that this job comes after.
     pub after: Vec<usize>,
-    /// The time of its start, for a job that runs already.
+    /// The time of the job's start, for a job that runs already.
     pub since: Option<Timestamp>,
-    /// Its run time.
+    /// The run time of the job.
     pub length: Length,
-    /// Its longest run time: its time limit, or the length that nine of ten jobs of its kind did not exceed. `None` if it is
-    /// not known.
+    /// The longest run time of the job: its time limit, or the length that nine of ten jobs of its kind did not exceed.
+    /// `None` if it is not known.
     pub most_ms: Option<u64>,
 }
 
@@ -96,7 +96,7 @@ pub struct Coming {
 pub enum Length {
     /// Exactly this length.
     Fixed(u64),
-    /// As long as one of these observed lengths.
+    /// As long as one of some observed lengths.
     Seen(Arc<[u64]>),
     /// Any length of a range.
     Between(u64, u64),
@@ -127,7 +127,7 @@ impl Length {
         if let Self::Seen(lengths) = self { rank(lengths, 90) } else { None }
     }
 
-    /// Number of lengths from which it is drawn; `None` if it is not drawn from observed lengths.
+    /// Number of observed lengths from which the length is drawn; `None` if it is not drawn from observed lengths.
     pub fn samples(&self) -> Option<usize> {
         match self {
             Self::Fixed(_) | Self::Between(..) => None,

@@ -28,7 +28,7 @@ pub struct Stream {
     pub session: Option<String>,
     /// The named lanes; a stream without any takes the lane of the user.
     pub lanes: Vec<LaneName>,
-    /// Whether it takes the lane of the user.
+    /// Whether the task takes the lane of the user.
     pub takes_user_lane: bool,
     /// Number of slots that a task takes of each named lane.
     pub slots: u32,
@@ -40,9 +40,9 @@ pub struct Stream {
     pub from_ms: u64,
     /// The gaps before the others.
     pub gap: Gap,
-    /// Their run times.
+    /// The run times of the tasks.
     pub runs: Length,
-    /// Their time limit, in milliseconds.
+    /// The time limit of the tasks, in milliseconds.
     pub timeout_ms: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ pub struct Change {
 pub enum To {
     /// Greatest number of holders.
     Max(u32),
-    /// Its weight in fair share.
+    /// The weight of the lane in fair share.
     Weight(u32),
 }
 
@@ -101,7 +101,7 @@ impl Change {
 }
 
 impl Plan {
-    /// Number of its tasks.
+    /// Number of tasks of the load.
     pub fn count(&self) -> u64 {
         self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.count))
     }

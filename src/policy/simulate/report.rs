@@ -18,7 +18,7 @@ pub struct Book {
 struct Row {
     waiting: u32,
     running: u32,
-    /// Number of its tasks that can run at once; `u32::MAX` if only slots limit it.
+    /// Number of tasks of the user that can run at once; `u32::MAX` if only slots limit it.
     at_once: u32,
     got_ms: u64,
     due_ms: f64,
@@ -123,17 +123,17 @@ pub struct Report {
 pub struct UserReport {
     /// The user.
     pub name: Name,
-    /// Its weight.
+    /// The weight of the user.
     pub weight: u32,
-    /// Number of its tasks.
+    /// Number of the user's tasks.
     pub tasks: u64,
-    /// Waits of its tasks that started.
+    /// Waits of the user's tasks that started.
     pub waits: Spread,
-    /// The slot time it got, in milliseconds.
+    /// The slot time that the user got, in milliseconds.
     pub got_ms: u64,
-    /// The slot time it got over its due; `None` if nothing was due.
+    /// The slot time that the user got, divided by its due; `None` if nothing was due.
     pub part: Option<f64>,
-    /// The most grants to others between two of its own while it could run.
+    /// The most grants to others between two of the user's own while it could run.
     pub overtaken: u64,
 }
 

@@ -18,11 +18,11 @@ const LOOKS: u64 = 20_000;
 pub struct LaneScore {
     /// Number of tasks that had to wait and started, or have waited for longer than was expected.
     pub tasks: u64,
-    /// Number of those with an estimate.
+    /// Number of these tasks with an estimate.
     pub known: u64,
-    /// Number of those that started within the median of the estimate.
+    /// Number of tasks that started within the median of their estimate.
     pub within_p50: u64,
-    /// Number of those that started within its 90th percentile.
+    /// Number of tasks that started within the 90th percentile of their estimate.
     pub within_p90: u64,
 }
 
@@ -51,10 +51,10 @@ struct Seen {
     id: TaskId,
     told: Told,
     at: Timestamp,
-    /// The time from which it has its lanes.
+    /// The time from which the task has its lanes.
     since: Option<Timestamp>,
     estimate: Option<(u64, u64)>,
-    /// Whether it is counted: it had to wait, and arrived since the requested moment.
+    /// Whether the task is counted: it had to wait, and arrived since the requested moment.
     counts: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The simulator against what it must never do, and estimates against a recorded day.
+//! Tests of the simulator, and of estimates for a recorded day.
 
 use super::engine::Times;
 use super::load::Length;

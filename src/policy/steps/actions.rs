@@ -24,9 +24,9 @@ const NO_STEPS: &str = "it is neither an array of steps, nor a step, nor an obje
 /// A step as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Action {
-    /// Its name in `luzia logs --steps`; empty if it has no name and no type.
+    /// The name of the step in `luzia logs --steps`; empty if it has no name and no type.
     pub name: String,
-    /// Its command.
+    /// The command of the step.
     pub command: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ fn message(parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
     }
 }
 
-/// The line for `--timeout-do` that runs these steps, one after another.
+/// The line for `--timeout-do` that runs some steps, one after another.
 fn timeout_line(given: &Value, quoted: &dyn Fn(&str) -> String) -> Result<String, String> {
     let Value::Array(list) = given else { return Err("\"timeoutActions\" is no array of steps".to_owned()) };
     let mut lines = Vec::new();

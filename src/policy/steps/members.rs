@@ -12,7 +12,7 @@ pub struct Row {
     pub kind: WaitKind,
     /// The members of the data that count; for `response`, the first one that is present.
     pub members: &'static [&'static str],
-    /// The variables that they become.
+    /// The variables that these members become.
     pub variables: &'static [&'static str],
     /// Wrong spellings of members, each with the right one.
     slips: &'static [(&'static str, &'static str)],

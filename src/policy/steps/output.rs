@@ -16,11 +16,11 @@ const LOOK_MS: (u64, u64) = (1000, 15_000);
 /// A line, or a part of one that is longer than [`MOST_LINE_BYTES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part<'a> {
-    /// Its bytes, without the end of the line.
+    /// The bytes of the part, without the end of the line.
     pub bytes: &'a [u8],
-    /// Whether it begins where the line begins.
+    /// Whether the part begins where the line begins.
     pub is_begin: bool,
-    /// Whether it ends where the line ends.
+    /// Whether the part ends where the line ends.
     pub is_end: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Part<'a> {
 pub struct Lines {
     /// The part of a line that was not examined yet, behind the overlap with the part before it.
     rest: Vec<u8>,
-    /// The offset of its first byte.
+    /// The offset of the first byte of the line.
     begins: u64,
     /// Whether an earlier part of the line was examined.
     goes_on: bool,

@@ -37,7 +37,7 @@ impl WaitKind {
         Self::Output,
     ];
 
-    /// Its word.
+    /// The word of the kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::Response => "response",
@@ -71,12 +71,12 @@ impl WaitKind {
         }
     }
 
-    /// Whether others can send its event. The end of a child, of a delay, and output come by themselves.
+    /// Whether others can send the event of the kind. The end of a child, of a delay, and output come by themselves.
     pub fn is_sent(self) -> bool {
         !matches!(self, Self::Agent | Self::Delay | Self::Output)
     }
 
-    /// Its default time and its longest time, in milliseconds (S1.30, X13).
+    /// The kind's default time and its longest time, in milliseconds (S1.30, X13).
     pub fn times_ms(self) -> (u64, u64) {
         match self {
             Self::Response => (DAY_MS, 7 * DAY_MS),
@@ -95,12 +95,12 @@ pub enum OnTimeout {
     Continue,
     /// The task ends as `timeout` (S1.32).
     Fail,
-    /// It waits once more (S1.33), this many times, then as `Fail` (X14).
+    /// The task waits once more (S1.33), this many times, then as `Fail` (X14).
     Retry(u32),
 }
 
 impl OnTimeout {
-    /// Its text: `continue`, `fail`, or `retry` and the number of retries.
+    /// The text of the choice: `continue`, `fail`, or `retry` and the number of retries.
     pub fn text(self) -> String {
         match self {
             Self::Continue => "continue".to_owned(),
@@ -122,7 +122,7 @@ impl OnTimeout {
 /// State of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// It waits.
+    /// The task waits.
     Waiting,
     /// All expected events have come.
     Resumed,
@@ -137,17 +137,17 @@ pub enum Phase {
 /// A wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// Its state.
+    /// The state of the wait.
     pub phase: Phase,
     /// Number of matching events that have come.
     pub got: u32,
     /// Number of expected events; at least one.
     pub expect: u32,
-    /// Number of times that its time has run out.
+    /// Number of times that the wait's time has run out.
     pub timeouts: u32,
     /// The effect of a timeout.
     pub on_timeout: OnTimeout,
-    /// Whether it waits for the end of its time.
+    /// Whether the wait is a delay: it ends with its time.
     pub is_delay: bool,
 }
 
@@ -158,9 +158,9 @@ pub enum WaitEvent {
     Match,
     /// Another event came.
     Other,
-    /// Its time has run out.
+    /// The time of the wait has run out.
     TimeUp,
-    /// The event that it waits for can no longer come.
+    /// The awaited event can no longer come.
     Gone,
 }
 
@@ -176,7 +176,7 @@ pub enum OutputSeen {
 }
 
 impl OutputSeen {
-    /// Its word.
+    /// The word of the observation.
     pub fn word(self) -> &'static str {
         match self {
             Self::Matched => "matched",
@@ -185,7 +185,7 @@ impl OutputSeen {
         }
     }
 
-    /// The wait event for it. A task that is over is silent for ever, so its end also ends a wait for silence.
+    /// The wait event for the observation. A task that is over is silent for ever, so its end also ends a wait for silence.
     pub fn means(self, is_for_silence: bool) -> WaitEvent {
         match self {
             Self::Ended if !is_for_silence => WaitEvent::Gone,

@@ -12,11 +12,11 @@ struct User {
     weight: u32,
     at_once: usize,
     tasks: u64,
-    /// The times that its tasks run, in turn, in milliseconds.
+    /// The times that the user's tasks run, in turn, in milliseconds.
     durations: Vec<u64>,
-    /// When its tasks come.
+    /// The times at which the user's tasks come.
     arrival: i64,
-    /// It cannot run in every pass whose number divides by this (a thread is locked, say).
+    /// The user cannot run in every pass whose number divides by this (a thread is locked, say).
     blocked_every: u64,
 }
 

@@ -29,7 +29,7 @@ impl Line {
         format!("user_alice{lanes}{session}{group}")
     }
 
-    /// Its two shares: that of its session, and that of its set of lanes in the session.
+    /// The two shares of the line: that of its session, and that of its set of lanes in the session.
     fn levels(&self) -> [Share; 2] {
         [(self.session, None), (self.session, Some(self.lanes))]
     }

@@ -30,7 +30,7 @@ pub(super) enum Text {
 
 /// A program that runs text of its command line.
 pub(super) struct Reader {
-    /// Their names, without a version.
+    /// The names of the program, without a version.
     pub(super) names: &'static [&'static str],
     /// Place of the text.
     pub(super) text: Text,
@@ -42,7 +42,7 @@ pub(super) struct Reader {
     attached: &'static str,
     /// Letters of options that name the program to run. All later words belong to that program.
     last: &'static str,
-    /// The form in which its text refers to a variable. `NAME` is a placeholder for the name.
+    /// The form in which the text of the program refers to a variable. `NAME` is a placeholder for the name.
     pub(super) reads: &'static str,
 }
 
@@ -197,15 +197,15 @@ fn texts_of_shell(reader: &Reader, arguments: &[String]) -> BTreeSet<usize> {
 enum Said {
     /// Only flags.
     Flags,
-    /// Its own word has its value.
+    /// The word of the option contains its value.
     HasValue,
-    /// The next word is its value.
+    /// The next word is the value of the option.
     Value,
     /// A long option that is not known: the next word may be its value.
     Unknown,
-    /// It has text to run: in its own word, in the next one, or in one of the two.
+    /// The option has text to run: in its own word, in the next one, or in one of the two.
     Code { here: bool, next: bool },
-    /// It names the program to run, in its own word or in the next one.
+    /// The option names the program to run, in its own word or in the next one.
     Last { next: bool },
 }
 

@@ -303,9 +303,9 @@ pub trait Clock: Send + Sync {
 /// Result of a bind trial of a TCP port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Port {
-    /// It can be bound on every address.
+    /// The port can be bound on every address.
     Free,
-    /// Another process has it; with the pid of the process that listens, where that can be seen.
+    /// Another process has the port; with the pid of the process that listens, where that can be seen.
     Used(Option<u32>),
 }
 

@@ -36,14 +36,14 @@ pub enum FileKind {
 pub struct Entry {
     /// The name; one of at most 23 bytes, as nearly all are, takes no heap.
     pub name: SmolStr,
-    /// Its kind.
+    /// The kind of the entry.
     pub kind: FileKind,
 }
 
 /// Metadata of a file, found without reading it; symbolic links are not followed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meta {
-    /// Its kind.
+    /// The kind of the file.
     pub kind: FileKind,
     /// Length in bytes.
     pub size: u64,
@@ -51,7 +51,7 @@ pub struct Meta {
     pub mode: u32,
     /// The owner.
     pub uid: u32,
-    /// Number of its names.
+    /// Number of the file's names.
     pub links: u64,
     /// Device and inode.
     pub ident: (u64, u64),
@@ -179,7 +179,7 @@ pub trait Vfs: Send + Sync {
 /// Result of a rename that does not replace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
-    /// It has the new name.
+    /// The file has the new name.
     Done,
     /// Something has that name already; nothing was changed.
     Exists,
@@ -220,18 +220,18 @@ pub enum Signal {
 /// The marks of the processes of a task's tree.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeMark {
-    /// The value of `LUZIA_STATE_DIR` in its processes.
+    /// The value of `LUZIA_STATE_DIR` in the tree's processes.
     pub state_dir: String,
-    /// The value of `LUZIA_TASK_ID` in its processes.
+    /// The value of `LUZIA_TASK_ID` in the tree's processes.
     pub task_id: String,
-    /// Device and inode of `tree.lock`, which its processes may have open; `None` when no process can have it.
+    /// Device and inode of `tree.lock`, which the processes of the tree may have open; `None` when no process can have it.
     pub tree_lock: Option<(u64, u64)>,
     /// The start time of the first process of the tree, in clock ticks since boot. Processes that started earlier do not
     /// belong to the tree.
     pub since: Option<u64>,
     /// Whether this very process began the tree, so that its processes descend from this one.
     pub is_own: bool,
-    /// Whether processes may belong to it that descend from others.
+    /// Whether processes may belong to the tree that descend from others.
     pub has_outsiders: bool,
 }
 
@@ -250,7 +250,7 @@ pub struct Command {
     pub run_as: Option<String>,
     /// The limits to set, where they differ from those of this process.
     pub limits: Option<Limits>,
-    /// Whether it gets a terminal of its own (pty(7)), whose output goes to standard output.
+    /// Whether the command gets a terminal of its own (pty(7)), whose output goes to standard output.
     pub has_terminal: bool,
     /// The process whose standard input it reads. A terminal of its own reads nothing more when that process has ended.
     pub input_of: Option<Identity>,
@@ -259,20 +259,20 @@ pub struct Command {
 /// The end of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// It exited with a code.
+    /// The command exited with a code.
     Code(i32),
-    /// A signal ended it.
+    /// A signal ended the command.
     Signal(i32),
 }
 
 /// The end and the output of a command that is over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
-    /// Its end.
+    /// The end of the program.
     pub exit: Exit,
-    /// Its standard output.
+    /// The standard output of the program.
     pub stdout: Vec<u8>,
-    /// Its standard error.
+    /// The standard error of the program.
     pub stderr: Vec<u8>,
 }
 
@@ -281,7 +281,7 @@ pub struct Output {
 pub enum StartError {
     /// The program does not exist (127).
     NotFound(io::Error),
-    /// It exists, but cannot be executed (126).
+    /// The file exists, but cannot be executed (126).
     NotExecutable(io::Error),
     /// The host has no process, no memory or no answer on an account for it now (125).
     Short(io::Error),
@@ -316,11 +316,11 @@ pub enum Woken {
     Interrupt,
     /// SIGUSR1 came: a look at the requests, or a scheduling pass, is asked for.
     Pass,
-    /// One of the files that it heeds may have grown.
+    /// One of the heeded files may have grown.
     Wrote,
     /// A token is in the job server that it heeds, or was there.
     Token,
-    /// One of the other processes whose end it heeds has ended.
+    /// One of the other heeded processes has ended.
     Gone,
     /// The time is over.
     TimeUp,
@@ -328,7 +328,7 @@ pub enum Woken {
 
 /// A child process that is being watched.
 pub trait Child {
-    /// Its pid, which the kernel gives to no other process as long as this value lives.
+    /// The pid of the child, which the kernel gives to no other process as long as this value lives.
     fn pid(&self) -> u32;
     /// Waits for the child, a signal, or the end of the time (`None`: for ever).
     fn wait(&mut self, time: Option<Duration>) -> io::Result<Woken>;
@@ -342,7 +342,7 @@ pub trait Child {
     fn heed_ends(&mut self, _: Vec<File>) {}
     /// Heeds a timer, as [`Clock::timer`] gives it, or none: [`Child::wait`] gives [`Woken::TimeUp`] once when it is readable.
     fn heed_timer(&mut self, _: Option<Arc<File>>) {}
-    /// Signals its process group; for a command that runs in place, the child alone.
+    /// Signals the process group of the child; for a command that runs in place, the child alone.
     fn signal(&mut self, signal: Signal) -> io::Result<()>;
 }
 
@@ -360,15 +360,15 @@ pub struct Streams {
 pub struct InPlace<'a> {
     /// The command.
     pub argv: &'a [String],
-    /// Variables of its environment beside or instead of those of this process.
+    /// Variables of the command's environment beside or instead of those of this process.
     pub env: &'a [(String, String)],
-    /// Its working directory; `None` is this process's.
+    /// The working directory of the command; `None` is this process's.
     pub cwd: Option<&'a str>,
-    /// Whether its standard input is this process's, and not `/dev/null`.
+    /// Whether the command's standard input is this process's, and not `/dev/null`.
     pub has_input: bool,
-    /// Files that it inherits.
+    /// Files that the command inherits.
     pub held: Vec<File>,
-    /// Its standard output, where it is not that of this process.
+    /// The standard output of the command, where it is not that of this process.
     pub output: Option<File>,
 }
 
@@ -379,13 +379,13 @@ pub const CALL_GRACE: Duration = Duration::from_secs(2);
 pub struct Called<'a> {
     /// Program and arguments.
     pub argv: &'a [String],
-    /// Variables of its environment beside those of this process.
+    /// Variables of the program's environment beside those of this process.
     pub env: &'a [(String, String)],
-    /// Its working directory.
+    /// The working directory of the program.
     pub cwd: &'a str,
-    /// Its standard input.
+    /// The standard input of the program.
     pub input: &'a [u8],
-    /// Time that it may take.
+    /// Time that the program may take.
     pub time: Duration,
 }
 

@@ -12,12 +12,12 @@ pub trait Pipe: Send {
     fn watch(&mut self, path: &str) -> io::Result<bool>;
     /// Watches no pipe.
     fn watch_none(&mut self);
-    /// Whether it watches the pipe of another process that no wait has found gone.
+    /// Whether this end watches the pipe of another process that no wait has found gone.
     fn watches(&self) -> bool;
     /// Waits until a process called at this pipe, the maker of the watched pipe is gone, or a caught signal came; false when
     /// the time is over before. Calls since the last wait count. The wait that finds the maker gone leaves calls to the next one.
     fn wait(&mut self, time: Duration) -> io::Result<bool>;
-    /// Puts bytes into it, each of them a token of a job server; an error where it is full.
+    /// Puts bytes into the pipe, each of them a token of a job server; an error where it is full.
     fn put(&mut self, _tokens: u32) -> io::Result<()> {
         Ok(())
     }
@@ -25,7 +25,7 @@ pub trait Pipe: Send {
     fn take(&mut self, _most: u32) -> io::Result<u32> {
         Ok(0)
     }
-    /// A further descriptor of it, which becomes readable when a byte is there; `None` where files are simulated.
+    /// A further descriptor of the pipe, which becomes readable when a byte is there; `None` where files are simulated.
     fn share(&self) -> Option<File> {
         None
     }

@@ -6,7 +6,7 @@ use std::io;
 /// The file or directory at a path, symbolic links followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Whether it is a directory.
+    /// Whether the path is a directory.
     pub is_dir: bool,
     /// Device and inode.
     pub ident: (u64, u64),

@@ -29,7 +29,7 @@ pub trait UserFiles {
 pub struct OnPath {
     /// The file.
     pub path: String,
-    /// Whether it is luzia itself.
+    /// Whether the program is luzia itself.
     pub is_own: bool,
 }
 

@@ -17,16 +17,16 @@ pub struct Program<'a> {
     pub path: &'a CStr,
     /// The words of the new process, its name first.
     pub args: &'a [CString],
-    /// Its environment, each as `NAME=value`.
+    /// The environment of the process, each as `NAME=value`.
     pub env: &'a [CString],
-    /// Its working directory.
+    /// The working directory of the process.
     pub cwd: &'a CStr,
-    /// Its standard input, output and error. Their numbers must be above 2. Of the other descriptors it has those that are
-    /// not close-on-exec.
+    /// Standard input, output and error of the process. Their numbers must be above 2. Of the other descriptors it has
+    /// those that are not close-on-exec.
     pub streams: [BorrowedFd<'a>; 3],
-    /// Whether it leads a session of its own.
+    /// Whether the process leads a session of its own.
     pub session: bool,
-    /// Whether no signal is blocked in it. Otherwise it has the mask of this thread.
+    /// Whether no signal is blocked in the process. Otherwise it has the mask of this thread.
     pub no_mask: bool,
 }
 

@@ -49,9 +49,9 @@ pub struct Conductor {
 /// The claims of a `meta.json`, all unproven.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClaimedMeta {
-    /// The name of its directory.
+    /// The name of the directory of the task.
     pub dir: String,
-    /// Place of its directory: below `active` or `done`.
+    /// Place of the directory of the task: below `active` or `done`.
     pub place: &'static str,
     /// `id`.
     pub id: Option<String>,
@@ -67,7 +67,7 @@ pub struct ClaimedMeta {
     pub lock_released: bool,
     /// The owner of the file.
     pub uid: u32,
-    /// Everything in it.
+    /// All members of the file.
     pub members: Members,
 }
 
@@ -187,7 +187,7 @@ impl Conductor {
         Ok(Some(place))
     }
 
-    /// Moves a directory from `active/` to `done/`. A directory of an earlier life that has its name there is renamed.
+    /// Moves a directory from `active/` to `done/`. An older directory of that name there is renamed.
     fn move_to_done(&self, id: TaskId) -> Result<()> {
         let (from, to) = (dir("active", id), dir("done", id));
         let publish = |from: &str, to: &str| self.files.publish(from, to).map_err(self.io("move", from));

@@ -17,7 +17,7 @@ impl Thing {
         &self.name
     }
 
-    /// The task that keeps it between its starts.
+    /// The task that keeps the thing between its starts.
     pub(crate) fn remembered_by(&self) -> Option<TaskId> {
         self.remembered_by
     }
@@ -43,7 +43,7 @@ pub enum StoreError {
     Io {
         /// The action that failed.
         action: &'static str,
-        /// Its object.
+        /// The file or folder of the action.
         thing: Thing,
         /// The error of the operating system.
         source: io::Error,
@@ -61,7 +61,7 @@ pub enum StoreError {
     Newer {
         /// The record.
         thing: Thing,
-        /// The version it carries.
+        /// The version of the record.
         version: u64,
     },
     /// Another process stays in the guard of a lane.
@@ -69,7 +69,7 @@ pub enum StoreError {
     GuardBusy {
         /// The lane.
         lane: LaneName,
-        /// The process in the guard, when it is known.
+        /// The process in the guard, if it is known.
         holder: Option<u32>,
     },
     /// Another process holds the lock of a file that is only ever locked for an instant.
@@ -108,7 +108,7 @@ pub enum StoreError {
     /// A record would be larger than the limit for reading it back.
     #[error("the task is too large: {bytes} bytes, and {limit} are the most", limit = super::MAX_RECORD_BYTES)]
     TooLarge {
-        /// Its size.
+        /// The size of the record.
         bytes: usize,
     },
 }

@@ -174,7 +174,7 @@ pub fn config_candidates(
 pub struct Home {
     /// A variable of the environment.
     pub variable: fn(&str) -> Option<OsString>,
-    /// The home in the entry of the account.
+    /// The home directory in the account database.
     pub of_account: fn() -> io::Result<Option<PathBuf>>,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 pub(super) struct Key<T> {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// Takes a value that was checked, in its plain form.
+    /// Sets a checked value, in its plain form.
     pub(super) set: fn(&mut T, &Value),
     /// Gives the value in its plain form; null if none is set.
     pub(super) get: fn(&T) -> Value,
@@ -21,11 +21,12 @@ pub(super) struct Key<T> {
 pub struct RuleOption {
     /// The word, e.g. `lock-timeout`.
     pub word: &'static str,
-    /// The name of its value, e.g. `DUR`.
+    /// The name of the option's value, e.g. `DUR`.
     pub value: &'static str,
-    /// Its line in the help.
+    /// The line of the option in the help.
     pub help: &'static str,
-    /// Its column in the table of lanes, in capitals. The limit has a column of its own, and a range is shown among the values.
+    /// The column of the option in the table of lanes, in capitals. The limit has a column of its own, and a range is shown
+    /// among the values.
     pub title: Option<&'static str>,
 }
 

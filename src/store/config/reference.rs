@@ -14,7 +14,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub struct KeyPage {
     /// The path of the key, e.g. `lanes.NAME.max`.
     pub path: String,
-    /// The form of its value in words.
+    /// The form of the key's value in words.
     pub form: String,
     /// The default in words or as JSON.
     pub default: String,

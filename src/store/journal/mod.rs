@@ -30,13 +30,13 @@ pub struct Event {
     /// The kind of the event, one word.
     #[serde(skip)]
     pub name: &'static str,
-    /// The task it happened to.
+    /// The task of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// The task's user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The lane it happened in.
+    /// The lane of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<LaneName>,
     /// The lanes that the task names beside its user's.
@@ -178,7 +178,7 @@ pub const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
 pub struct Segment {
     /// The day in UTC as `2026-01-31`.
     pub day: String,
-    /// Its number on that day, from 1.
+    /// The number of the segment on its day, from 1.
     pub number: u64,
 }
 
@@ -203,7 +203,7 @@ impl Segment {
         file_name::is_day(day).then(|| Self { day: day.to_owned(), number })
     }
 
-    /// Its path.
+    /// The path of the segment.
     pub fn path(&self) -> String {
         format!("{}/{self}", layout::EVENTS)
     }

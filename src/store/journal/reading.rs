@@ -16,7 +16,7 @@ const LOOK_BYTES: usize = 16 * 1024;
 /// An event as it was read back.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReadEvent {
-    /// The time at which it was written.
+    /// The time at which the event was written.
     pub at: Timestamp,
     /// The whole line.
     pub line: Value,
@@ -32,12 +32,12 @@ type TakeLines<'a> = dyn FnMut(&[u8]) -> bool + 'a;
 pub struct EventLine<'a>(&'a str);
 
 impl<'a> EventLine<'a> {
-    /// Its text.
+    /// The text of the line.
     pub fn text(&self) -> &'a str {
         self.0
     }
 
-    /// Whether it is the line of an event of this kind.
+    /// Whether the line is of an event of this kind.
     pub fn is_of(&self, kind: &str) -> bool {
         let value = self.0.split_once("\"event\":\"").map_or("", |(_, value)| value);
         value.strip_prefix(kind).is_some_and(|rest| rest.starts_with('"'))
@@ -54,7 +54,7 @@ pub struct EventReader {
     at: Position,
     /// The segment before, for a while: a writer may have opened it before it was full, or before midnight.
     before: Option<(Position, Timestamp)>,
-    /// Whether it has come to the end of the newest segment.
+    /// Whether the reader has come to the end of the newest segment.
     is_at_end: bool,
 }
 

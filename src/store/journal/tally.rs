@@ -16,7 +16,7 @@ const WRITE_AFTER: u64 = 1024 * 1024;
 /// Counters, and the parts of segments that have been added.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Tally {
-    /// The version of its record.
+    /// The version of the tally's record.
     pub v: Version,
     /// The counters.
     pub counts: BTreeMap<String, u64>,

@@ -5,11 +5,11 @@ use std::io;
 /// The state directory of the whole host, as a look from outside finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VarLib {
-    /// It does not exist.
+    /// The directory does not exist.
     Absent,
-    /// It belongs to the caller, or its owner is unknown. It counts, usable or not.
+    /// The directory belongs to the caller, or its owner is unknown. It counts, usable or not.
     Counts,
-    /// It is the queue of another account, and no rule for this one.
+    /// The directory is the queue of another account, and no rule for this one.
     OfAnother(u32),
 }
 

@@ -54,7 +54,7 @@ impl Spool {
 pub struct Shares {
     /// The share of each holder that shares, in the order of the slots: tasks and commands of `luzia lock`.
     pub sharing: Vec<u32>,
-    /// Index of the asking holder among them.
+    /// Index of the asking holder among the holders that share.
     pub own: usize,
     /// Number of other holders: leases, and grants from before the lane had a budget. Their use of processors is unknown, so
     /// each counts as one processor.

@@ -13,7 +13,7 @@ const DEEPEST: u32 = 5;
 pub enum Purpose {
     /// The state directory itself.
     Root,
-    /// A folder only its owner may enter.
+    /// A folder that only its owner may enter.
     PrivateFolder,
     /// `locks/.guard`: a process that can open a guard can keep every lane of it busy.
     GuardFolder,
@@ -30,11 +30,11 @@ pub enum Purpose {
 pub struct Moded {
     /// Path below the state directory; `.` is the directory itself.
     pub path: String,
-    /// Its purpose.
+    /// The purpose of the file.
     pub purpose: Purpose,
-    /// Its permission bits.
+    /// The permission bits of the file.
     pub mode: u32,
-    /// Its owner.
+    /// The owner of the file.
     pub uid: u32,
 }
 

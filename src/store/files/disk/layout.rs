@@ -61,7 +61,7 @@ pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
 /// The lease of the host. Not in `spool`, whose changes wake dispatchers.
 pub(crate) const LEASE: &str = "lease";
 pub(crate) const LEASE_LOCK: &str = "lease.lock";
-/// Its time is the moment since which the database of several hosts does not answer.
+/// A file whose time is the moment since which the database of several hosts does not answer.
 pub(crate) const AWAY: &str = "store.away";
 /// The last that this host has seen of that database.
 pub(crate) const SEEN: &str = "store.seen";
@@ -373,7 +373,7 @@ impl Spool {
         Ok(made)
     }
 
-    /// Makes the names of these folders durable.
+    /// Makes the names of the folders durable.
     fn sync_folders(&self) -> Result<()> {
         [SPOOL, LOCKS, "."].into_iter().try_for_each(|folder| self.sync_dir(folder))
     }

@@ -16,7 +16,7 @@ const LISTED_AT_ONCE: usize = 512;
 pub(crate) enum Publication {
     /// Another file has that name already.
     Taken,
-    /// It has its name.
+    /// The record has its name.
     Placed {
         /// The first of the folders that was made on the way: its own name and those below must be made durable too.
         first_made: Option<usize>,

@@ -25,7 +25,7 @@ impl Stamp {
         Some(Self { root: RootId::parse(&text("root")?)?, boot_id: text("boot_id")?, path: text("path")? })
     }
 
-    /// Whether it was written for another directory. The number of a device may differ from boot to boot.
+    /// Whether the stamp was written for another directory. The number of a device may differ from boot to boot.
     fn is_of_another(&self, own: RootId, boot_id: &str) -> bool {
         self.root.inode != own.inode || !is_other_boot(&self.boot_id, boot_id) && self.root.device != own.device
     }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The part of a record that is read.
 #[derive(Clone, Copy)]
 pub(crate) enum Part<'a> {
-    /// All of it.
+    /// All members of the record.
     Whole,
     /// All that decides about a task and describes it. The members that only its start needs are most of a record.
     Description(&'a KnownMembers),

@@ -25,12 +25,12 @@ pub(crate) struct HolderPipe {
 }
 
 impl HolderPipe {
-    /// Removes its name. The caller still holds the kernel lock of the duty.
+    /// Removes the name of the pipe. The caller still holds the kernel lock of the duty.
     pub(crate) fn hide(&self, vfs: &dyn Vfs) {
         let _ = vfs.unlink(&format!("{}/{HOLDER}", self.folder));
     }
 
-    /// Ends it, which wakes the lowest of the standing-by `run`s.
+    /// Ends the pipe, which wakes the lowest of the standing-by `run`s.
     pub(crate) fn end(self, vfs: &dyn Vfs) {
         let Self { pipe, folder } = self;
         drop(pipe);

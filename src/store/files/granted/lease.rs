@@ -8,7 +8,7 @@ use crate::store::{Hold, Result, Spool, StoreError, layout};
 
 /// Length of the file, in bytes.
 pub const LEASE_BYTES: usize = 64;
-/// The bytes before the sum over them.
+/// Number of bytes before the checksum, which covers these bytes.
 const BODY_BYTES: usize = LEASE_BYTES - 4;
 const MAGIC: [u8; 8] = *b"luzia L1";
 /// Number of looks at a lease that may be half written.

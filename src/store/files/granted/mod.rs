@@ -14,7 +14,7 @@ use crate::store::{Hold, Place, Result, Spool, StoreError, Told, encode_task, la
 /// The answer to a granted task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// It is accepted.
+    /// The task is accepted.
     New,
     /// This assignment was accepted before; the record is in this place.
     Known(Place),
@@ -79,8 +79,8 @@ impl Spool {
         self.sync_dir(layout::SPOOL)
     }
 
-    /// Takes one of these numbers; `None` if none is left. A power cut may have lost the last one that was taken, so a block
-    /// is good for one boot.
+    /// Takes one of the numbers that the scheduler gave to this host; `None` if none is left. A power cut may have lost the
+    /// last one that was taken, so a block is good for one boot.
     pub fn take_number(&self) -> Result<Option<TaskId>> {
         let path = layout::NUMBERS;
         let mut handle = self.locked_alone(path)?;

@@ -42,7 +42,8 @@ impl Spool {
         Ok(self.read(layout::SEEN)?.and_then(|bytes| decode_seen(&bytes)).unwrap_or_default())
     }
 
-    /// Notes it, in one call and without a sync: a power cut may lose it, and the host then notices less.
+    /// Notes the state of a store that this host has seen, in one call and without a sync: a power cut may lose it, and the
+    /// host then notices less.
     pub fn keep_store_seen(&self, seen: &StoreSeen) -> Result<()> {
         let mut handle = self.open_or_make(layout::SEEN)?;
         handle.write_at_start(encode_seen(seen).as_bytes()).map_err(StoreError::io("write", layout::SEEN))

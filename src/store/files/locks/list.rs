@@ -17,9 +17,9 @@ use crate::store::{Guards, Result, Spool, StoreError, layout};
 pub struct LockView {
     /// The lane; `None` for a hashed name whose sidecar does not name it.
     pub lane: Option<LaneName>,
-    /// The name of its lock file, without the ending.
+    /// The name of the lock file, without the ending.
     pub(in crate::store) stem: String,
-    /// Its slot.
+    /// The slot of the lock.
     pub slot: u32,
     /// Content of the sidecar.
     pub sidecar: Sidecar,
@@ -32,7 +32,8 @@ pub struct LockView {
 }
 
 impl LockView {
-    /// A hold in a store of several hosts, as its record says. Milliseconds since its host renewed its lease, and since the grant.
+    /// A hold in a store of several hosts, as its record says. `age_ms` counts from the last renewal of the lease of its
+    /// host, `held_ms` from the grant.
     pub fn shared(record: LockRecord, slot: u32, is_silent: bool, age_ms: u64, held_ms: u64) -> Self {
         let why = if is_silent { Reason::HostSilent } else { Reason::HostLives };
         let (lane, sidecar) = (record.lane.clone(), Sidecar::Whole(Box::new(record)));
@@ -53,7 +54,7 @@ impl LockView {
         self.sidecar.record()
     }
 
-    /// The task that holds it; `None` for leases and `luzia lock`.
+    /// The task that holds the lock; `None` for leases and `luzia lock`.
     pub fn task(&self) -> Option<TaskId> {
         let record = self.record().filter(|record| record.kind == LockKind::Task)?;
         TaskId::parse(record.task_id.as_deref()?)
@@ -79,7 +80,7 @@ impl LockView {
         self.record()?.fence
     }
 
-    /// The path of its lock file in the state directory.
+    /// The path of the lock file in the state directory.
     pub fn path(&self) -> String {
         format!("{}/{}.lock", layout::LOCKS, self.stem)
     }

@@ -35,11 +35,11 @@ pub(crate) struct Held {
 /// Result of giving back the lock of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GivenBack {
-    /// It is removed.
+    /// The lock is removed.
     Free,
-    /// A process that its command left behind keeps it.
+    /// A process that the command left behind keeps the lock.
     Kept,
-    /// Another process had released it.
+    /// Another process had released the lock.
     Gone,
 }
 

@@ -12,22 +12,23 @@ use crate::store::{Hold, LockView};
 pub struct LaneNeed {
     /// The lane.
     pub lane: LaneName,
-    /// Number of holders that may hold it at once.
+    /// Number of holders that the lane may have at once.
     pub limit: u32,
-    /// Number of its slots that are wanted: all of them, or none.
+    /// Number of the lane's slots that are wanted: all of them, or none.
     pub count: u32,
-    /// Its lock timeout, in milliseconds.
+    /// The lock timeout of the lane, in milliseconds.
     pub timeout_ms: u64,
-    /// The greatest rate of its grants.
+    /// The greatest rate of the lane's grants.
     pub rate: Option<Rate>,
     /// For `global`: the lanes that have slots to themselves, and their numbers, without lanes that are requested together
     /// with it.
     pub kept: Vec<(LaneName, u32)>,
-    /// The values of its slots, in a lane whose slots have names.
+    /// The values of the lane's slots, in a lane whose slots have names.
     pub values: Option<SlotValues>,
-    /// Whether its gate is shut: then nothing new is granted in it, but a request may borrow from a holder that lends.
+    /// Whether the lane's gate is shut: then nothing new is granted in it, but a request may borrow from a holder that
+    /// lends.
     pub is_shut: bool,
-    /// Whether tasks and commands in it have shares of processors.
+    /// Whether tasks and commands in the lane have shares of processors.
     pub shares_cpus: bool,
     /// The slots that another scheduler has granted: these are taken, and no others.
     pub granted: Vec<GrantedSlot>,
@@ -54,11 +55,11 @@ impl LaneNeed {
 /// Reason why a lane that has room grants nothing now. The end of a holder does not change that, so a timer tries again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotNow {
-    /// Its gate is shut.
+    /// The gate of the lane is shut.
     Shut(LaneName),
     /// Strangers use the values that no holder has.
     Occupied(LaneName, Occupied),
-    /// It has fewer slots than are wanted.
+    /// The lane has fewer slots than are wanted.
     Narrow(LaneName),
 }
 
@@ -102,15 +103,15 @@ pub struct Request {
 pub struct Break {
     /// The lane.
     pub lane: LaneName,
-    /// Its slot.
+    /// The slot of the lock.
     pub slot: u32,
     /// The grant that was ended, when it is known.
     pub lock_id: Option<String>,
-    /// Its holder, when it is known.
+    /// The holder of the lock, when it is known.
     pub holder: Option<String>,
     /// The reason of the verdict; `None` for a release by the holder or by hand.
     pub why: Option<Reason>,
-    /// Milliseconds since its last refresh.
+    /// Milliseconds since the lock's last refresh.
     pub age_ms: u64,
 }
 
@@ -149,7 +150,7 @@ pub enum Denial {
     Limited {
         /// The lane.
         lane: LaneName,
-        /// The moment from which it may be granted again.
+        /// The moment from which the lane may be granted again.
         until: Timestamp,
     },
     /// The free slots of `global` are kept for other lanes.
@@ -167,7 +168,7 @@ pub enum Denial {
 /// The lock that is to be released.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Release {
-    /// The grant of this name.
+    /// The grant with this lock id.
     LockId(String),
     /// The lock of this holder.
     Holder(String),
@@ -180,12 +181,12 @@ pub enum Release {
 pub enum Released {
     /// The lane was free.
     Free,
-    /// It is free now.
+    /// The lock is free now.
     Removed(Break),
-    /// Another holder has it. Nothing was changed.
+    /// Another holder has the lock. Nothing was changed.
     NotYours(Box<LockView>),
-    /// A living process holds it. Nothing was changed.
+    /// A living process holds the lock. Nothing was changed.
     Living(Box<LockView>),
-    /// A dead task holds it, and must be recovered first.
+    /// A dead task holds the lock, and must be recovered first.
     NeedsRecovery(TaskId),
 }

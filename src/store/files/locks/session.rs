@@ -28,12 +28,12 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    /// Its holder: the name in its lock id.
+    /// The holder of the lock: the name in its lock id.
     pub fn holder(&self) -> &str {
         self.record.task_id.as_deref().unwrap_or_default()
     }
 
-    /// The time at which it expires, if it has a time to live.
+    /// The time at which the lock expires, if it has a time to live.
     pub fn ends_at(&self) -> Option<Timestamp> {
         self.record.expires_at.filter(|_| self.record.ttl_ms.is_some())
     }
@@ -49,7 +49,7 @@ impl SessionLock {
 pub enum KeeperAnswer {
     /// Nothing yet.
     Waiting,
-    /// It holds the lock.
+    /// The keeper holds the lock.
     Holds,
     /// The lock no longer exists.
     Gone,

@@ -22,9 +22,9 @@ use crate::store::{Hold, Place, Result, Spool, StoreError, decode_task, encode_t
 pub enum Ending {
     /// The task is finished.
     Over(Task),
-    /// It is queued again.
+    /// The task is queued again.
     Requeued(Task),
-    /// It waits for an event.
+    /// The task waits for an event.
     Waiting(Task),
 }
 
@@ -59,23 +59,23 @@ pub struct Found {
     pub task: Option<Task>,
     /// The lock.
     pub lock: Hold,
-    /// Its end, when it was recorded.
+    /// The end of the task, when it was recorded.
     pub ending: Option<Ending>,
     /// Whether a launch was recorded.
     pub is_started: bool,
     /// Whether `tree.lock` is held.
     pub is_tree_locked: bool,
-    /// The place of its record.
+    /// The place of the task's record.
     pub place: Option<Place>,
 }
 
 /// Result of a request to take a pending task out of the queue.
 pub enum Removed {
-    /// It is out of the queue, and its lock is ours.
+    /// The task is out of the queue, and its lock is ours.
     Taken(Box<Task>, Hold),
-    /// It is no longer pending.
+    /// The task is no longer pending.
     NotPending,
-    /// Another process holds its lock.
+    /// Another process holds the lock of the task.
     Busy,
 }
 

@@ -27,7 +27,7 @@ pub struct Timers {
     pub due: Vec<(TaskId, Timestamp)>,
     /// Timers of schedules that are due.
     pub schedules: Vec<(ScheduleKey, Timestamp)>,
-    /// The moment of the next one.
+    /// The moment of the next timer.
     pub next: Option<Timestamp>,
     /// Some of the tasks whose timers come next.
     pub later: Vec<TaskId>,

@@ -22,7 +22,7 @@ const LANES_AT_ONCE: usize = 1000;
 const MANY_LANES: usize = 16;
 /// Number of searches through many lanes before the lanes of all tasks are looked up.
 const FEW_SEARCHES: u32 = 2;
-/// Number of tasks at which that look ends.
+/// Number of tasks at which a count of pending tasks ends.
 const MOST_SEEN: usize = 200_000;
 
 /// The lanes in which pending tasks were seen, for verbs that look up many tasks. A task that is no longer there is searched.
@@ -39,9 +39,9 @@ pub(crate) type Lane = (Priority, Arc<str>);
 /// The first task of a queue at one priority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// The name of its queue.
+    /// The name of the head's queue.
     pub queue: String,
-    /// The priority of its folder.
+    /// The priority of the head's folder.
     pub priority: Priority,
     /// The task.
     pub id: TaskId,
@@ -51,7 +51,8 @@ pub struct Head {
 pub(crate) struct Spot {
     /// The record.
     pub path: String,
-    /// The folders above it: for a pending record its tier, its lane, and perhaps a segment; for a parked record its segment.
+    /// The folders above the record: for a pending record its tier, its lane, and perhaps a segment; for a parked record
+    /// its segment.
     pub folders: Vec<String>,
 }
 
@@ -83,9 +84,9 @@ impl Spot {
 
 /// Content of the folder of a lane.
 pub(crate) struct Standing {
-    /// The records in it, in no order.
+    /// The records in the lane, in no order.
     pub records: Vec<TaskId>,
-    /// Its segments, in order.
+    /// The segments of the lane, in order.
     pub segments: Vec<u64>,
 }
 
@@ -335,7 +336,7 @@ impl Spool {
         Ok(false)
     }
 
-    /// The priorities that have a folder, in order. Most have none, and one listing shows which have.
+    /// The priorities that have a folder, in order. Most priorities have no folder, and one listing shows those that have one.
     fn used_priorities(&self) -> Result<Vec<Priority>> {
         let used = self.numbered_folders(layout::PENDING)?;
         Ok(used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)).collect())

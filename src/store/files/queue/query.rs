@@ -25,9 +25,9 @@ pub struct Counts {
 /// Something in the state directory that should not be there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// Its description.
+    /// The fault of the file.
     pub what: String,
 }
 
@@ -271,7 +271,7 @@ impl Spool {
         Ok(self.meta(layout::FORMAT)?.is_some())
     }
 
-    /// Whether its path still leads to the state directory, so that another process would find it.
+    /// Whether the path of the state directory still leads to it, so that another process would find it.
     pub fn is_at_its_path(&self) -> Result<bool> {
         let path = self.state_dir();
         let Some(found) = self.vfs.open_root(path, false).map_err(StoreError::io("open", path))? else {

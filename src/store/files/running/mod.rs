@@ -25,7 +25,7 @@ pub struct Started {
     /// The supervisor.
     #[serde(flatten)]
     pub supervisor: Identity,
-    /// Its namespaces; a member is absent in a record of an earlier luzia.
+    /// The namespaces of the task; a member is absent in a record of an earlier luzia.
     #[serde(flatten)]
     pub origin: Origin,
     /// The state directory by the path that the task's processes have in their environment.
@@ -40,7 +40,7 @@ pub struct Started {
     pub lock_id: String,
     /// The fence of the task's user lane.
     pub fence: u64,
-    /// The values of its slots, by the names of their lanes.
+    /// The values of the task's slots, by the names of their lanes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub slots: BTreeMap<String, String>,
 }
@@ -103,8 +103,8 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
 }
 
 impl Started {
-    /// Whether it was made in another state directory, from which this one was copied: none of its processes belongs to this
-    /// one.
+    /// Whether the task was made in another state directory, from which this one was copied: none of its processes belongs
+    /// to this one.
     pub fn is_elsewhere(&self) -> bool {
         self.supervisor.boot_id == OTHER_ROOT
     }
@@ -194,13 +194,13 @@ const CANCEL: &str = "cancel.json";
 pub struct CancelRequest {
     /// The requester.
     pub by: String,
-    /// Its reason.
+    /// The reason of the cancel.
     #[serde(default)]
     pub reason: Option<String>,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the task's own when absent.
     #[serde(default)]
     pub grace_ms: Option<u64>,
-    /// Whether it is queued again and not cancelled: it makes room for another task.
+    /// Whether the task is queued again and not cancelled: it makes room for another task.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub requeue: bool,
 }
@@ -259,7 +259,7 @@ const IN_EFFECT: u32 = 0o700;
 /// A pause of a running task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunPause {
-    /// Its start, end and reason, and its requester.
+    /// The start, the end, the reason and the requester of the pause.
     pub hold: TaskHold,
     /// Whether the task's processes are stopped for it.
     pub is_in_effect: bool,

@@ -54,7 +54,7 @@ impl Spool {
         Ok(ScheduleBook { store: self, lock: self.locked(layout::SCHEDULES_LOCK, false)? })
     }
 
-    /// Like `enter_schedules`, without waiting; `None` while another process has it.
+    /// Like `enter_schedules`, without waiting; `None` while another process changes schedules.
     pub fn try_schedules(&self) -> Result<Option<ScheduleBook<'_>>> {
         Ok(self.try_locked(layout::SCHEDULES_LOCK)?.map(|lock| ScheduleBook { store: self, lock }))
     }

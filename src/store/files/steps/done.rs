@@ -14,30 +14,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct StepRecord {
-    /// Its name.
+    /// The name of the step.
     pub name: String,
-    /// Its place among the steps of the task, from 1. A step that failed keeps it.
+    /// The place of the step among the steps of the task, from 1. A step that failed keeps it.
     pub number: u64,
-    /// The exit code of its command, 128+N for signal N.
+    /// The exit code of the step's command, 128+N for signal N.
     pub exit_code: u8,
-    /// The beginning of its standard output, in base 16 if that is not UTF-8.
+    /// The beginning of the step's standard output, in base 16 if that is not UTF-8.
     pub stdout: String,
     /// Whether `stdout` is in base 16.
     pub is_hex: bool,
-    /// Number of bytes that it wrote.
+    /// Number of bytes that the step wrote.
     pub stdout_bytes: u64,
-    /// The start of the task in which it ran, from 1.
+    /// The start of the task in which the step ran, from 1.
     pub start: u64,
-    /// Number of its tries.
+    /// Number of the step's tries.
     pub tries: u32,
-    /// The time at which it ended.
+    /// The time at which the step ended.
     pub ended_at: String,
-    /// Duration of its last try, in milliseconds.
+    /// Duration of the step's last try, in milliseconds.
     pub ran_ms: u64,
 }
 
 impl StepRecord {
-    /// The kept part of its standard output.
+    /// The kept part of the step's standard output.
     pub fn output(&self) -> Vec<u8> {
         if !self.is_hex {
             return self.stdout.clone().into_bytes();

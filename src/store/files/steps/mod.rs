@@ -33,7 +33,7 @@ pub(crate) struct Locked {
 /// A document as it was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Document<T> {
-    /// Its content; empty if nothing was ever written.
+    /// The content of the document; empty if nothing was ever written.
     pub value: T,
     /// The fault of the newest document, if that is damaged and this is the one before it.
     pub damage: Option<String>,
@@ -242,7 +242,7 @@ const BEAT: &str = "beat.json";
 /// A sign of progress.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Beat {
-    /// The time at which it was given.
+    /// The time at which the sign of progress was given.
     pub at: Timestamp,
     /// Present activity of the task, in its own words.
     pub note: Option<String>,

@@ -20,42 +20,42 @@ const LOCK: &str = "wait.lock";
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct OpenWait {
-    /// Its place among the waits of a run, from 0.
+    /// The place of the wait among the waits of a run, from 0.
     pub position: usize,
-    /// Its identity in a later start; empty in records of versions that went by the position.
+    /// The identity of the wait in a later start; empty in records of versions that went by the position.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// Number of waits with its key that came before it in its start.
+    /// Number of waits with the wait's key that came before it in its start.
     #[serde(skip_serializing_if = "is_default")]
     pub turn: u32,
     /// Kind of the wait.
     pub kind: String,
-    /// The event that ends it.
+    /// The event that ends the wait.
     pub event: String,
-    /// The time at which it began.
+    /// The time at which the wait began.
     pub since: String,
-    /// The time at which it times out.
+    /// The time at which the wait times out.
     pub until: String,
     /// Required values of an event, by name.
     pub filter: Vec<(String, String)>,
-    /// Number of events that it expects.
+    /// Number of events that the wait expects.
     pub expect: u32,
-    /// Number of times that it has timed out.
+    /// Number of times that the wait has timed out.
     pub timeouts: u32,
-    /// Time that it waits each time, in milliseconds.
+    /// Duration of each try of the wait, in milliseconds.
     pub time_ms: u64,
     /// Effect of a timeout: `continue`, `fail`, or `retry` with a number.
     pub on_timeout: String,
     /// A shell command that runs once after the timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_command: Option<String>,
-    /// Whether its run ends, and begins again when the wait is over (`--park`).
+    /// Whether the run ends at the wait, and begins again when the wait is over (`--park`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ends_run: bool,
     /// The lanes that the task keeps when it waits without a process; absent: the kinds of the lanes decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Vec<String>>,
-    /// The output that it waits for.
+    /// The output that the task waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputWatch>,
 }
@@ -66,13 +66,13 @@ pub struct OpenWait {
 pub struct OutputWatch {
     /// The number of the task.
     pub task: u64,
-    /// Pattern that a line of it must match.
+    /// Pattern that a line of the output must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// Time for which it must write nothing, in milliseconds.
+    /// Time for which the task must write nothing, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
-    /// The offsets up to which its two logs were read, each at the beginning of a line.
+    /// The offsets up to which the task's two logs were read, each at the beginning of a line.
     pub from: [u64; 2],
 }
 
@@ -87,7 +87,7 @@ pub struct OutputEnd {
     /// The line that matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// The offsets up to which its two logs were read: the next wait for it continues there.
+    /// The offsets up to which the two logs were read: the next wait for it continues there.
     pub to: [u64; 2],
 }
 
@@ -97,24 +97,24 @@ pub struct OutputEnd {
 pub struct DoneWait {
     /// Kind of the wait.
     pub kind: String,
-    /// The event that could end it.
+    /// The event that could end the wait.
     pub event: String,
-    /// The numbers of the events that ended it.
+    /// The numbers of the events that ended the wait.
     pub mail: Vec<u64>,
-    /// Whether it timed out.
+    /// Whether the wait timed out.
     pub is_timed_out: bool,
-    /// The time at which it ended.
+    /// The time at which the wait ended.
     pub at: String,
-    /// Whether its event could no longer come.
+    /// Whether the wait's event could no longer come.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_missed: bool,
     /// Result of a wait for output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputEnd>,
-    /// Its identity in a later start; empty in records of versions that went by the position.
+    /// The identity of the wait in a later start; empty in records of versions that went by the position.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// Number of waits with its key that came before it in its start.
+    /// Number of waits with the wait's key that came before it in its start.
     #[serde(skip_serializing_if = "is_default")]
     pub turn: u32,
 }
@@ -123,14 +123,14 @@ pub struct DoneWait {
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct LateCommand {
-    /// The position of its wait.
+    /// The position of the command's wait.
     pub position: usize,
-    /// The time at which it was begun.
+    /// The time at which the command was begun.
     pub begun_at: String,
-    /// Its end in words; absent until then, and when the end is unknown.
+    /// The end of the command in words; absent until then, and when the end is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// Whether its unknown end was reported.
+    /// Whether the command's unknown end was reported.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_lost: bool,
 }
@@ -250,17 +250,17 @@ impl Spool {
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Debug)]
 #[serde(default)]
 pub struct Mail {
-    /// Its number in the mailbox.
+    /// The number of the event in the mailbox.
     pub number: u64,
     /// Name of the event, such as `MESSAGE_RECEIVED`.
     pub event: String,
-    /// The thread that it concerns.
+    /// The thread that the event concerns.
     pub thread: Option<String>,
-    /// The user that it concerns.
+    /// The user that the event concerns.
     pub user: Option<String>,
     /// Data of the sender.
     pub data: Value,
-    /// The time at which it came.
+    /// The time at which the event came.
     pub at: String,
 }
 

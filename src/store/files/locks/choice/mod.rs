@@ -23,10 +23,10 @@ pub(crate) struct Choice {
     pub(crate) value: Option<String>,
     /// Locks of the lane that are broken before the slot is taken: the first slot of a lane has all of them.
     pub(crate) breaks: Vec<Break>,
-    /// Whether it is the first slot of its lane in the request, which has the share of processors.
+    /// Whether the slot is the first one of its lane in the request, which has the share of processors.
     pub(crate) is_first: bool,
     pub(crate) fence_seen: u64,
-    /// The fence of its grant, if another scheduler has granted it.
+    /// The fence of the grant of the slot, if another scheduler has granted it.
     pub(crate) granted: Option<Fence>,
 }
 
@@ -43,7 +43,7 @@ struct Seen {
     living: Vec<LockView>,
     /// Tasks whose command may still live: each counts as a holder until it is recovered.
     dead: Vec<(u32, TaskId)>,
-    /// The slots of both with their values.
+    /// The slots of living holders and of these tasks, with their values.
     taken: Vec<(u32, Option<String>)>,
     breaks: Vec<Break>,
     fence: u64,

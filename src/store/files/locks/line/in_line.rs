@@ -60,7 +60,7 @@ impl<'a> InLine<'a> {
         self.place.as_ref().map(|place| place.ahead)
     }
 
-    /// Whether it has a place in the line of a lane.
+    /// Whether the request has a place in the line of a lane.
     pub fn stands_in(&self, lane: &LaneName) -> bool {
         self.place.as_ref().is_some_and(|place| place.folder == layout::line(&lane.stem()))
     }
@@ -78,15 +78,15 @@ const MOST_LABEL_BYTES: usize = 40;
 /// A waiter in the line of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineWaiter {
-    /// Its place, from 1.
+    /// The place of the waiter, from 1.
     pub position: usize,
-    /// Its process.
+    /// The process of the waiter.
     pub pid: u32,
-    /// The start of its wait.
+    /// The start of the waiter's wait.
     pub since: Timestamp,
-    /// Its agent.
+    /// The agent of the waiter.
     pub agent: Option<String>,
-    /// Its note for people.
+    /// The note of the waiter for people.
     pub label: Option<String>,
 }
 

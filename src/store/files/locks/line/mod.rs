@@ -37,7 +37,7 @@ pub(in crate::store) struct Place {
     number: u64,
     name: String,
     path: String,
-    /// Number of waiters before it.
+    /// Number of waiters before this place.
     ahead: usize,
     /// The life of the holder of the lane, for the first of the line.
     holder: Option<Life>,

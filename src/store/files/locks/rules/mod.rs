@@ -18,8 +18,8 @@ use std::fmt::Write as _;
 pub(crate) use parse as parse_grants;
 
 impl Spool {
-    /// The rule that keeps a lane from a request that would get a slot of it by the lane's limit. `used` holders stay beside
-    /// it, and it takes `wanted` slots. The caller is in the guard.
+    /// The rule that refuses a lane to a request that the limit of the lane would admit. `used` holders stay beside it, and
+    /// it takes `wanted` slots. The caller is in the guard.
     pub(crate) fn beyond_limit(
         &self,
         need: &LaneNeed,

@@ -10,9 +10,9 @@ use crate::store::{
 pub struct Claimed {
     /// The task.
     pub task: Task,
-    /// Its `supervisor.lock`, to be handed to the supervisor.
+    /// The `supervisor.lock` of the task, to be handed to the supervisor.
     pub lock: Hold,
-    /// Its lanes.
+    /// The lanes of the task.
     pub grants: Vec<Grant>,
     /// Stale locks that were broken on the way.
     pub broken: Vec<Break>,
@@ -31,15 +31,16 @@ pub struct Judges {
 pub enum Claim {
     /// The task is this process's to start.
     Claimed(Box<Claimed>),
-    /// Another process has it, or had it.
+    /// Another process has the task, or had it.
     Lost,
-    /// The check of the caller refuses its start now.
+    /// The check of the caller refuses the start of the task now.
     Refused(Box<Task>),
-    /// It does not get its lanes, or it is itself the dead task that must be recovered first.
+    /// The task does not get its lanes, or it is itself the dead task that must be recovered first.
     Denied(Box<Task>, Denial),
-    /// Its record is damaged; it was set aside.
+    /// The record of the task is damaged; it was set aside.
     SetAside(StoreError),
-    /// A newer luzia wrote its record; it stays as it is, and the tasks behind it in its lane wait for that luzia.
+    /// A newer luzia wrote the record of the task; it stays as it is, and the tasks behind it in its lane wait for that
+    /// luzia.
     Newer(StoreError),
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Longest duration of the command, in milliseconds.
 const LONGEST_MS: u64 = 3_600_000;
-/// Time in which its processes must end, in milliseconds.
+/// Time in which the processes of the command must end, in milliseconds.
 const GRACE_MS: u64 = 2000;
 
 /// End of a command that the end of the host's lease ended or kept from its start.

@@ -18,7 +18,7 @@ const TAKE_MS: u64 = 50;
 pub struct CpuPlan {
     /// Number of processors for all holders.
     pub budget: u32,
-    /// The processors to which its holders are bound, each to as many as the budget; `None` if they are not bound.
+    /// The processors to which the lane's holders are bound, each to as many as the budget; `None` if they are not bound.
     pub allowed: Option<Vec<u32>>,
 }
 
@@ -70,11 +70,11 @@ pub struct CpuShare {
     grant: Grant,
     budget: u32,
     server: Option<(Box<dyn Pipe>, String)>,
-    /// Number of processors that it has: the first processor, and the tokens that are out.
+    /// Number of processors that the holder has: the first processor, and the tokens that are out.
     has: u32,
-    /// Its share by its sidecar.
+    /// The share of the holder by its sidecar.
     recorded: u32,
-    /// The time of its next look, by the boot clock.
+    /// The time of the holder's next look, by the boot clock.
     due_ms: u64,
     is_taking: bool,
 }

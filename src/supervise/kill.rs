@@ -12,11 +12,11 @@ const LONGEST_PAUSE_MS: u64 = 500;
 
 /// Origin of a task's tree.
 pub struct Root<'a> {
-    /// The supervisor that launched it, if it is known.
+    /// The supervisor that launched the tree, if it is known.
     pub began_by: Option<&'a Identity>,
-    /// The state directory by the path that its processes have in their environment: a bind mount gives it several.
+    /// The state directory by the path in the environment of the tree: a bind mount gives it several.
     pub state_dir: &'a str,
-    /// The control group in which it began, if there is one. This process is not in it.
+    /// The control group in which the tree began, if there is one. This process is not in it.
     pub group: Option<&'a Group>,
     /// Whether the command of a `luzia lock` belongs to it, which its caller has started.
     pub has_outsiders: bool,

@@ -33,13 +33,13 @@ const INPUT_GONE: &str = "the `luzia run` whose standard input it was to read is
 /// A command that was launched.
 pub(super) struct Launched {
     pub child: Box<dyn Child>,
-    /// Its share of processors, in a lane that has a budget.
+    /// The task's share of processors, in a lane that has a budget.
     pub share: Option<CpuShare>,
-    /// The file for its result.
+    /// The file for the task's result.
     pub result: Hold,
-    /// Data for the hooks at its end.
+    /// Data for the hooks at the end of the task.
     pub hooks: Option<hooks::Place>,
-    /// Its control group, if it has one.
+    /// The control group of the task, if it has one.
     pub group: Option<Group>,
 }
 
@@ -56,11 +56,11 @@ struct Ready {
 /// Result of the preparations for a launch.
 enum Made {
     Ready(Box<Ready>),
-    /// It cannot be launched.
+    /// The task cannot be launched.
     Ended(Happened),
     /// The host is short of a resource that all tasks need.
     Short(StoreError),
-    /// There is no space for its logs, which are outside the state directory.
+    /// The file system of the logs, outside the state directory, has no space.
     NoSpaceForLogs(StoreError),
 }
 
@@ -263,7 +263,7 @@ fn file(log: Box<dyn Handle>, name: &str) -> Result<File, StoreError> {
     log.into_file().ok_or_else(|| StoreError::Absent { thing: name.into() })
 }
 
-/// Its input, the lock of its tree, and the file for its result.
+/// The input of the command, the lock of its tree, and the file for its result.
 type Recorded = (Option<File>, Hold, Hold);
 
 /// Makes the files in the state directory that a launch needs, the start last.

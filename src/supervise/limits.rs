@@ -13,7 +13,7 @@ pub(super) fn result_file(task: &Task) -> String {
     format!("result.{}.json", task.starts)
 }
 
-/// The most bytes that are read of that file.
+/// The largest number of bytes that are read of a result file.
 const MOST_BYTES: usize = 64 * 1024;
 /// Beginning of the author of a lane's hold that a task asked for.
 const BY: &str = "the usage limit of ";

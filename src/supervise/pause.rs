@@ -32,7 +32,7 @@ pub(super) struct Pausing {
     /// The control group of the task, if it has one.
     group: Option<Group>,
     still: Option<Still>,
-    /// Whether the task must have slots before it goes on.
+    /// Whether the task must get slots before its tree goes on.
     lacks_slots: bool,
     /// Duration of earlier pauses, in milliseconds.
     earlier_ms: u64,
@@ -53,7 +53,7 @@ impl Pausing {
         self.earlier_ms.saturating_add(now)
     }
 
-    /// Time that the supervisor may wait before it looks again.
+    /// Time that the supervisor may wait before it looks at the tree again.
     pub(super) fn time_left(&self, site: &Site) -> Duration {
         let until = self.still.as_ref().and_then(|still| still.hold.as_ref()?.until);
         until.map_or(Duration::MAX, |until| {
@@ -82,7 +82,7 @@ impl Pausing {
         }
     }
 
-    /// Lets it go on, unless it is paused.
+    /// Lets the tree go on, unless it is paused.
     pub(super) fn has_slots(&mut self, site: &Site) {
         if std::mem::take(&mut self.lacks_slots) && self.still.as_ref().is_some_and(|still| still.hold.is_none()) {
             self.wake(site);

@@ -50,7 +50,7 @@ struct Attempted {
     ran_ms: Option<u64>,
     /// The file for the result, of a command that was launched.
     result: Option<Hold>,
-    /// Data for the hooks at its end.
+    /// Data for the hooks at the end of the task.
     hooks: Option<hooks::Place>,
     /// Whether the run ended without the slots that it had given up. Then no further process may start for the task.
     is_away: bool,

@@ -27,7 +27,7 @@ pub type Wants<'a> = &'a dyn Fn(&Task, &[LaneName]) -> Request;
 /// The slots that a task has given up.
 pub(in crate::supervise) struct Away {
     lanes: Vec<LaneName>,
-    /// Its place in a line, while it wants them back.
+    /// The place of the task in a line, while it wants its slots back.
     in_line: Option<InLine<'static>>,
     asked_ms: u64,
 }
@@ -35,7 +35,7 @@ pub(in crate::supervise) struct Away {
 /// Result of a try to take slots back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::supervise) enum Back {
-    /// The task has them.
+    /// The task has its slots.
     Has,
     Waits,
     /// A dead task is in the way, which a pass recovers.

@@ -32,7 +32,7 @@ pub struct Place<'a> {
     pub vars: &'a Vars,
     /// The files of the variables that the environment does not pass.
     pub files: &'a Files,
-    /// Variables on its goal and its steps.
+    /// Variables on the goal and the steps of the task.
     pub told: &'a [(&'static str, String)],
 }
 

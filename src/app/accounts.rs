@@ -30,7 +30,7 @@ pub struct Accounts {
     caller: LazyCell<Result<String, AppError>>,
     /// The number by the name; `None` where there is no such account.
     numbers: Known<Option<u32>>,
-    /// The owner by the directory; `None` where it has no owner with a name.
+    /// The owner of each directory; `None` where the directory has no owner with a name.
     owners: Known<Option<String>>,
     /// The programs that were looked for, by the places of the look.
     programs: Known<()>,

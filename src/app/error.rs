@@ -10,7 +10,7 @@ use std::io;
 /// A refusal, complete for people and for programs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// Its class.
+    /// The class of the error.
     pub kind: Kind,
     /// A constant word for programs, as `LOCK_HELD`.
     pub code: Code,
@@ -69,12 +69,12 @@ impl AppError {
         &self.0
     }
 
-    /// Its class.
+    /// The class of the error.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
 
-    /// Its word for programs.
+    /// The word of the error for programs.
     pub fn code(&self) -> Code {
         self.0.code
     }

@@ -320,7 +320,7 @@ impl App {
         Ok(views.into_iter().map(|view| breaks::by_rule(self, view)).collect())
     }
 
-    /// Those among them that an index of the locks knows.
+    /// The holders of a lane that an index of the locks knows.
     fn holders_in(&self, locks: &LockIndex, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
         let views = self.store.holders_in(locks, lane, config_reload::config(self).lock_timeout_ms(lane), judge)?;
         Ok(views.into_iter().map(|view| breaks::by_rule(self, view)).collect())

@@ -36,7 +36,7 @@ impl Sandboxes {
 pub struct Elsewhere {
     /// The sandbox lives.
     pub lives: Vec<TaskId>,
-    /// It has ended.
+    /// The tasks whose sandbox has ended.
     pub ended: Vec<TaskId>,
     /// This process cannot see whether the sandbox lives.
     pub unseen: Vec<TaskId>,

@@ -24,11 +24,11 @@ pub(crate) const WAIT_WARNING: &str = "wait_warning";
 
 /// One wait that is reported.
 pub(crate) struct LongWait<'a> {
-    /// The rule by which it is reported.
+    /// The rule by which the wait is reported.
     pub rule: &'a WaitRule,
-    /// Its length so far, in milliseconds.
+    /// The length of the wait so far, in milliseconds.
     pub waited_ms: u64,
-    /// Its place among those that wait for the lane, from 1.
+    /// The place of the waiter among those that wait for the lane, from 1.
     pub position: usize,
     /// The holder of the lane, if it is known.
     pub held_by: Option<&'a str>,

@@ -74,7 +74,7 @@ pub(crate) struct Known {
     queues: Queues,
     tier: Tier,
     sides: Vec<Side>,
-    /// The place of the queue of which these are the turns; `None` if it has no work in the tier.
+    /// The place of the own queue among the queues; `None` if it has no work in the tier.
     own: Option<usize>,
     order: Order,
 }

@@ -23,7 +23,7 @@ pub struct Folders {
 /// One file, and the content that setup adds to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Target {
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub path: String,
     /// The content that setup adds.
     pub content: Content,

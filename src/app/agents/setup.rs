@@ -29,17 +29,17 @@ pub enum Aim {
 /// The change of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// Its content; `None` if it does not exist.
+    /// The content of the file; `None` if it does not exist.
     pub before: Option<String>,
-    /// Its new content; `None` if it is removed.
+    /// The new content of the file; `None` if it is removed.
     pub after: Option<String>,
     /// The copy of the file as the user wrote it.
     pub backup: Backup,
     /// Set where setup leaves the file alone because the user has changed luzia's own text in it.
     pub is_left: bool,
-    /// Whether it gets its old bytes back.
+    /// Whether the file gets its old bytes back.
     pub is_restored: bool,
 }
 
@@ -48,9 +48,9 @@ pub struct Change {
 pub enum Backup {
     /// No change.
     Stay,
-    /// It is made at this path.
+    /// The backup is made at this path.
     Make(String),
-    /// It has served, and is removed.
+    /// The backup is no longer needed, and is removed.
     Drop(String),
 }
 

@@ -6,9 +6,9 @@
 //! text, and `without_block` removes them. `Broken` is a fault at a place in a text, and `at` gives the line and the column of
 //! that place.
 
-/// The first mark of the lines in a file of instructions.
+/// The mark before the lines about luzia in a file of instructions.
 pub const BEGIN: &str = "<!-- luzia: begin -->";
-/// The last mark.
+/// The mark after the lines about luzia.
 pub const END: &str = "<!-- luzia: end -->";
 
 /// The three lines that every agent gets.
@@ -26,7 +26,7 @@ pub struct Part {
     pub points: &'static [&'static str],
 }
 
-/// The longer text.
+/// The longer text about luzia, part by part.
 pub const PARTS: [Part; 4] = [
     Part {
         title: "Run a command in its turn",
@@ -63,7 +63,7 @@ pub const PARTS: [Part; 4] = [
     },
 ];
 
-/// The three lines with their marks.
+/// The three lines about luzia, with their marks.
 pub fn block() -> String {
     let [first, second, third] = LINES;
     format!("{BEGIN} {first}\n{second}\n{third} {END}")
@@ -151,7 +151,7 @@ pub fn with_block(text: &str) -> String {
     format!("{text}{gap}{block}\n")
 }
 
-/// The text without these lines, and without the blank line before them.
+/// The text without the lines about luzia, and without the blank line before them.
 pub fn without_block(text: &str) -> String {
     let Some((from, to)) = block_in(text) else { return text.to_owned() };
     let rest = text[to..].strip_prefix('\n').unwrap_or(&text[to..]);
@@ -160,7 +160,7 @@ pub fn without_block(text: &str) -> String {
     format!("{before}{rest}")
 }
 
-/// The place of these lines: from their first mark to the end of their last one.
+/// The place of the lines about luzia: from their first mark to the end of their last one.
 fn block_in(text: &str) -> Option<(usize, usize)> {
     let from = text.find(BEGIN)?;
     Some((from, from + text[from..].find(END)? + END.len()))

@@ -43,9 +43,9 @@ pub fn old_make(app: &App) -> Option<String> {
 pub struct Bars {
     /// The pause of the lane, of a pattern that matches the lane, or of the host.
     pub paused: Option<Pause>,
-    /// The reason why its gate is shut.
+    /// The reason why the gate of the lane is shut.
     pub busy: Option<Busy>,
-    /// The moment from which its rate allows a grant.
+    /// The moment from which the lane's rate allows a grant.
     pub limited_until: Option<Timestamp>,
     /// The strangers that use every value of the lane that no holder has.
     pub occupied: Option<Occupied>,
@@ -136,7 +136,7 @@ pub(crate) const AGAIN_MS: i64 = 1000;
 /// Readings with the moment of the boot clock at which they were taken.
 pub(crate) type Read = Option<(u64, Readings)>;
 
-/// Those of the lanes whose gates are shut. `notes` as for [`busy`].
+/// The lanes with shut gates, among some lanes. `notes` as for [`busy`].
 pub(crate) fn shut<'a>(app: &App, lanes: impl Iterator<Item = &'a LaneName>, notes: bool) -> Vec<Shut> {
     lanes.filter_map(|lane| Some(Shut { lane: lane.clone(), busy: busy(app, lane, notes)? })).collect()
 }
@@ -189,13 +189,13 @@ pub(crate) fn not_now_text(app: &App, why: &NotNow) -> String {
 pub struct NamedSlot {
     /// The value that the slot stands for.
     pub value: String,
-    /// The slot that its holder has.
+    /// The slot that the value's holder has.
     pub slot: Option<u32>,
-    /// Its holder.
+    /// The holder of the value.
     pub holder: Option<String>,
-    /// Whether it was removed from the values, and goes with its holder.
+    /// Whether the value was removed from the values, and goes with its holder.
     pub is_drained: bool,
-    /// Whether a stranger uses it; with the process, where that can be seen.
+    /// Whether another program uses the value; with the process, where that can be seen.
     pub user: Option<Option<u32>>,
 }
 

@@ -38,9 +38,9 @@ const MOST_NAME: usize = 64;
 pub struct ScheduleRow {
     /// The schedule.
     pub schedule: Schedule,
-    /// Its zone.
+    /// The zone of the schedule.
     pub zone: Zone,
-    /// Its last task, if that is still known.
+    /// The last task of the schedule, if that is still known.
     pub last: Option<Task>,
     /// The pause that keeps it from making tasks now.
     pub pause: Option<Hold>,

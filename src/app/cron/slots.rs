@@ -130,7 +130,7 @@ fn note_missed(app: &App, schedule: &mut Schedule, missed: &[Timestamp]) {
     }
 }
 
-/// Makes a task of a schedule and notes it there.
+/// Makes a task of a schedule and records the task in the schedule.
 pub(super) fn make_slot(
     app: &App,
     book: &ScheduleBook<'_>,

@@ -44,7 +44,7 @@ pub enum Step<'a> {
 
 /// The stage of a demo: a state directory that is removed afterwards.
 pub struct Stage<'a> {
-    /// The use cases in it.
+    /// The use cases in the directory of the demo.
     pub app: &'a App,
     /// Runs luzia with arguments.
     pub luzia: &'a dyn Fn(&[String]) -> io::Result<Output>,

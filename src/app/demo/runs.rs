@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 /// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Closed {
-    /// By itself, or by its supervisor.
+    /// The command ended by itself, or its supervisor ended it.
     Ended,
-    /// Its supervisor was killed; this is the moment at which a recovery had seen its last process dead.
+    /// The supervisor of the run was killed; this is the moment at which a recovery had seen its last process dead.
     Recovered,
-    /// It has not ended.
+    /// The run has not ended.
     Open,
 }
 
@@ -40,13 +40,13 @@ pub struct Run {
     pub task: TaskId,
     /// The command, once it was started.
     pub command_pid: Option<u64>,
-    /// Its begin, by the boot clock in milliseconds.
+    /// The begin of the run, by the boot clock in milliseconds.
     pub from_ms: u64,
-    /// Its end; of an open run, the moment of its last event.
+    /// The end of the run; of an open run, the moment of its last event.
     pub to_ms: u64,
-    /// The kind of its end.
+    /// The kind of the run's end.
     pub closed: Closed,
-    /// The places of its begin and its end among the events.
+    /// The places of the run's begin and its end among the events.
     order: (usize, usize),
 }
 

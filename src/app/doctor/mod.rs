@@ -85,7 +85,7 @@ impl Finding {
 
 /// The configuration as it was found.
 pub struct ConfigSeen {
-    /// Its file; `None` for the built-in defaults.
+    /// The file of the configuration; `None` for the built-in defaults.
     pub path: Option<String>,
     /// The rule that applied.
     pub rule: &'static str,
@@ -97,7 +97,7 @@ pub struct ConfigSeen {
 pub struct Around {
     /// The state directory and the rule that chose it.
     pub state_dir: Option<(String, &'static str)>,
-    /// The use cases in it, whether it is safe or not.
+    /// The use cases in the state directory, whether that is safe or not.
     pub app: Result<App, AppError>,
     /// Other state directories that exist, with their rules.
     pub others: Vec<(String, &'static str)>,

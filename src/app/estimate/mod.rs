@@ -187,7 +187,7 @@ pub fn about(ms: u64) -> String {
     format!("about {}", rough(ms))
 }
 
-/// A length in a unit of which it has a few.
+/// A length in the largest unit of which the length has a few.
 pub fn rough(ms: u64) -> String {
     let unit = match ms {
         0..90_000 => 1000,

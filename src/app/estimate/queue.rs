@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The queue at a moment.
 pub(super) struct Queue {
-    /// Its tasks and lanes.
+    /// The queue's tasks and lanes.
     pub load: Load,
     /// The slot time that was used so far.
     pub ledger: Ledger,

@@ -212,7 +212,7 @@ const MOST_HOOKS: usize = 100;
 pub struct NewHook {
     /// The event, as it was written.
     pub event: String,
-    /// Its name; by default made of the event.
+    /// The name of the hook; by default made of the event.
     pub name: Option<String>,
     /// The command; empty where there is a URL.
     pub command: Vec<String>,
@@ -222,13 +222,13 @@ pub struct NewHook {
     pub user: Option<String>,
     /// Only for this lane.
     pub lane: Option<String>,
-    /// Its time limit, in milliseconds.
+    /// The time limit of the hook, in milliseconds.
     pub timeout_ms: Option<u64>,
     /// The working directory of the caller.
     pub cwd: String,
     /// The environment of the caller, in which its program is looked for.
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether its program may be missing.
+    /// Whether the hook's program may be missing.
     pub no_check: bool,
     /// The name of the caller who adds the hook.
     pub by: Option<String>,

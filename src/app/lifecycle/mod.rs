@@ -157,7 +157,7 @@ impl Pass {
 /// A record of a newer luzia. It stays as it is, and tasks of others still run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Left {
-    /// Its task.
+    /// The task with the record.
     pub task: TaskId,
     /// The file, and its version.
     pub what: String,
@@ -170,7 +170,7 @@ pub struct Left {
 pub struct Unseen {
     /// The task.
     pub task: TaskId,
-    /// Why it cannot be recovered here.
+    /// The reason why the task cannot be recovered here.
     pub why: Blind,
 }
 

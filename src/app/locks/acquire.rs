@@ -50,9 +50,9 @@ pub struct Leased {
 pub struct Checked {
     /// The lane.
     pub lane: LaneName,
-    /// Number of holders it may have.
+    /// Number of holders that the lane may have.
     pub limit: u32,
-    /// Everything that occupies it.
+    /// Everything that occupies the lane.
     pub holders: Vec<LockView>,
     /// The bars of the lane, apart from its holders.
     pub bars: Bars,
@@ -64,7 +64,7 @@ impl Checked {
         self.holders.iter().filter(|view| !view.verdict.is_stale())
     }
 
-    /// Whether the next acquirer would get it.
+    /// Whether the next acquirer would get the lane.
     pub fn is_free(&self) -> bool {
         self.has_room() && self.bars.is_none()
     }

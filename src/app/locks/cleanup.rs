@@ -95,11 +95,11 @@ fn clean(app: &App, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleane
 /// A conductor directory that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failed {
-    /// Its project; `None` for one whose tasks have no project of the configuration.
+    /// The project of the directory; `None` for one whose tasks have no project of the configuration.
     pub project: Option<String>,
-    /// Its path.
+    /// The path of the directory.
     pub path: String,
-    /// Its fault.
+    /// The fault of the directory.
     pub why: String,
 }
 

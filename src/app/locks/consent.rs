@@ -23,7 +23,7 @@ impl Question {
         Self { fact, act, hint: "leave it to its owner; if its owner agrees, add --yes" }
     }
 
-    /// A question about tasks that were chosen by what they have in common.
+    /// A question about tasks that options select.
     pub fn of_chosen(fact: String, act: String) -> Self {
         Self { fact, act, hint: "`luzia list` shows tasks; if each of these is meant, add --yes" }
     }

@@ -39,7 +39,7 @@ pub struct Guarded {
 pub struct GuardEnd {
     /// The end of the command.
     pub end: End,
-    /// The reason why it was ended: its lock was lost.
+    /// The reason why the command was ended: its lock was lost.
     pub lost: Option<String>,
 }
 

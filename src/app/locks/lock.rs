@@ -45,7 +45,7 @@ pub struct Under<'a> {
 pub enum Line<'a> {
     /// For `-v`: what was done.
     Log(&'a str),
-    /// The holder for which it waits.
+    /// The holder that the command waits for.
     Waits(&'a str),
 }
 

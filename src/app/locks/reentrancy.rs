@@ -16,9 +16,9 @@ use crate::store::{LockView, Release};
 pub struct Inside {
     /// The task.
     pub task: TaskId,
-    /// Its user.
+    /// The user of the task.
     pub user: Option<String>,
-    /// Its project.
+    /// The project of the task.
     pub project: Option<String>,
 }
 

@@ -20,13 +20,13 @@ use std::time::Duration;
 /// Time that a keeper may take to answer, in milliseconds. It starts within milliseconds on a host that is not short of
 /// anything.
 const ANSWER_MS: u64 = 30_000;
-/// Longest wait of one look for its answer.
+/// Longest wait of one look for the answer of a keeper.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A session and the process that it lasts as long as.
+/// A session and the process whose life it shares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
-    /// The key that distinguishes it from other sessions.
+    /// The key that distinguishes the session from others.
     pub key: String,
     /// The agent's process.
     pub process: Identity,

@@ -40,11 +40,11 @@ impl Default for Surroundings {
 /// A thing that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named {
-    /// Its lane.
+    /// The lane of the thing.
     pub lane: LaneName,
-    /// Its path, if it is a directory or a file.
+    /// The path of the thing, if it is a directory or a file.
     pub path: Option<String>,
-    /// Its kind.
+    /// The kind of the thing.
     pub kind: ThingKind,
 }
 

@@ -27,11 +27,11 @@ pub struct Folder {
 pub struct Shim {
     /// The name of the tool.
     pub tool: String,
-    /// Its lane, as it was given.
+    /// The lane of the shim, as it was given.
     pub lane: String,
-    /// The program that it starts.
+    /// The program that the shim starts.
     pub program: Option<String>,
-    /// The reason why it does not work now.
+    /// The reason why the shim does not work now.
     pub problem: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Folder {
         Self { os, dir }
     }
 
-    /// Its path.
+    /// The path of the folder.
     pub fn path(&self) -> &str {
         &self.dir
     }

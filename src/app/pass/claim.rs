@@ -37,7 +37,7 @@ pub(super) enum At<'a> {
 /// A task that a pass asks for.
 pub(super) struct Attempt<'a> {
     pub at: At<'a>,
-    /// The tasks that must still lend it their lanes. `None` if it asks for slots of its own.
+    /// The tasks that must still lend the task their lanes. `None` if it asks for slots of its own.
     pub lenders: Option<&'a [Task]>,
     /// Admission, asked under the lock of the task.
     pub admit: &'a dyn Fn(&Task) -> bool,

@@ -34,7 +34,7 @@ pub trait Log {
     fn shared(&mut self, failure: Option<&AppError>);
     /// So many tasks run, and so many wait; reported by a dispatcher that waits for them.
     fn waits(&mut self, running: usize, waiting: u64);
-    /// The interval of these reports.
+    /// The interval of the reports of waiting tasks.
     fn interval(&self) -> Duration {
         Duration::from_secs(60)
     }

@@ -61,11 +61,11 @@ struct Tally {
 /// The hand of a supervisor that has finished: it holds one task of its own pass and goes on to it, which saves a process.
 /// It is empty after a pass that started other supervisors.
 pub(super) struct Hand<'a> {
-    /// Whether it takes a task.
+    /// Whether this process can take a task.
     pub is_free: bool,
     /// Whether the supervisor is as good as a new one. Asked when the hand has a task.
     pub is_fit: &'a dyn Fn() -> bool,
-    /// The task it took.
+    /// The task that this process took.
     pub claimed: Option<Box<Claimed>>,
     /// Called between any two pieces of the work of a pass.
     pub between: &'a mut dyn FnMut(),

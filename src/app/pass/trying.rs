@@ -37,7 +37,7 @@ pub(super) struct Seen {
 
 /// The result of trying one lane.
 pub(super) enum Tried {
-    /// With its weights in fair share.
+    /// The task has started, with its weights in fair share.
     Started(Weights),
     Blocked,
     NoSlot,
@@ -49,9 +49,10 @@ enum Step {
     Done(Tried),
     /// Another task may be the first one now.
     Again,
-    /// Another dispatcher had it.
+    /// Another dispatcher had the task.
     Lost,
-    /// It waits for a capacity lane, which tasks behind it may not need. Has the task if it may wait for several slots.
+    /// The task waits for a capacity lane, which tasks behind it may not need. Has the task if it may wait for several
+    /// slots.
     Beyond(Option<Box<Task>>),
 }
 
@@ -60,7 +61,7 @@ enum Step {
 enum Admission {
     Yes,
     No,
-    /// A capacity lane keeps it.
+    /// A capacity lane keeps the task from its start.
     Beyond,
 }
 

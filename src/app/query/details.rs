@@ -20,23 +20,23 @@ use std::path::Path;
 /// Number of events of a task that are shown: the newest.
 const MOST_EVENTS: usize = 40;
 
-/// Number of holders that are shown among those for which a task waited.
+/// Number of the last holders for which a task waited that are shown.
 const MOST_WAITED_FOR: usize = 5;
 
 /// Facts about a task beside its record.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Details {
-    /// Its directory, at its present place.
+    /// The directory of the task, at its present place.
     pub folder: Option<String>,
-    /// Its logs: stream, path and bytes.
+    /// The logs of the task: stream, path and bytes.
     pub logs: Vec<(&'static str, String, u64)>,
-    /// The locks it holds: lane and lock file.
+    /// The locks that the task holds: lane and lock file.
     pub locks: Vec<(String, String)>,
-    /// Its newest events, the oldest first.
+    /// The newest events of the task, the oldest first.
     pub events: Vec<Record>,
-    /// Number of events before those.
+    /// Number of events before the newest ones.
     pub earlier_events: usize,
-    /// The last holders for which it waited, each with the lane of the task that it gave back before the task began.
+    /// The last holders for which the task waited, each with the lane of the task that it gave back before the task began.
     pub waited_for: Vec<(String, String)>,
 }
 
@@ -132,7 +132,7 @@ pub fn host_text(view: &LockView) -> Option<String> {
     Some(format!("host \"{host}\" has it; {}", why.text()))
 }
 
-/// Number of processes that are named among those that have a lock file open.
+/// Number of processes that are named, of all that have a lock file open.
 const MOST_USERS: usize = 3;
 
 /// The processes that have a lock file open, in words.

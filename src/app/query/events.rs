@@ -34,7 +34,7 @@ const BEFORE_TASK_MS: i64 = 60_000;
 /// The events that are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// By their content.
+    /// The choice by content.
     pub filter: Filter,
     /// Only of tasks that the caller requested; the name is that of the caller's account.
     pub mine: Option<String>,
@@ -220,15 +220,15 @@ pub fn checkpoint(app: &App, task: &Task) -> Result<Value, AppError> {
 /// A lane by its events, and as it is now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneLine {
-    /// Its name.
+    /// The name of the lane.
     pub name: String,
     /// By the events.
     pub stats: LaneStats,
-    /// Tasks that wait for it now.
+    /// Tasks that wait for the lane now.
     pub depth: u64,
-    /// Its living holders now.
+    /// Number of living holders of the lane now.
     pub active: u64,
-    /// Number of holders it may have; `u32::MAX` for no limit.
+    /// Number of holders that the lane may have; `u32::MAX` for no limit.
     pub limit: u32,
 }
 
@@ -239,7 +239,7 @@ pub struct TaskLine {
     pub count: u64,
     /// Average age of unfinished ones, in milliseconds.
     pub age_ms: Option<u64>,
-    /// Their ends, by their events.
+    /// The ends of the tasks, by their events.
     pub stats: TaskStats,
 }
 

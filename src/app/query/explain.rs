@@ -34,9 +34,9 @@ const LANES_LOOKED_AT: usize = 32;
 pub struct TaskWhy {
     /// The task.
     pub task: Task,
-    /// Every reason why it does not start, in the order in which dispatch meets them.
+    /// Every reason why the task does not start, in the order in which dispatch meets them.
     pub obstacles: Vec<Obstacle>,
-    /// Its lanes as they are.
+    /// The lanes of the task as they are.
     pub lanes: Vec<LaneNow>,
     /// For a task that is neither pending nor over.
     pub supervisor: Option<Supervisor>,
@@ -45,11 +45,11 @@ pub struct TaskWhy {
 /// The supervisor of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Supervisor {
-    /// Its process, once it has started the command.
+    /// The process of the supervisor, once it has started the command.
     pub pid: Option<u32>,
-    /// Whether it lives.
+    /// Whether the supervisor lives.
     pub is_alive: bool,
-    /// Whether it is stopped (SIGSTOP): then no process watches the task.
+    /// Whether the supervisor is stopped (SIGSTOP): then no process watches the task.
     pub is_stopped: bool,
     /// Why a dead one's task cannot be recovered from here.
     pub blind: Option<Blind>,
@@ -60,11 +60,11 @@ pub struct Supervisor {
 pub struct LaneWhy {
     /// The lane as it is.
     pub lane: LaneNow,
-    /// Number of tasks that wait for their turn in it; 0 for a lane without an order of its own.
+    /// Number of tasks that wait for their turn in the lane; 0 for a lane without an order of its own.
     pub pending: u64,
-    /// The first of them.
+    /// The first task that waits for the lane.
     pub first: Option<TaskId>,
-    /// The reasons of the first of them.
+    /// The reasons why that first task waits.
     pub obstacles: Vec<Obstacle>,
     /// The waiters with `lock` or `acquire`.
     pub waiters: Vec<LineWaiter>,
@@ -123,9 +123,10 @@ pub struct Reasons<'a> {
     /// By queue and tier: the first record, if this version cannot read it.
     newer: BTreeMap<(String, Tier), Newer>,
     firsts: Firsts,
-    /// Tasks that would be tried, and their waits.
+    /// The tasks that the next pass would try, and their waits.
     pub(super) waits: BTreeMap<TaskId, Wait>,
-    /// Their waits. A start that would prevent the start of another task counts as a wait.
+    /// The waits of tasks that the next pass would try. A start that would prevent the start of another task counts as a
+    /// wait.
     pub(super) tried_waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],

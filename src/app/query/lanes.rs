@@ -51,23 +51,23 @@ impl Source {
 pub struct LaneRow {
     /// The lane or the pattern.
     pub name: String,
-    /// Number of holders it may have at once; `u32::MAX` for no limit.
+    /// Number of holders that the lane may have at once; `u32::MAX` for no limit.
     pub max: u32,
     /// The rule in force; members without a value or a default are `None`.
     pub rule: LaneRule,
-    /// Number of its living holders.
+    /// Number of the lane's living holders.
     pub active: u64,
-    /// Number of tasks that wait for it.
+    /// Number of tasks that wait for the lane.
     pub queue: u64,
-    /// The source of its rule.
+    /// The source of the lane's rule.
     pub source: Source,
-    /// Whether it is a pattern.
+    /// Whether the lane is a pattern.
     pub is_pattern: bool,
-    /// The hold that keeps its tasks from starting.
+    /// The hold that keeps the tasks of the lane from starting.
     pub hold: Option<Hold>,
-    /// The reason why its gate is shut.
+    /// The reason why the gate of the lane is shut.
     pub shut: Option<Busy>,
-    /// The moment from which its rate allows a grant, if it allows none now.
+    /// The moment from which the lane's rate allows a grant, if it allows none now.
     pub limited_until: Option<Timestamp>,
 }
 
@@ -85,7 +85,7 @@ pub struct Lanes {
 pub struct Named(String);
 
 impl Named {
-    /// Whether it stands for many lanes.
+    /// Whether the name stands for many lanes.
     pub fn is_pattern(&self) -> bool {
         self.0.ends_with('*')
     }
@@ -95,7 +95,7 @@ impl Named {
         &self.0
     }
 
-    /// Whether it stands for a lane of this name.
+    /// Whether the name stands for a lane of this name.
     pub fn means(&self, name: &str) -> bool {
         match self.0.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),

@@ -31,11 +31,11 @@ pub struct Filter {
     pub label: Option<String>,
     /// Only with this key.
     pub key: Option<String>,
-    /// Only those whose command has this text in it.
+    /// Only tasks whose command has this text in it.
     pub command: Option<String>,
-    /// Only those whose latest moment is this one or a later one.
+    /// Only tasks whose latest moment is this one or a later one.
     pub since: Option<Timestamp>,
-    /// Only those whose latest moment is an earlier one.
+    /// Only tasks whose latest moment is an earlier one.
     pub until: Option<Timestamp>,
     /// Only running ones that no process watches.
     pub stuck: bool,
@@ -85,13 +85,13 @@ pub enum Unshown {
 /// The reason why no process watches a running task. Derived when asked, never stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stuck {
-    /// Its supervisor is dead and its command lives on.
+    /// The supervisor of the task is dead and its command lives on.
     Orphan,
-    /// Its supervisor is dead.
+    /// The supervisor of the task is dead.
     Dead,
-    /// Its supervisor, the process of this number, is stopped (SIGSTOP).
+    /// The supervisor of the task, the process of this number, is stopped (SIGSTOP).
     Stopped(u32),
-    /// Its wait ran out at this moment, and nothing has followed for an hour (S1.44).
+    /// The wait of the task ran out at this moment, and nothing has followed for an hour (S1.44).
     Expired(Timestamp),
 }
 
@@ -103,11 +103,11 @@ const EXPIRED_MS: i64 = 3_600_000;
 pub struct Shown {
     /// The task.
     pub task: Task,
-    /// Its recorded start, while it runs.
+    /// The recorded start of the task, while it runs.
     pub started: Option<Started>,
-    /// Why it does not start, while it waits.
+    /// Why the task does not start, while it waits.
     pub obstacle: Option<Obstacle>,
-    /// Why no process watches it, while it runs.
+    /// The reason why no process watches the task, while it runs.
     pub stuck: Option<Stuck>,
 }
 

@@ -237,13 +237,13 @@ pub(super) fn head(queue: &str, (priority, (_, id)): Turn) -> Head {
 pub struct Branch {
     /// The task.
     pub task: Task,
-    /// Its depth below the first one.
+    /// The depth of the task below the first one.
     pub depth: usize,
-    /// Whether it is the last child of its parent.
+    /// Whether the task is the last child of its parent.
     pub is_last: bool,
-    /// Its memory: its steps.
+    /// The memory of the task: its steps.
     pub memory: Option<Memory>,
-    /// The runs of its command, if it takes steps: each as its end (S2.7).
+    /// The runs of the task's command, if it takes steps: each as its end (S2.7).
     pub runs: Vec<ActionLine>,
 }
 

@@ -11,11 +11,11 @@ use crate::store::{LockView, Place};
 
 /// A lane of a store with its holders.
 pub(crate) struct HeldLane {
-    /// Number of holders it may have.
+    /// Number of holders that the lane may have.
     pub limit: u32,
     /// The bars of the lane, apart from its holders.
     pub bars: Bars,
-    /// Its holders.
+    /// The holders of the lane.
     pub holders: Vec<LockView>,
 }
 

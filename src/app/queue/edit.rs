@@ -12,7 +12,7 @@ use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
 use crate::request::{EditRequest, TaskRequest};
 
-/// Refuses a change of nothing.
+/// Refuses a request without a change.
 pub fn check(edit: &EditRequest) -> Result<(), AppError> {
     if *edit != (EditRequest { no_check: edit.no_check, ..EditRequest::default() }) {
         return Ok(());

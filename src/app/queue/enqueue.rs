@@ -56,21 +56,21 @@ pub const LOADER_VARIABLES: [&str; 12] = [
 /// The variables that carry a distributed trace (W3C Trace Context and Baggage), stored as they are and passed on.
 const TRACE_VARIABLES: [&str; 3] = ["TRACEPARENT", "TRACESTATE", "BAGGAGE"];
 
-/// The longest of them, in bytes.
+/// The longest trace variable, in bytes.
 const MOST_TRACE_BYTES: usize = 8192;
 
 /// The process that asks, and the properties that a task takes over from it.
 #[derive(Debug)]
 pub struct Caller {
-    /// The part of its environment that a task takes over (see [`inherited`]).
+    /// The part of the caller's environment that a task takes over (see [`inherited`]).
     pub env: Environment,
-    /// Its working directory, or why it has none: it was removed, or its name is not UTF-8.
+    /// The working directory of the caller, or why it has none: it was removed, or its name is not UTF-8.
     pub cwd: Result<String, String>,
-    /// Its file mode creation mask.
+    /// The file mode creation mask of the caller.
     pub umask: u32,
-    /// Its account, and others that were looked up for it.
+    /// The account of the caller, and others that were looked up for it.
     pub accounts: Accounts,
-    /// Its pid.
+    /// The pid of the caller.
     pub pid: u32,
 }
 
@@ -447,11 +447,11 @@ pub fn are_queued(ids: &[TaskId]) -> String {
 pub struct Preview {
     /// The task as it would be, with the greatest number there is: it would come last.
     pub task: Task,
-    /// Number of tasks that would take their turn before it.
+    /// Number of tasks that would take their turn before the task.
     pub ahead: u64,
-    /// Every reason why it would not start, in the order in which dispatch meets them.
+    /// Every reason why the task would not start, in the order in which dispatch meets them.
     pub obstacles: Vec<Obstacle>,
-    /// Its expected start.
+    /// The expected start of the task.
     pub estimate: Option<Estimate>,
 }
 

@@ -19,7 +19,7 @@ pub enum Goal {
 pub struct Moved {
     /// The task as it is now.
     pub task: Task,
-    /// Its priority before, if it has changed.
+    /// The priority of the task before the move, if it has changed.
     pub priority_before: Option<Priority>,
     /// Set if the other tasks belong to other users or sessions, so that fair share decides which task starts first.
     pub takes_turns_with: Option<Others>,
@@ -30,7 +30,7 @@ pub struct Moved {
 pub enum Others {
     /// Other users.
     Users,
-    /// Other sessions, else projects, of its user.
+    /// Other sessions, else projects, of the task's user.
     Sessions,
 }
 

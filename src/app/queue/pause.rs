@@ -39,7 +39,7 @@ impl What {
 /// The hold that `pause` asks for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wish {
-    /// The moment at which it ends by itself.
+    /// The moment at which the pause ends by itself.
     pub until: Option<Timestamp>,
     /// The reason.
     pub reason: Option<String>,

@@ -20,18 +20,18 @@ const MOST_ENDS: usize = 20;
 /// The relation of a retried task to the tasks it comes after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// It waits for those that are not over.
+    /// The task waits for the tasks before it that are not over.
     Kept,
-    /// It forgets them, for this attempt and all that follow.
+    /// The task forgets the tasks before it, for this attempt and all that follow.
     Dropped,
 }
 
 /// The memory of its earlier starts that a retried task keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remembered {
-    /// Its variables, finished steps and waits.
+    /// The variables, finished steps and waits of the task.
     Kept,
-    /// Only the events that were sent to it.
+    /// Only the events that were sent to the task.
     Dropped,
 }
 

@@ -50,7 +50,7 @@ pub trait Audience {
     /// Output of the command. False when not all of it could be passed on yet; the rest is kept for the
     /// next call.
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
-    /// So many bytes of a stream were dropped from the log before they could be passed on.
+    /// Some bytes of a stream were dropped from the log before they could be passed on.
     fn dropped(&mut self, stream: Stream, bytes: u64);
     /// The task changed its state, or waits for another reason than before.
     /// `place` is that of a pending task that waits for something.
@@ -74,13 +74,13 @@ pub trait Audience {
 /// The place of a waiting task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InQueue {
-    /// Its place among those of its user, from 1.
+    /// The place of the task among those of its user, from 1.
     pub position: u64,
-    /// Its expected start.
+    /// The expected start of the task.
     pub estimate: Option<Estimate>,
 }
 
-/// The state of a `run` that sees its task through.
+/// The state of a `run` that waits for the end of its task.
 struct Seat {
     presence: Option<Presence>,
     duty: Option<Duty>,

@@ -9,11 +9,11 @@ use serde_json::json;
 /// The identity of an await.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Known {
-    /// Its key.
+    /// The key of the await.
     pub key: String,
-    /// Number of awaits with this key before it in this start.
+    /// Number of awaits with this key before the await in this start.
     pub turn: u32,
-    /// Number of awaits before it in this start. Versions without keys recognized it by this alone.
+    /// Number of awaits before the await in this start. Versions without keys recognized it by this alone.
     pub position: usize,
 }
 
@@ -43,7 +43,7 @@ impl Known {
         Self { key, turn, position }
     }
 
-    /// Its result in an earlier start.
+    /// The result of the await in an earlier start.
     pub(super) fn done(&self, order: &WaitOrder, waits: &Waits) -> Result<Option<DoneWait>, AppError> {
         let is_same = |done: &&DoneWait| done.key == self.key && done.turn == self.turn;
         if let Some(done) = waits.done.iter().find(is_same) {
@@ -57,7 +57,7 @@ impl Known {
         Ok(old.filter(|done| is_of(order, (&done.kind, &done.event))).cloned())
     }
 
-    /// Its wait that is open since an earlier start, or, if it has a name, since an earlier try.
+    /// The wait of the await that is open since an earlier start, or, if it has a name, since an earlier try.
     pub(super) fn open<'a>(&self, order: &WaitOrder, waits: &'a Waits) -> Result<Option<&'a OpenWait>, AppError> {
         let Some(open) = &waits.open else { return Ok(None) };
         if open.key == self.key && open.turn == self.turn {

@@ -35,7 +35,7 @@ pub struct Address {
 pub struct Delivery {
     /// The task.
     pub id: TaskId,
-    /// Its number in the mailbox.
+    /// The number of the event in the mailbox.
     pub number: u64,
     /// The wait of the task when the event came.
     pub wait: Option<OpenWait>,
@@ -44,7 +44,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The members of its data that are probably meant for others, each with the other one.
+    /// The members of the event's data that are probably meant for others, each with the other one.
     pub fn slips(&self, data: &Value) -> Vec<(String, &'static str)> {
         let kind = self.wait.as_ref().filter(|_| self.is_meant).and_then(|wait| WaitKind::parse(&wait.kind));
         kind.map_or_else(Vec::new, |kind| members::slips(kind, data))
@@ -56,7 +56,7 @@ impl Delivery {
 pub struct Delivered {
     /// The event.
     pub event: String,
-    /// The tasks that keep it.
+    /// The tasks that keep the event.
     pub to: Vec<Delivery>,
 }
 

@@ -25,17 +25,17 @@ pub enum OnError {
     Fail,
     /// The step is done, and its code is kept.
     Store,
-    /// It is tried again, with growing pauses, this many times; then as `Fail`.
+    /// The step is tried again, with growing pauses, this many times; then as `Fail`.
     Retry(u32),
 }
 
 /// A step as it was asked for.
 pub struct StepOrder<'a> {
-    /// Its name.
+    /// The name of the step.
     pub name: &'a str,
     /// The meaning of a failure.
     pub on_error: OnError,
-    /// Its command.
+    /// The command of the step.
     pub command: &'a [String],
     /// The step around this process, if any.
     pub around: Option<&'a str>,
@@ -43,7 +43,7 @@ pub struct StepOrder<'a> {
 
 /// Messages of a step while it goes on.
 pub enum StepNews<'a> {
-    /// Output of its command.
+    /// Output of the command of the step.
     Output(&'a [u8]),
     /// A sentence for people.
     Says(String),
@@ -52,11 +52,11 @@ pub enum StepNews<'a> {
 /// The result of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepEnd {
-    /// The end of its command.
+    /// The end of the step's command.
     pub end: End,
-    /// Whether it was done in an earlier start, so that nothing ran now.
+    /// Whether the step was done in an earlier start, so that nothing ran now.
     pub is_remembered: bool,
-    /// Whether it is done.
+    /// Whether the step is done.
     pub is_done: bool,
 }
 

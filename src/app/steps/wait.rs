@@ -41,15 +41,15 @@ const REMIND_MS: u64 = 5000;
 /// A wait as it was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitOrder {
-    /// Its name, by which it is known in a later start.
+    /// The name of the wait, by which it is known in a later start.
     pub name: Option<String>,
-    /// The step around it.
+    /// The step around the wait.
     pub around: Option<String>,
-    /// Its kind.
+    /// The kind of the wait.
     pub kind: WaitKind,
-    /// The event that ends it.
+    /// The event that ends the wait.
     pub event: String,
-    /// Its time, in milliseconds.
+    /// The time of the wait, in milliseconds.
     pub time_ms: u64,
     /// The meaning of the end of the time.
     pub on_timeout: OnTimeout,
@@ -70,15 +70,15 @@ pub struct WaitOrder {
 pub struct WaitEnd {
     /// The task.
     pub task: TaskId,
-    /// The events that ended it.
+    /// The events that ended the wait.
     pub mail: Vec<Mail>,
-    /// Whether its time ran out.
+    /// Whether the wait's time ran out.
     pub is_timed_out: bool,
     /// Whether the task must end because of that.
     pub is_failed: bool,
-    /// Whether it was over in an earlier start.
+    /// Whether the wait was over in an earlier start.
     pub is_remembered: bool,
-    /// Whether its event can come no more.
+    /// Whether the wait's event can come no more.
     pub is_missed: bool,
     /// The end of a wait for output.
     pub output: Option<OutputEnd>,

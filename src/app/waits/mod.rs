@@ -18,15 +18,15 @@ const MOST_SHOWN: usize = 5;
 /// The memory of a task between its starts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Memory {
-    /// Its variables; `None` if they are damaged.
+    /// The variables of the task; `None` if they are damaged.
     pub vars: Option<Vars>,
-    /// Its steps that have ended, in their order, each with whether it is done.
+    /// The steps of the task that have ended, in their order, each with whether it is done.
     pub steps: Vec<(Step, bool)>,
-    /// Number of events that were sent to it.
+    /// Number of events that were sent to the task.
     pub mail: usize,
     /// The commands for the end of the time of a wait that were begun.
     pub commands: Vec<LateCommand>,
-    /// Its waits that are over.
+    /// The waits of the task that are over.
     pub waits: Vec<DoneWait>,
 }
 

@@ -65,7 +65,7 @@ impl OutputOrder {
 pub(crate) enum Looked {
     /// The wait is over.
     Over(WaitEvent, OutputEnd),
-    /// It goes on; look again in so many milliseconds at the latest.
+    /// The wait goes on; look again in so many milliseconds at the latest.
     Again(u64),
 }
 

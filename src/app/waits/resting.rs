@@ -24,13 +24,13 @@ pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The result of a look at a waiting task.
 pub(crate) enum Looked {
-    /// It waits, or another process acts for it.
+    /// The task waits, or another process acts for it.
     Waits,
-    /// It has what it waited for, or goes on without: it needs its lanes.
+    /// The task has what it waited for, or goes on without it: it needs its lanes.
     Ready,
-    /// Its time has run out, and it is over.
+    /// The time of the wait has run out, and the wait is over.
     Over,
-    /// A command is to be run first, for which it needs a supervisor: its `supervisor.lock`.
+    /// A command must run first, for which the task needs a supervisor: its `supervisor.lock`.
     NeedsCommand(Hold),
 }
 

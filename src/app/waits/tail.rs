@@ -19,7 +19,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Its place in an array of both.
+    /// The place of the stream in an array of both.
     pub fn index(self) -> usize {
         match self {
             Self::Out => 0,
@@ -33,27 +33,27 @@ impl Stream {
 pub enum Piece<'a> {
     /// Output of the command.
     Bytes {
-        /// Its stream.
+        /// The stream of the bytes.
         stream: Stream,
-        /// Its bytes.
+        /// The bytes themselves.
         bytes: &'a [u8],
         /// The attempt, from 1.
         attempt: u32,
-        /// The moment by which it was written.
+        /// The time by which the bytes were written.
         at: Timestamp,
     },
     /// Earlier output that is not kept.
     Dropped {
-        /// Its stream.
+        /// The stream that was cut.
         stream: Stream,
         /// Number of bytes.
         bytes: u64,
     },
     /// Another attempt begins.
     Attempt {
-        /// Its number.
+        /// The number of the attempt.
         attempt: u32,
-        /// The moment at which it begins.
+        /// The time at which the attempt begins.
         at: Timestamp,
     },
 }
@@ -102,7 +102,7 @@ impl Tail {
         Self { stream, file: None, at: 0, dropped: 0 }
     }
 
-    /// Opens it, if that has not been done and it is there; true when it was opened just now.
+    /// Opens the log, if that has not been done and the log exists; true when it was opened just now.
     pub(crate) fn open(&mut self, run_dir: &RunDir, task: &Task) -> Result<bool, AppError> {
         if self.file.is_some() {
             return Ok(false);
@@ -120,12 +120,12 @@ impl Tail {
         self.file.is_some()
     }
 
-    /// Its length, and when it was written last.
+    /// The length of the log, and when it was written last.
     pub(crate) fn look(&self) -> io::Result<Option<(u64, Timestamp)>> {
         self.file.as_ref().map(|file| file.meta().map(|meta| (meta.size, meta.modified))).transpose()
     }
 
-    /// The offset up to which it was read.
+    /// The offset up to which the log was read.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }

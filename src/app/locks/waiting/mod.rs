@@ -41,18 +41,18 @@ pub(crate) enum Bar {
     Rate {
         /// The lane.
         lane: LaneName,
-        /// The moment from which it may be granted again.
+        /// The moment from which the lane may be granted again.
         until: Timestamp,
     },
     /// The rest of `global` is kept for other lanes.
     Kept,
     /// A lane is paused, its gate is shut, or strangers use the values of its slots.
     NotNow {
-        /// The one of these that applies.
+        /// The one of these bars that applies.
         why: NotNow,
-        /// Whether it is the pause.
+        /// Whether the bar is the pause.
         is_paused: bool,
-        /// The words for it.
+        /// The bar in words.
         text: String,
     },
 }
@@ -79,16 +79,16 @@ struct Wait<'a> {
     /// The watch of a waiter without a place.
     changes: Option<Changes>,
     recoveries: u32,
-    /// Whether it takes a place before it looks: others are in the guard, or were there.
+    /// Whether the waiter takes a place before it looks: others are in the guard, or were there.
     joins: bool,
     /// Whether the check was made that this wait closes no ring.
     is_checked: bool,
-    /// Whether it has been in the line long enough to ask whether those before it are stopped.
+    /// Whether the waiter has been in the line long enough to ask whether those before it are stopped.
     asks: bool,
-    /// Gets the line that says for whom it waits.
+    /// Gets the line that names the holder for which the command waits.
     tell: &'a mut dyn FnMut(&str),
     told: Option<(u64, String)>,
-    /// Whether it was reported that it has waited for as long as its lane says.
+    /// Whether the wait was reported, because it has lasted as long as its lane says.
     is_warned: bool,
 }
 

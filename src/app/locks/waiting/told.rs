@@ -131,7 +131,7 @@ pub(super) fn warn_of_lock(
     Duration::MAX
 }
 
-/// Says for whom it waits, after it has waited for a while, and again when that has changed.
+/// Names the holder for which a request waits, after it has waited for a while, and again when the holder has changed.
 pub(super) fn tell_wait(app: &App, request: &Request, seen: &Seen, wait: &mut Wait) {
     let waited = waiting::waited_ms(app, wait);
     let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);

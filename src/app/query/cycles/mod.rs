@@ -36,9 +36,9 @@ struct New<'a> {
     task: Option<&'a Task>,
     /// The members that would wait.
     members: &'a [Member],
-    /// For all of these tasks.
+    /// A new wait for all of these tasks.
     tasks: &'a [TaskId],
-    /// For so many slots of these lanes.
+    /// A new wait for some slots of these lanes.
     lanes: &'a [(LaneName, u32)],
 }
 

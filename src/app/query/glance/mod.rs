@@ -12,7 +12,7 @@ use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::store::OpenWait;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of tasks that are shown of those that wait, and of those that are over.
+/// Number of waiting tasks, and of finished tasks, that are shown.
 pub const MOST_SHOWN: usize = 500;
 /// Number of bytes of the newest events in which tasks that are over are found.
 const EVENT_BYTES: u64 = 256 * 1024;
@@ -20,12 +20,12 @@ const EVENT_BYTES: u64 = 256 * 1024;
 /// The tasks that are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Which {
-    /// Those that have started, and no others: the cheapest look.
+    /// Only the tasks that have started: the cheapest look.
     Started,
-    /// Those that are not over.
+    /// The tasks that are not over.
     #[default]
     Unfinished,
-    /// Those that ended last, the latest first.
+    /// The tasks that ended last, the latest first.
     Ended,
 }
 
@@ -33,21 +33,21 @@ pub enum Which {
 pub struct TaskNow {
     /// The task.
     pub task: Task,
-    /// The first reason why it does not start or end.
+    /// The first reason why the task does not start or end.
     pub obstacle: Option<Obstacle>,
-    /// The reason why no process watches it.
+    /// The reason why no process watches the task.
     pub stuck: Option<Stuck>,
-    /// The event for which it waits.
+    /// The event for which the task waits.
     pub wait: Option<OpenWait>,
-    /// When it is expected to start.
+    /// When the task is expected to start.
     pub estimate: Option<Estimate>,
 }
 
 /// A lane as it is.
 pub struct LaneUse {
-    /// Its use and its rule. Of the tasks that wait, those of the look are counted.
+    /// The use and the rule of the lane. Of the tasks that wait, those of the look are counted.
     pub row: LaneRow,
-    /// The moment since which the first of them is due.
+    /// The time since which the first task of the lane is due.
     pub oldest: Option<Timestamp>,
 }
 

@@ -21,15 +21,15 @@ const LOOKED_AT: usize = 64;
 /// A task of the batch.
 struct Member {
     id: TaskId,
-    /// Whether this very request has queued it; a task of others is never cancelled.
+    /// Whether this very request has queued the task; a task of others is never cancelled.
     is_ours: bool,
-    /// Whether it has been asked to end, as its user wants.
+    /// Whether the task has been asked to end, as its user wants.
     is_asked: bool,
-    /// Whether it is left alone: the user wants to end, and another process has queued it or waits for it.
+    /// Whether the task is left alone: the user wants to end, and another process has queued it or waits for it.
     is_left: bool,
     /// The task as of the last look.
     task: Task,
-    /// The last report about it.
+    /// The last report about the task.
     told: Option<(Status, Option<&'static str>)>,
 }
 

@@ -19,7 +19,7 @@ const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 pub struct Loaded {
     /// The values.
     pub config: Config,
-    /// Its file; `None` for the built-in defaults.
+    /// The file of the configuration; `None` for the built-in defaults.
     pub path: Option<String>,
     /// The rule that applied.
     pub rule: &'static str,
@@ -101,7 +101,7 @@ pub(super) fn followed(loaded: Result<Loaded, AppError>, globals: &Globals) -> S
 #[derive(Default)]
 struct InForce {
     path: Option<String>,
-    /// The state of its places when it was read; `None` when the last look failed.
+    /// The state of the places of the configuration when it was read; `None` when the last look failed.
     seen: Option<Vec<(String, Option<Stamp>)>>,
 }
 

@@ -52,7 +52,7 @@ fn plan(text: &str) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// A task that takes more slots of a lane than there are would wait for ever.
+/// Refuses a task that takes more slots of a lane than the lane has, because it would wait for ever.
 fn fits(plan: &Plan) -> Result<(), String> {
     for stream in &plan.streams {
         let narrow = stream.lanes.iter().find(|lane| plan.config.limit(lane) < stream.slots);

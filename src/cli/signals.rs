@@ -7,7 +7,7 @@ use crate::os::real::{self, term};
 pub struct Interrupts {
     /// Number of signals that came.
     pub count: u32,
-    /// Whether one of them was Ctrl-C.
+    /// Whether one of the signals was Ctrl-C.
     pub is_from_keyboard: bool,
     /// The number of the first one (signal(7)); 0 where none came.
     pub first: i32,

@@ -32,11 +32,11 @@ const LOG_BYTES: usize = 12_000;
 
 /// The answer of a command of luzia.
 pub struct Answered {
-    /// Its exit code.
+    /// The exit code of the command.
     pub code: u8,
-    /// Its standard output.
+    /// The standard output of the command.
     pub out: Vec<u8>,
-    /// Its standard error.
+    /// The standard error of the command.
     pub err: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ pub struct Host<'a> {
     pub write: &'a (dyn Fn(&Value) + Sync),
     /// The time since the host was started, in milliseconds.
     pub now_ms: &'a (dyn Fn() -> u64 + Sync),
-    /// The name under which it holds leases that end by time.
+    /// The name under which the server holds leases that end by time.
     pub holder: String,
     /// The time of day.
     pub now: &'a (dyn Fn() -> Timestamp + Sync),

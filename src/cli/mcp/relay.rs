@@ -18,11 +18,11 @@ const INTERNAL_ERROR: i64 = -32603;
 
 /// A process that answers one request.
 pub trait Helper: Send + Sync {
-    /// Gives it a line.
+    /// Gives the helper a line.
     fn tell(&self, line: &[u8]);
-    /// Closes its input, so that it ends.
+    /// Closes the input of the helper, so that the helper ends.
     fn close(&self);
-    /// Its next line, with the line feed; `None` at its end.
+    /// The next line of the helper, with the line feed; `None` at its end.
     fn next_line(&self) -> Option<Vec<u8>>;
 }
 

@@ -13,13 +13,13 @@ pub const RUN_WAIT_S: u64 = 20;
 
 /// A tool.
 pub struct Tool {
-    /// Its name.
+    /// The name of the tool.
     pub name: &'static str,
     about: &'static str,
     takes: Vec<Member>,
     /// The arguments of which exactly one must be given.
     needs: &'static [&'static str],
-    /// Members of its answer, beside `error` and `notes`.
+    /// Members of the tool's answer, beside `error` and `notes`.
     gives: &'static [Given],
     effect: Effect,
 }
@@ -265,7 +265,7 @@ impl Tool {
         self.takes.iter().filter_map(|member| Some((member, member.option.as_deref()?)))
     }
 
-    /// As `tools/list` shows it.
+    /// The tool as `tools/list` shows it.
     pub fn document(&self) -> Value {
         let properties: Map<String, Value> =
             self.takes.iter().map(|argument| (argument.name.clone(), schema(argument))).collect();
@@ -286,7 +286,7 @@ impl Tool {
         })
     }
 
-    /// The shape of its answers. An error is one of them, so nothing is required.
+    /// The shape of the tool's answers. An error is one of them, so nothing is required.
     fn answers(&self) -> Value {
         let member = |(name, kind, about): &Given| ((*name).to_owned(), json!({ "type": kind, "description": about }));
         let mut properties: Map<String, Value> = self.gives.iter().map(member).collect();

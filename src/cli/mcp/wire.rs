@@ -35,9 +35,9 @@ pub enum Message {
     Request(Request),
     /// A message that needs no answer.
     Notification {
-        /// Its method.
+        /// The method of the request.
         method: String,
-        /// Its parameters.
+        /// The parameters of the request.
         params: Map<String, Value>,
     },
     /// Nothing to act upon: an answer, or a blank line.
@@ -51,13 +51,13 @@ pub enum Message {
 pub struct Request {
     /// A string or an integer, given back with the answer.
     pub id: Value,
-    /// Its method.
+    /// The method of the request.
     pub method: String,
-    /// Its parameters.
+    /// The parameters of the request.
     pub params: Map<String, Value>,
-    /// Whether it gives its revision itself.
+    /// Whether the request gives its revision itself.
     pub is_modern: bool,
-    /// Whether its caller accepts a task as an answer.
+    /// Whether the caller accepts a task as an answer.
     pub takes_tasks: bool,
 }
 

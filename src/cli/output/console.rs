@@ -28,11 +28,11 @@ pub enum Channel {
 
 /// Result of a write.
 pub enum Wrote {
-    /// All of it was written.
+    /// All of the text was written.
     Done,
     /// The reader has gone.
     Closed,
-    /// It could not be written.
+    /// The text could not be written.
     Failed(io::Error),
 }
 

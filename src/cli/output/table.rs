@@ -20,7 +20,7 @@ const MOST_CARRIED: u16 = 80;
 pub struct Column {
     /// The heading, in capitals.
     pub title: &'static str,
-    /// Whether it is left out unless `-o wide` is asked for.
+    /// Whether the column is left out unless `-o wide` is asked for.
     pub is_wide: bool,
     /// Rank. On a terminal too narrow for the table, columns of a higher rank are left out first; those of rank 0 never.
     pub rank: u8,

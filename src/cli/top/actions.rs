@@ -8,7 +8,7 @@ use crate::model::{Priority, Status, Task};
 pub enum Care {
     /// One key.
     Key,
-    /// A typed word, because it ends what runs.
+    /// A typed word, because the command ends running work.
     Word,
 }
 

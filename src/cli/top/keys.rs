@@ -68,7 +68,7 @@ pub enum Action {
 pub struct Binding {
     /// The keys.
     pub keys: &'static [Key],
-    /// Their effect.
+    /// The effect of the keys.
     pub action: Action,
     /// The keys in words.
     pub name: &'static str,

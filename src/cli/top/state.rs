@@ -27,11 +27,11 @@ pub fn argument(target: &Target) -> String {
 
 /// A text, and a log below it.
 pub struct Detail {
-    /// The thing that they are about; none for the page of keys.
+    /// The task or lane that the text and the log are about; none for the page of keys.
     pub thing: Option<Target>,
     /// The text, as of `luzia explain`.
     pub explain: String,
-    /// The last lines of its log.
+    /// The last lines of the log.
     pub log: String,
     /// Number of lines by which the view is before the end of the log; of a text without a log, after its beginning.
     pub back: usize,
@@ -43,7 +43,7 @@ pub enum Page {
     /// Lanes and tasks.
     #[default]
     Rows,
-    /// One of them, or the keys.
+    /// A detail, or the keys.
     Detail(Detail),
 }
 
@@ -59,7 +59,7 @@ impl Page {
 pub struct Ask {
     /// The words behind `luzia`.
     pub words: Vec<String>,
-    /// The answer that it needs.
+    /// The answer that the command needs.
     pub care: Care,
     /// The fact on which the answer depends.
     pub fact: String,
@@ -67,10 +67,10 @@ pub struct Ask {
     pub typed: String,
 }
 
-/// The reader of the keys, where it is not the page.
+/// The reader of the keys, if the page does not read them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Prompt {
-    /// None.
+    /// No reader: the page reads the keys.
     #[default]
     None,
     /// The filter.
@@ -235,7 +235,7 @@ impl State {
         self.go(0)
     }
 
-    /// Moves the chosen row, or the view of a detail.
+    /// Moves the chosen row, or scrolls a detail.
     fn go(&mut self, by: isize) -> Wish {
         let most = |length: usize| length.saturating_sub(1);
         let lasts = [most(self.lanes().len()), most(self.tasks().len())];

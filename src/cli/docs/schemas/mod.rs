@@ -19,7 +19,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub struct Shape {
     /// The name, e.g. `list` for `luzia.list/v1`.
     pub name: &'static str,
-    /// Its meaning, as a sentence.
+    /// The meaning of the shape, as a sentence.
     pub about: &'static str,
     /// The lines.
     lines: &'static str,
@@ -28,13 +28,13 @@ pub struct Shape {
 /// A member of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Member {
-    /// Its name.
+    /// The name of the member.
     pub name: &'static str,
-    /// Whether it may be absent.
+    /// Whether the member may be absent.
     pub is_optional: bool,
     /// The type as it is written.
     pub kind: &'static str,
-    /// Its meaning.
+    /// The meaning of the member.
     pub words: &'static str,
 }
 
@@ -43,9 +43,9 @@ pub struct Member {
 pub struct Form {
     /// When the document has this form; empty where it has only one.
     pub title: &'static str,
-    /// The shapes whose members it takes in.
+    /// The shapes whose members the form takes in.
     pub includes: Vec<&'static str>,
-    /// Its own members.
+    /// The members of the form itself.
     pub members: Vec<Member>,
 }
 

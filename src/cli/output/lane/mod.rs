@@ -13,20 +13,20 @@ const KINDS: [(&str, &str); 3] = [("git", "@git-dir:"), ("tree", "@tree:"), ("di
 /// The texts that a stream shows in place of lanes.
 #[derive(Default)]
 pub struct Lanes {
-    /// By the name of a lane: an argument that means it and holds its path.
+    /// By the name of a lane: the argument of `-l` that names the lane by its path.
     paths: BTreeMap<String, String>,
     hides_global: bool,
 }
 
 impl Lanes {
-    /// Those of standard output.
+    /// The lanes for standard output.
     pub fn of_out(app: &App, console: &Console) -> Self {
         let is_for_people = console.streams.is_out_terminal && !console.is_json();
         let hides_global = is_for_people && console.format != OutputFormat::Wide;
         Self { hides_global, ..Self::of(app, is_for_people) }
     }
 
-    /// Those of standard error.
+    /// The lanes for standard error.
     pub fn of_err(app: &App, console: &Console) -> Self {
         Self::of(app, console.streams.is_err_terminal && !console.is_json())
     }

@@ -71,17 +71,17 @@ const STEPS: [i64; 26] = [
 
 /// A bar in a picture.
 pub struct Bar<'a> {
-    /// Its meaning.
+    /// The meaning of the bar.
     pub kind: Kind,
-    /// Its left and right edges.
+    /// The bar's left and right edges.
     pub x: (i64, i64),
-    /// Its row.
+    /// The row of the bar.
     pub y: i64,
-    /// Its label. What does not fit is cut, but not in the first word.
+    /// The label of the bar. What does not fit is cut, but not in the first word.
     pub label: &'a str,
     /// Further lines for a reader who points at it.
     pub told: &'a str,
-    /// Its beginning and its end in milliseconds from the left edge of the picture.
+    /// The bar's beginning and its end in milliseconds from the left edge of the picture.
     pub span: (i64, i64),
 }
 

@@ -81,7 +81,7 @@ pub enum StoreError {
         holder: Option<u32>,
     },
     /// A change was made under its name, and its durability is not certain.
-    #[error("the change stands, although: {0}")]
+    #[error("the change stands, but may not survive a power cut: {0}")]
     Unsure(Box<StoreError>),
     /// The state directory is not one that luzia may use.
     #[error("the state directory \"{thing}\" {why}")]
@@ -92,7 +92,7 @@ pub enum StoreError {
         why: String,
     },
     /// The state directory holds foreign files, and luzia has never used it.
-    #[error("\"{thing}\" is no state directory: it holds \"{}\", and no file \"format\"", name.escape_debug())]
+    #[error("\"{thing}\" is not a state directory: it holds \"{}\", and no file \"format\"", name.escape_debug())]
     Foreign {
         /// The directory.
         thing: Thing,

@@ -149,7 +149,7 @@ fn a_directory_that_is_none_of_luzia_is_refused_by_every_verb() {
     {
         let mut command = place.command(args);
         let ran = place.spawn(command.env("LUZIA_STATE_DIR", &home)).end().coded(78);
-        assert!(ran.err.contains("is no state directory: it holds \"Documents\""), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains("is not a state directory: it holds \"Documents\""), "{args:?}: {}", ran.err);
     }
     assert_eq!(std::fs::read_dir(&home).unwrap().count(), 1, "nothing was made there");
     // The root of a file system of its own is as good as empty.

@@ -158,7 +158,7 @@ fn no_change_leaves_rules_that_contradict_each_other() {
     place.ok(&["lanes", "set", "web", "--range", "4000-4009"]);
     let before = place.snapshot();
     // Each is fine alone, and what it would bring back is not.
-    for (lane, why) in [("r:*", "a reserve of 2 is more than the 1"), ("port", "the ports 4005-4009")] {
+    for (lane, why) in [("r:*", "a reserve of 2 is more than the limit 1"), ("port", "the ports 4005-4009")] {
         let ran = place.luzia(&["lanes", "rm", lane]).coded(2);
         assert!(ran.err.contains(why) && ran.err.contains("nothing was taken back"), "{}", ran.err);
         place.assert_unchanged(&before, lane);

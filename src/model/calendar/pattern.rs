@@ -129,14 +129,14 @@ fn wrong_field(line: &str) -> Option<String> {
         CronParser::new().parse(&alone.join(" ")).is_ok()
     };
     let (field, name) = fields.iter().zip(names).enumerate().find(|(at, _)| !reads(*at)).map(|(_, pair)| pair)?;
-    Some(format!("\"{field}\" is no {name}"))
+    Some(format!("\"{field}\" is not a valid {name}"))
 }
 
 fn why(error: &CronError) -> String {
     match error {
         CronError::EmptyPattern => "it is empty".to_owned(),
         CronError::InvalidDate | CronError::InvalidTime | CronError::TimeSearchLimitExceeded => {
-            "it means no date that exists".to_owned()
+            "no such date exists".to_owned()
         }
         CronError::InvalidPattern(why) | CronError::IllegalCharacters(why) | CronError::ComponentError(why) => {
             let why = why.trim_end_matches('.');
@@ -158,7 +158,7 @@ pub enum Overlap {
 
 words!(Overlap { Skip = "skip", Queue = "queue" });
 
-as_word!(Overlap, Self::word, Self::parse, "is no rule for slots that overlap");
+as_word!(Overlap, Self::word, Self::parse, "is not a rule for slots that overlap");
 
 /// The last task that a schedule made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -370,10 +370,10 @@ mod tests {
             ("", "fields"),
             ("0 9 * *", "4 fields"),
             ("0 9 * * * * * *", "8 fields"),
-            ("60 9 * * *", "\"60\" is no minute"),
-            ("0 9 * * xyz", "\"xyz\" is no day of the week"),
-            ("0 0 25 * * *", "\"25\" is no hour"),
-            ("0 0 1 1 1 1 99999", "\"99999\" is no year"),
+            ("60 9 * * *", "\"60\" is not a valid minute"),
+            ("0 9 * * xyz", "\"xyz\" is not a valid day of the week"),
+            ("0 0 25 * * *", "\"25\" is not a valid hour"),
+            ("0 0 1 1 1 1 99999", "\"99999\" is not a valid year"),
             ("@reboot", "@daily"),
             ("0 9 * * ١", "another alphabet"),
             ("0 9-5 * * *", "not a cron line"),

@@ -81,7 +81,7 @@ impl LaneRule {
         }
         let is_user = name.starts_with("user:");
         if self.slots().is_some() && (name.ends_with('*') || name == "global" || is_user) {
-            return Some(format!("values are of one lane that is neither global nor a user's, not of {name:?}"));
+            return Some(format!("{name:?} cannot have values: only a lane that is neither global nor a user's can"));
         }
         None
     }

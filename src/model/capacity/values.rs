@@ -68,7 +68,7 @@ impl SlotValues {
                 ));
             }
             if !seen.insert(value) {
-                return Err(format!("{value:?} stands there twice, and two slots cannot be one thing"));
+                return Err(format!("{value:?} is given twice, and each slot needs a value of its own"));
             }
         }
         Ok(Self::List(values))

@@ -70,7 +70,7 @@ impl Config {
     fn reserves_beyond_limits(&self) -> impl Iterator<Item = Contradiction> + '_ {
         self.reserves().filter_map(|(lane, reserve)| {
             let limit = self.limit(&lane);
-            let why = format!("a reserve of {reserve} is more than the {limit} that may hold \"{lane}\"");
+            let why = format!("a reserve of {reserve} is more than the limit {limit} of \"{lane}\"");
             (reserve > limit).then(|| Contradiction::new(Clash::ReserveBeyondLimit, &[&lane.to_string()], why))
         })
     }
@@ -99,8 +99,7 @@ impl Config {
         // The budget of a pattern applies to each lane that matches it.
         let lane = LaneName::parse(&name.replace('*', "x")).ok()?;
         let is_without = rule.affinity == Some(true) && self.cpu_rule(&lane).is_none();
-        let why =
-            format!("affinity of {name:?} binds to as many processors as a CPU budget says, and it has no budget");
+        let why = format!("affinity of {name:?} has no effect: it needs a CPU budget, and the lane has no budget");
         is_without.then(|| Contradiction::new(Clash::NoBudget, &[name], why))
     }
 }
@@ -120,7 +119,7 @@ mod tests {
         config.lanes.insert("build".into(), LaneRule { reserve: Some(3), max: Some(2), ..LaneRule::default() });
         let found = config.contradictions();
         assert_eq!((found.len(), found[0].clash), (1, Clash::ReserveBeyondLimit));
-        assert!(found[0].to_string().contains("more than the 2"));
+        assert!(found[0].to_string().contains("more than the limit 2"));
         let rule = LaneRule { reserve: Some(1), ..LaneRule::default() };
         let mut config = Config { slots_max: 2, ..Config::default() };
         config.lanes.insert("build".into(), rule.clone());

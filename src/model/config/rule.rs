@@ -158,7 +158,7 @@ impl LaneRule {
         let is_of_one = name != "global" && !name.ends_with('*');
         let has_reserve = self.reserve.is_some_and(|reserve| reserve > 0);
         if has_reserve && !is_of_one {
-            return Some(format!("a reserve is of one lane other than global, not of {name:?}"));
+            return Some(format!("a reserve is for one lane other than global, not for {name:?}"));
         }
         self.wrong_capacity_for(name)
     }

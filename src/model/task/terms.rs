@@ -53,7 +53,7 @@ pub enum OnInterrupt {
 
 words!(OnInterrupt { Retry = "retry", Fail = "fail" });
 
-as_word!(OnInterrupt, Self::word, Self::parse, "says nothing of interruptions");
+as_word!(OnInterrupt, Self::word, Self::parse, "is not a value of on_interrupt");
 
 /// Parses a member that may be null.
 fn or_default<'de, D: Deserializer<'de>>(from: D) -> Result<OnInterrupt, D::Error> {

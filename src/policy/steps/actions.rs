@@ -58,11 +58,12 @@ fn action(step: &Value, quoted: &dyn Fn(&str) -> String) -> Result<Action, Strin
     };
     const MEMBERS: [&str; 4] = ["actionType", "parameters", "command", "name"];
     if let Some(other) = members.keys().find(|key| !MEMBERS.contains(&key.as_str())) {
-        return Err(format!("\"{other}\" is no member of a step"));
+        return Err(format!("\"{other}\" is not a member of a step"));
     }
-    let parameters = members.get("parameters").map(|given| given.as_object().ok_or("\"parameters\" is no object"));
+    let parameters = members.get("parameters").map(|given| given.as_object().ok_or("\"parameters\" is not an object"));
     let parameters = parameters.transpose()?;
-    let kind = members.get("actionType").map(|given| given.as_str().ok_or("\"actionType\" is no text")).transpose()?;
+    let kind =
+        members.get("actionType").map(|given| given.as_str().ok_or("\"actionType\" is not a text")).transpose()?;
     let none = Map::new();
     let inner = parameters.unwrap_or(&none);
     let command = match (kind, members.get("command")) {
@@ -78,7 +79,7 @@ fn action(step: &Value, quoted: &dyn Fn(&str) -> String) -> Result<Action, Strin
             Some(word) => wait(word, inner, quoted)?,
             None => {
                 return Err(format!(
-                    "\"{kind}\" is no type of a step: command, {MESSAGE}, or {WAIT} and a kind of `luzia await`"
+                    "\"{kind}\" is not a type of a step: command, {MESSAGE}, or {WAIT} and a kind of `luzia await`"
                 ));
             }
         },
@@ -94,7 +95,7 @@ fn action(step: &Value, quoted: &dyn Fn(&str) -> String) -> Result<Action, Strin
 /// The command that prints a message to the output of its task. The message is one argument, and never an option.
 fn message(parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
     if let Some(other) = parameters.keys().find(|key| *key != "message") {
-        return Err(format!("\"{other}\" is no parameter of {MESSAGE}"));
+        return Err(format!("\"{other}\" is not a parameter of {MESSAGE}"));
     }
     match parameters.get("message") {
         Some(Value::String(text)) if !text.contains('\0') => {
@@ -106,7 +107,7 @@ fn message(parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
 
 /// The line for `--timeout-do` that runs some steps, one after another.
 fn timeout_line(given: &Value, quoted: &dyn Fn(&str) -> String) -> Result<String, String> {
-    let Value::Array(list) = given else { return Err("\"timeoutActions\" is no array of steps".to_owned()) };
+    let Value::Array(list) = given else { return Err("\"timeoutActions\" is not an array of steps".to_owned()) };
     let mut lines = Vec::new();
     for step in list {
         let kind = step.get("actionType").and_then(Value::as_str);
@@ -124,7 +125,7 @@ fn command(given: &Value) -> Result<Vec<String>, String> {
     let words: Vec<String> = match given {
         Value::String(line) => ["/bin/sh", "-c", line].map(str::to_owned).to_vec(),
         Value::Array(words) => {
-            let word = |word: &Value| word.as_str().map(str::to_owned).ok_or("a word of a command is no text");
+            let word = |word: &Value| word.as_str().map(str::to_owned).ok_or("a word of a command is not a text");
             words.iter().map(word).collect::<Result<_, _>>()?
         }
         _ => return Err("a command is an array of words, or a line for the shell".to_owned()),
@@ -174,7 +175,7 @@ fn wait(word: &str, parameters: &Map<String, Value>, quoted: &dyn Fn(&str) -> St
             "expect" => word_of("--expect"),
             "expectedFrom" if kind != WaitKind::Output => word_of("--match=from"),
             "threadId" if kind != WaitKind::Output => word_of("--match=thread"),
-            other => Err(format!("\"{other}\" is no parameter of {WAIT}{word}")),
+            other => Err(format!("\"{other}\" is not a parameter of {WAIT}{word}")),
         };
         words.push(word?);
     }
@@ -292,21 +293,21 @@ mod tests {
             ("[[\"true\"], {}]", "step 2: it has neither"),
             ("[[]]", "step 1: its command is empty"),
             ("[{\"command\": [\"\"]}]", "is empty"),
-            ("[{\"command\": [1]}]", "no text"),
+            ("[{\"command\": [1]}]", "not a text"),
             ("[{\"command\": [\"a\\u0000\"]}]", "NUL"),
-            ("[{\"actionType\": \"dance\"}]", "no type of a step"),
+            ("[{\"actionType\": \"dance\"}]", "not a type of a step"),
             ("[{\"actionType\": \"wait_for_rain\"}]", "nothing waits"),
             ("[{\"actionType\": \"wait_for_delay\"}]", "needs its"),
             ("[{\"actionType\": \"wait_for_output\", \"parameters\": {\"task\": 3}}]", "needs \"task\""),
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"onTimeout\": \"cry\"}}]", "not continue"),
-            ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"tiemout\": \"1h\"}}]", "no parameter"),
+            ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"tiemout\": \"1h\"}}]", "not a parameter"),
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"event\": \"X\"}}]", "of wait_for_event"),
-            ("[{\"comand\": [\"a\"]}]", "no member"),
+            ("[{\"comand\": [\"a\"]}]", "not a member"),
             ("[{\"command\": [\"a\"], \"actionType\": \"wait_for_test\"}]", "step 1: it has a command beside"),
             ("[{\"command\": [\"a\"], \"parameters\": {}}]", "no actionType"),
             ("[{\"command\": [\"a\"], \"name\": 7}]", "\"name\" is a text"),
             ("[{\"actionType\": \"send_message\"}]", "needs its \"message\""),
-            (&wait("response", "timeoutActions", "\"x\""), "no array of steps"),
+            (&wait("response", "timeoutActions", "\"x\""), "not an array of steps"),
             (&wait("response", "timeoutActions", "[{\"actionType\": \"wait_for_test\"}]"), "cannot wait"),
             (&wait("response", "timeout", "\"8d\""), "longer than 7d"),
             (&wait("response", "timeout", "\"soon\""), "\"timeout\": "),

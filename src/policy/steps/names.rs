@@ -110,7 +110,7 @@ pub fn read_limit(text: &str, now: Timestamp) -> Result<Option<Limit>, String> {
     let until = match at {
         Value::String(text) => Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not an RFC 3339 time"))?,
         Value::Number(seconds) => {
-            let seconds = seconds.as_i64().ok_or("retry_at is no whole number of seconds")?;
+            let seconds = seconds.as_i64().ok_or("retry_at is not a whole number of seconds")?;
             Timestamp(seconds.checked_mul(1000).ok_or("retry_at is too far away")?)
         }
         _ => return Err("retry_at is neither an RFC 3339 time nor seconds since 1970".to_owned()),

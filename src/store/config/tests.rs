@@ -135,8 +135,8 @@ fn wrong_numbers_are_refused_at_their_line() {
 #[test]
 fn a_rule_that_cannot_be_meant_is_refused() {
     for (text, words) in [
-        (r#"{"lanes":{"global":{"reserve":1}}}"#, "of one lane"),
-        (r#"{"lanes":{"user:*":{"reserve":1}}}"#, "of one lane"),
+        (r#"{"lanes":{"global":{"reserve":1}}}"#, "for one lane"),
+        (r#"{"lanes":{"user:*":{"reserve":1}}}"#, "for one lane"),
         (r#"{"lanes":{"cron":{"max":1,"reserve":2}}}"#, "more than"),
         (r#"{"slots":{"max":3},"lanes":{"cron":{"reserve":1},"subagent":{"reserve":2}}}"#, "leave none"),
     ] {

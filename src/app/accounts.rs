@@ -84,7 +84,7 @@ pub(super) fn user_of(
 
 fn owner_of(app: &App, path: &str) -> Result<Option<String>, AppError> {
     let failed = |error| AppError::not_looked_up(&format!("the owner of \"{path}\""), &error);
-    app.host.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
+    app.host.owner_of(path).map_err(|error| failed(error).hint("name the user of the task with -u NAME"))
 }
 
 /// The project of the task inside which this one was requested, unless this one is for a user of its own.
@@ -110,5 +110,5 @@ pub(super) fn check_account(app: &App, run_as: Option<&str>, accounts: &Accounts
 /// The number of the account of a project.
 pub(super) fn account_id(app: &App, name: &str) -> Result<Option<u32>, AppError> {
     let failed = |error| AppError::not_looked_up(&format!("the account \"{name}\""), &error);
-    app.host.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
+    app.host.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must print the account"))
 }

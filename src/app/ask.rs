@@ -102,7 +102,7 @@ fn cancel_and_wait(app: &App, id: TaskId, request: &CancelRequest) -> Result<Tas
             }
         }
         if app.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
-            return Err(AppError::new(Code::CancelPending, format!("{id} does not end, although it was asked to"))
+            return Err(AppError::new(Code::CancelPending, format!("{id} was asked to end and has not ended yet"))
                 .hint("the request is durable; it ends as soon as its processes die")
                 .next(format!("luzia explain {id}")));
         }
@@ -145,7 +145,7 @@ fn after_asking_to_end(app: &App, id: TaskId, error: AppError) -> AppError {
     let is_cancelled = app.find(id).map(|found| found.is_some_and(|(_, task)| task.status() == Status::Cancelled));
     let is_asked = app.store.cancel_request(id).map(|request| request.is_some());
     let (stands, hint) = match (is_cancelled, is_asked) {
-        (Ok(true), _) => ("is cancelled", "the cancel stands; nothing is left to ask for"),
+        (Ok(true), _) => ("is cancelled", "the task is cancelled; there is no need to cancel it again"),
         (_, Ok(true)) => ("was asked to end", "the request stands; its supervisor or the next pass carries it out"),
         (Ok(false), Ok(false)) => return error,
         _ => ("may have been asked to end", "look at the task before you go on"),

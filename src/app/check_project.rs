@@ -49,7 +49,7 @@ pub fn check_project(app: &App, project: &str, dry_run: bool) -> Result<Vec<Chec
             refused,
         };
         match claim {
-            Err(path) => checked.push(answer(&path, None, Some("its meta.json does not read".to_owned()))),
+            Err(path) => checked.push(answer(&path, None, Some("its meta.json cannot be read".to_owned()))),
             Ok(claim) if claim.lock_released || !is_final(&claim) => {}
             Ok(claim) => match believe(app, &claim, user.as_ref(), run_as, &numbers) {
                 Err(AppErrorOr::Refused(why)) => {
@@ -138,7 +138,7 @@ fn believe(
     }
     let user = crate::app::queue::enqueue::name("user", user).map_err(AppErrorOr::Failed)?;
     if project_user.is_some_and(|owner| *owner != user) {
-        return refuse("its user is not the project's");
+        return refuse("its user is not that of the project");
     }
     let lane = LaneName::user(&user);
     let holders = app.holders(&lane).map_err(AppErrorOr::Failed)?;
@@ -149,13 +149,16 @@ fn believe(
         return refuse("the lock with this lock_id is held by another task");
     }
     if claim.fence.is_some() && claim.fence != view.fence().map(|fence| fence.0) {
-        return refuse("its fence is not the lock's");
+        return refuse("its fence is not that of the lock");
     }
     match view.verdict {
         Verdict::Live { why, .. } if why.is_living_process() => {
             refuse(&format!("the task is not over: {}", why.text()))
         }
-        Verdict::Refused { .. } => refuse("the lock is not luzia's to remove"),
+        Verdict::Refused { .. } => refuse(
+            "luzia leaves this lock alone: it is not a regular file, or another account \
+                                           or a newer luzia made it",
+        ),
         Verdict::Live { .. } | Verdict::Stale { .. } => Ok(Some(Box::new(view))),
     }
 }

@@ -185,14 +185,19 @@ impl From<StoreError> for AppError {
             }
             StoreError::Unsure(inner) => {
                 let error = Self::from(*inner).reworded(|_| message);
-                error.hint("only a power cut can undo it; after a look whether it is still needed it can be done again")
+                error.hint(
+                    "the change is in force, and only a power cut can undo it; check whether it is still \
+                            needed before you repeat it",
+                )
             }
             StoreError::GuardBusy { holder, .. } => {
                 let hint = match holder {
                     Some(pid) => {
-                        format!("process {pid} is in it; a stopped process can be continued with kill -CONT {pid}")
+                        format!(
+                            "process {pid} is in the guard; if it is stopped, continue it with kill -CONT {pid}; then try again"
+                        )
                     }
-                    None => "a process of luzia is in it; try again".to_owned(),
+                    None => "a process of luzia is in the guard; try again".to_owned(),
                 };
                 Self::new(Code::GuardBusy, message).hint(hint)
             }
@@ -211,21 +216,22 @@ impl From<StoreError> for AppError {
             StoreError::Foreign { .. } => Self::new(Code::NotAStateDir, message)
                 .hint("nothing was made there; a state directory is new, empty, or made by luzia"),
             StoreError::Absent { .. } => Self::new(Code::StateDirAbsent, message),
-            StoreError::TooLarge { .. } => Self::usage(message).hint("pass large input by a file"),
+            StoreError::TooLarge { .. } => Self::usage(message).hint("pass large input in a file"),
         }
     }
 }
 
 /// The hint for a caller without access. Another state directory would be another queue, without exclusion between the two
 /// (P10).
-pub(crate) const GRANT: &str = "ask for write access to it; `lock`, `acquire`, `check` and `list-locks` need `locks` in it only, which `luzia agent setup` grants to the sandbox of an agent";
+pub(crate) const GRANT: &str = "ask for write access to the directory; `lock`, `acquire`, `check` and `list-locks` \
+                                need only its folder `locks`, which `luzia agent setup` grants to the sandbox of an agent";
 
 fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
     match source.kind() {
         io::ErrorKind::PermissionDenied => AppError::new(Code::NoPermission, message)
             .hint(format!("the state directory belongs to one account, or a sandbox keeps you out; {GRANT}")),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            AppError::new(Code::DiskFull, message).hint("free some space; what was accepted before is intact")
+            AppError::new(Code::DiskFull, message).hint("free some space; accepted tasks are intact")
         }
         io::ErrorKind::ReadOnlyFilesystem => AppError::new(Code::ReadOnly, message)
             .hint(format!("the file system is read-only for this process; {GRANT}")),
@@ -241,7 +247,7 @@ fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
 
 /// An error after a change was made; the message names the change first. The change is not undone, so "try again" is no hint.
 pub(crate) fn although(stands: &str, error: AppError) -> AppError {
-    error.reworded(|why| format!("{stands}, although: {why}")).hint("the next pass brings it to its place")
+    error.reworded(|why| format!("{stands}, but an error followed: {why}")).hint("the next pass completes the change")
 }
 
 /// The error of a request that could not be recorded durably. `withdrawn` says whether the part that was written is gone.
@@ -249,7 +255,7 @@ pub(crate) fn not_recorded<T, E>(id: TaskId, error: AppError, withdrawn: &Result
     match withdrawn {
         Ok(_) => error,
         Err(_) => error
-            .hint(format!("the request for {id} could not be taken back and may be carried out all the same"))
+            .hint(format!("the request for {id} could not be taken back and may still be carried out"))
             .next(format!("luzia explain {id}")),
     }
 }

@@ -52,7 +52,7 @@ pub fn leave_store(app: &App) -> Result<(), AppError> {
         }
         app.host.sleep(AGAIN);
     }
-    let message = format!("tasks in \"{}\" do not end", app.store_path());
+    let message = format!("tasks in \"{}\" have not ended yet", app.store_path());
     Err(AppError::new(Code::RecoveryPending, message).hint("try again"))
 }
 

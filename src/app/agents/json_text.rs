@@ -81,7 +81,7 @@ fn root<T>(text: &str, look: impl FnOnce(&Node<'_>) -> T) -> Result<T, Broken> {
     };
     // Positions count from the first byte of the text.
     if skipped > 0 {
-        return Err(at(text, 0, "it begins with a byte order mark, which JSON does not have"));
+        return Err(at(text, 0, "it begins with a byte order mark, which JSON does not allow"));
     }
     Ok(look(&node))
 }

@@ -261,7 +261,7 @@ fn unwritten(path: &str, error: &io::Error) -> AppError {
     };
     AppError::new(Code::Settings, format!("cannot write \"{path}\": {error}"))
         .with_kind(kind)
-        .hint("this file is as it was; the same command goes on with the rest")
+        .hint("this file is unchanged; run the same command again for the other files")
 }
 
 /// A program that a file of an agent names.

@@ -15,7 +15,9 @@ pub const END: &str = "<!-- luzia: end -->";
 pub const LINES: [&str; 3] = [
     "Other agents may build, test and write on this host at the same time; luzia makes heavy commands take turns in lanes.",
     "Run a build, a test suite or a deploy as `luzia lock -l build --wait 90s -- COMMAND`, and a commit as `luzia lock -l @tree --wait 90s -- git commit -m TEXT`: it waits for its turn, runs the command here and exits with its code.",
-    "Exit code 75 means that the lane was busy for all that time: the command has not run and nothing is queued, so call it again. `luzia explain lane:build` names the holder. Waiting is normal: never end or release what belongs to others.",
+    "Exit code 75 means that the lane stayed busy for all of that time: the command has not run and nothing is \
+     queued, so run the same line again. `luzia explain lane:build` names the holder. Waiting is normal: never end or \
+     release what belongs to others.",
 ];
 
 /// A part of the longer texts: its title and its points.
@@ -40,7 +42,8 @@ pub const PARTS: [Part; 4] = [
     Part {
         title: "Hold a lane for a while",
         points: &[
-            "`luzia acquire @tree --task NAME --ttl 30m` holds this work tree for 30 minutes under a name of your own. The same call again begins the 30 minutes anew.",
+            "`luzia acquire @tree --task NAME --ttl 30m` holds this work tree for 30 minutes under a name that you \
+             choose. The same call again starts the 30 minutes anew.",
             "`luzia release @tree NAME` gives it back.",
             "While it is held, edits of other sessions in this work tree are refused, or get a note, with your name in it.",
         ],
@@ -48,7 +51,8 @@ pub const PARTS: [Part; 4] = [
     Part {
         title: "Look",
         points: &[
-            "`luzia list-locks` shows who holds what and who waits for it, `luzia status` the queue and the slots as well.",
+            "`luzia list-locks` shows the holders of all lanes and those who wait for them. `luzia status` shows the \
+             queue and the slots, too.",
             "`luzia explain lane:build` says who holds the lane build, since when, and whether the holder lives.",
             "`luzia explain last` says why the newest task waits, `luzia logs last` shows its output; task_7 stands for any other.",
         ],
@@ -57,7 +61,7 @@ pub const PARTS: [Part; 4] = [
         title: "Facts",
         points: &[
             "The first command that luzia proposes never ends, releases or re-routes the work of others.",
-            "Another state directory is another queue and excludes nobody here: LUZIA_STATE_DIR stays as it is.",
+            "Do not change LUZIA_STATE_DIR: another state directory is another queue, and its tasks do not exclude those of this one.",
             "A durable task, e.g. one for the night, is queued by the tools `run` and `enqueue` of the MCP server `luzia mcp`, which runs outside the sandbox. The tool `wait` goes on with a task; queue none a second time.",
         ],
     },

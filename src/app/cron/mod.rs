@@ -75,8 +75,10 @@ pub fn cron_add(app: &App, new: &ScheduleRequest, caller: &Caller) -> Result<Sch
     let fill = fill_of(new.fill.as_deref(), &pattern, now)?;
     let fill_ms = if let Fill::Within(ms) = fill { Some(ms) } else { None };
     if contradicts(new.overlap, fill_ms) {
-        return Err(AppError::usage("--fill makes every missed slot, and --overlap skip passes slots over")
-            .hint("leave one of the two out; nothing was added"));
+        return Err(AppError::usage(
+            "--fill and --overlap skip contradict each other: one makes missed slots, the other skips slots",
+        )
+        .hint("leave one of the two out; nothing was added"));
     }
     check_fill(&pattern, fill_ms, now)?;
     let default = if fill_ms.is_some() { Overlap::Queue } else { Overlap::Skip };
@@ -215,11 +217,11 @@ fn half_made(app: &App, key: &ScheduleKey, id: TaskId, error: StoreError) -> App
     let stands = match (app.store.find(id), app.store.schedule_at(key).map(is_named)) {
         (Ok(Some(_)), _) => format!("{id} is queued"),
         (Ok(None), Ok(false)) => return error.into(),
-        (Ok(None), Ok(true)) => format!("{id} is noted, and the next pass queues it"),
-        (Err(_), _) | (_, Err(_)) => format!("whether {id} is queued cannot be told"),
+        (Ok(None), Ok(true)) => format!("{id} is recorded, and the next pass queues it"),
+        (Err(_), _) | (_, Err(_)) => format!("it is unknown whether {id} is queued"),
     };
     although(&stands, error.into())
-        .hint("do not ask again before you have looked")
+        .hint("check whether the task is queued before you run the schedule again")
         .with_next(["luzia cron list".to_owned(), format!("luzia show {id}")])
 }
 
@@ -260,10 +262,10 @@ pub fn pausable_schedule(app: &App, text: &str) -> Result<Option<What>, AppError
 pub fn refuse_schedule(text: &str) -> Result<(), AppError> {
     let Some(name) = name_of_schedule(text) else { return Ok(()) };
     Err(AppError::usage(format!(
-        "\"cron:{}\" names a schedule, and a user or a lane is meant here",
+        "\"cron:{}\" names a schedule; a user or a lane is expected here",
         shortened(name).escape_debug()
     ))
-    .hint("`luzia pause` and `luzia resume` take a schedule; `cron` is no kind of lanes")
+    .hint("only `luzia pause` and `luzia resume` take a schedule; no lane has the kind `cron`")
     .next("luzia cron list"))
 }
 
@@ -302,8 +304,10 @@ pub(crate) fn zone_of(app: &App, given: Option<&str>) -> Result<Zone, AppError> 
     if Zone::is_difference(given) {
         let way = if given[3..].starts_with('+') { "behind" } else { "ahead of" };
         let shown: String = given.chars().take(20).collect();
-        let message =
-            format!("by the rule of POSIX \"{}\" is {way} UTC, and people mean the other way", shown.escape_debug());
+        let message = format!(
+            "\"{}\" is ambiguous: by the rule of POSIX it is {way} UTC, and most people mean the opposite",
+            shown.escape_debug()
+        );
         return Err(AppError::usage(message).hint(
             "write a place such as Europe/Berlin; Etc/GMT-2 is two hours ahead of UTC, Etc/GMT+2 two hours behind; nothing was changed",
         ));

@@ -37,8 +37,8 @@ pub(super) fn state_dir(app: &App, around: &Around) -> Found {
     let mut found = vec![wrong(&own).map_or_else(well, |wrong| wrong.finding(&own))];
     if let Some(original) = app.store.copied_from() {
         let message = format!(
-            "\"{path}\" is a copy of \"{original}\": what ran there does not run here, what is pending there is pending here \
-             as well, and configured conductor directories are left to the original"
+            "\"{path}\" is a copy of \"{original}\": a task that ran there does not run here, a task that is pending \
+             there is pending here as well, and the copy leaves configured conductor directories alone"
         );
         let hint = "remove the copy; or, once the original is gone for good, `luzia doctor --fix` makes it a state directory of its own";
         found.push(Finding { check: "copy", ..Finding::warn(message, hint) });
@@ -46,7 +46,7 @@ pub(super) fn state_dir(app: &App, around: &Around) -> Found {
     if let Some(place) = SWEPT.iter().find(|place| std::path::Path::new(path).starts_with(place)) {
         let message =
             format!("\"{path}\" is below {place}, where cleaners remove old files, also those that hold lanes");
-        let hint = "choose another one, for every caller at once, while nothing of luzia runs";
+        let hint = "end every process of luzia, then set another state directory for every caller";
         found.push(Finding::warn(message, hint));
     }
     Ok(found)
@@ -55,9 +55,10 @@ pub(super) fn state_dir(app: &App, around: &Around) -> Found {
 pub(super) fn second(around: &Around) -> Vec<Finding> {
     let tell = |(path, rule): &(String, &str)| {
         let message = format!(
-            "\"{path}\" ({rule}) exists as well: its users have another queue, without exclusion with this one"
+            "\"{path}\" ({rule}) exists as well: its users have another queue, whose tasks and those of this one do \
+             not exclude each other"
         );
-        Finding::warn(message, "let every caller use the same one, and remove the other when empty")
+        Finding::warn(message, "let every caller use one of the two, and remove the other one when it is empty")
     };
     around.others.iter().map(tell).collect()
 }
@@ -66,7 +67,7 @@ pub(super) fn second(around: &Around) -> Vec<Finding> {
 pub(super) fn agents(around: &Around) -> Vec<Finding> {
     let tell = |named: &Named| {
         let Named { agent, path, program, .. } = named;
-        let message = format!("\"{path}\" names the program \"{program}\", which is not there: its hooks do nothing");
+        let message = format!("\"{path}\" names the program \"{program}\", which does not exist: its hooks do nothing");
         Finding::warn(message, format!("luzia agent setup {agent}"))
     };
     around.agents.iter().filter(|named| !named.is_there).map(tell).collect()
@@ -114,19 +115,19 @@ pub(super) fn file_system(app: &App, forced: bool) -> Found {
     let mut found = vec![match (seen.is_local, forced) {
         (true, _) => Finding::ok(format!("{name}, local")),
         (false, true) => Finding::warn(
-            format!("{name}, where kernel locks may not hold; LUZIA_FORCE_FILE_SYSTEM says to go on"),
-            "keep every luzia of this directory on one host",
+            format!("{name}, where kernel locks may not hold; luzia goes on because LUZIA_FORCE_FILE_SYSTEM is set"),
+            "use this directory on one host only",
         ),
         (false, false) => Finding::problem(
             format!("{name}, where kernel locks do not hold between all programs"),
-            "move it to a local disk while nothing of luzia runs, for every caller at once",
+            "end every process of luzia, then move the directory to a local disk and set it for every caller",
         ),
     }];
     found.push(Finding { check: "space", ..space(seen.free_bytes, seen.free_inodes) });
     match app.store.folds_case() {
         Ok(false) => {}
         Ok(true) => {
-            let message = "names that differ in case only are one name there, so two users may share a lock";
+            let message = "names that differ only in case are one name there, so two users may share a lock";
             found.push(Finding::problem(message, "choose a case-sensitive file system"));
         }
         Err(error) => found.push(Finding::error(&error.into())),
@@ -137,7 +138,7 @@ pub(super) fn file_system(app: &App, forced: bool) -> Found {
 fn space(bytes: u64, inodes: u64) -> Finding {
     let files = if inodes == u64::MAX { String::new() } else { format!(", {inodes} files") };
     let message = format!("{} MiB{files} free", bytes / (1024 * 1024));
-    let hint = "free some space; a task that cannot be recorded is refused, and what was accepted is intact";
+    let hint = "free some space; luzia refuses a task that it cannot record, and accepted tasks are intact";
     if bytes < NO_BYTES || inodes < NO_INODES {
         Finding::problem(message, hint)
     } else if bytes < FEW_BYTES || inodes < FEW_INODES {
@@ -154,7 +155,7 @@ pub(super) fn format(app: &App) -> Found {
     let locks = if app.store.has_locks().unwrap_or(false) { app.store.lock_index() } else { Ok(LockIndex::default()) };
     Ok(vec![Finding::ok(match locks.map_or(0, |locks| locks.count()) {
         0 => "nothing in it yet; the first task or lock makes the folders".to_owned(),
-        count => format!("no format yet; {count} locks of another system count as held until stale"),
+        count => format!("no format yet; {count} locks of another system count as held until they are stale"),
     })])
 }
 

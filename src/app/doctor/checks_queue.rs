@@ -46,7 +46,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
         Err(error) => (Vec::new(), Err(error)),
     };
     add("locks", &format!("{} held", views.len()), locks, findings);
-    add("lock-debris", "nothing lies beside the locks", debris(app), findings);
+    add("lock-debris", "no file of a dead process is left beside the locks", debris(app), findings);
     add("in-flight", "every task that was started is supervised", in_flight(app), findings);
     add("set-aside", "no damaged record was set aside", set_aside(app), findings);
     match read_all(app) {
@@ -70,7 +70,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
 /// Lock files that another program removed while the lock was held. Every look at the lane puts them back, this one as well.
 fn removed(app: &App) -> Found {
     let tell = |path: String| {
-        let hint = "the lane stayed held; find what removes files there: a cleaner must leave a state directory alone";
+        let hint = "the lane stayed held; find the program that removes files there, and make it leave the state directory alone";
         Finding::warn(format!("the lock file \"{path}\" was removed by another program"), hint)
     };
     Ok(app.store.removed_lock_files()?.into_iter().map(tell).collect())
@@ -97,11 +97,13 @@ fn lock(view: &LockView) -> Option<Finding> {
         (Verdict::Live { .. }, _) => return None,
     };
     let hint = match &view.verdict {
-        Verdict::Stale { .. } => format!("the next one who wants it gets it; luzia cleanup-stale, or {FIX}"),
+        Verdict::Stale { .. } => {
+            format!("the next request gets the lane; luzia cleanup-stale or {FIX} removes the lock")
+        }
         Verdict::Refused { .. } => format!("luzia leaves it alone; look at {}", view.path()),
-        Verdict::Live { .. } if why == Reason::CommandLives => format!("luzia dispatch ends it, or {FIX}"),
+        Verdict::Live { .. } if why == Reason::CommandLives => format!("luzia dispatch or {FIX} ends the command"),
         Verdict::Live { .. } if view.record().is_none() && why.is_living_process() => {
-            format!("a living holder writes it anew within seconds; luzia cleanup-stale, or {FIX}")
+            format!("a living holder writes its sidecar anew within seconds; luzia cleanup-stale or {FIX} does so, too")
         }
         Verdict::Live { .. } => match view.holder().and_then(TaskId::parse) {
             Some(task) => format!("luzia explain {task}"),
@@ -153,7 +155,7 @@ fn in_flight(app: &App) -> Found {
         let blind = task.map(|task| blindness_of(app, &task)).transpose()?.flatten();
         let hint = Some(match blind {
             Some(blind) => blind.reason().text().to_owned(),
-            None => format!("the next pass recovers it: luzia dispatch, or {FIX}"),
+            None => format!("the next pass recovers the task; luzia dispatch or {FIX} makes one"),
         });
         found.push(Finding::new(level, format!("{id}: {state}"), hint));
     }
@@ -214,7 +216,7 @@ fn moved_ms(app: &App, views: &[LockView]) -> Option<i64> {
 }
 
 fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>) -> Vec<Finding> {
-    const SET: &str = "set the clock; exclusion does not rest on it, due times and leases do";
+    const SET: &str = "set the clock; due times and leases depend on it, exclusion does not";
     let mut found = Vec::new();
     if now < LEAST_NOW {
         found.push(Finding::problem(format!("the wall clock says {now}"), SET));
@@ -222,16 +224,17 @@ fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>)
     if let Some(ms) = moved_ms.filter(|ms| ms.abs() > CLOCK_SLACK_MS) {
         let (length, way) = (format_duration(ms.unsigned_abs()), if ms > 0 { "forward" } else { "back" });
         let message = format!("the wall clock was set {way} by {length} while a lock was held");
-        found.push(Finding::warn(message, "leases of this boot go by the boot clock; look at due times"));
+        found.push(Finding::warn(message, "leases of this boot use the boot clock; check the due times of tasks"));
     }
     if let Some((id, at)) = read.future.first() {
-        let message = format!("{} tasks carry times that lie ahead, as {id}: {at}", read.future.len());
+        let message = format!("{} tasks have times in the future, e.g. {id}: {at}", read.future.len());
         found.push(Finding::warn(message, SET));
     }
     let limit = now.plus_ms(CLOCK_SLACK_MS);
     for view in views {
         if let Some(at) = view.record().and_then(|record| record.acquired_at).filter(|at| *at > limit) {
-            let message = format!("the lock of lane \"{}\" was taken at {at}, which lies ahead", view.lane_name());
+            let message =
+                format!("the lock of lane \"{}\" was taken at {at}, which is in the future", view.lane_name());
             found.push(Finding::warn(message, SET));
         }
     }
@@ -239,7 +242,7 @@ fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>)
 }
 
 fn foreign(app: &App) -> Found {
-    Ok(warned(app.store.foreign_names()?, "move it away if nobody needs it there"))
+    Ok(warned(app.store.foreign_names()?, "move the file away if nobody needs it there"))
 }
 
 fn warned(problems: impl IntoIterator<Item = Problem>, remedy: &str) -> Vec<Finding> {
@@ -313,7 +316,7 @@ fn cycles(app: &App) -> Found {
         let message = format!("these wait for each other for ever: {}", ring_text(&ring));
         let first = ring.iter().find(|member| matches!(member, Member::Task(_)));
         let way = first.map_or_else(|| "luzia list-locks".to_owned(), |id| format!("luzia explain {id}"));
-        Finding::problem(message, format!("{way} tells more; they wait until one of them is ended"))
+        Finding::problem(message, format!("{way} tells more; they wait until somebody ends one of them"))
     };
     Ok(cycles::cycles(app)?.into_iter().map(tell).collect())
 }
@@ -323,18 +326,18 @@ fn sequence(app: &App) -> Found {
 }
 
 fn dispatcher(app: &App) -> Result<Finding, AppError> {
-    const HINT: &str = "luzia dispatch, or a luzia daemon";
+    const HINT: &str = "luzia dispatch or luzia daemon starts them";
     let counts = app.store.counts()?;
     let late = super::checks_waiting::overdue(app).map_or(0, |late| late.len());
     let (pending, parked) = (counts.pending.iter().sum::<u64>(), counts.parked);
     let is_at_work = has_dispatcher(app)?;
     Ok(match front(app)?.needs_pass {
         Some(id) if is_at_work => {
-            Finding::warn(format!("{id} could start, and nothing runs that would start it now"), HINT)
+            Finding::warn(format!("{id} could start, but nothing is running that starts it"), HINT)
         }
         None if is_at_work => Finding::ok(format!("at work, tasks waiting: {}", pending + parked)),
         _ if late > 0 => {
-            let message = format!("nothing runs that would start tasks; waits whose time has run out: {late}");
+            let message = format!("nothing is running that starts tasks; waits whose time has run out: {late}");
             Finding::warn(message, HINT)
         }
         _ if pending == 0 && parked == 0 => Finding::ok("none, and no task waits for one"),
@@ -344,7 +347,7 @@ fn dispatcher(app: &App) -> Result<Finding, AppError> {
         }
         _ => {
             let message = format!(
-                "nothing runs that would start tasks; waiting for their turn: {pending}, for their time: {parked}"
+                "nothing is running that starts tasks; waiting for their turn: {pending}, for their time: {parked}"
             );
             Finding::warn(message, HINT)
         }

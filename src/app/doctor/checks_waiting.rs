@@ -24,8 +24,8 @@ pub(super) fn waiting(app: &App) -> Found {
         if app.store.stands_waiting(task.id)?
             && let Err(wrong @ StoreError::Corrupt { .. }) = app.store.waits(task.id)
         {
-            let message = format!("what {} waits for does not read: {wrong}", task.id);
-            let hint = "luzia doctor --fix lets it fail at the next pass; then luzia retry";
+            let message = format!("the record of the wait of {} cannot be read: {wrong}", task.id);
+            let hint = "luzia doctor --fix makes the task fail at the next pass; then luzia retry";
             found.push(Finding::problem(message, format!("{hint} {} --from-start begins it anew", task.id)));
             damaged.insert(task.id);
         }
@@ -37,7 +37,7 @@ pub(super) fn waiting(app: &App) -> Found {
     }
     for (task, _) in unwatched(app)?.iter().filter(|(task, _)| !damaged.contains(&task.id)) {
         let message = format!("{} waits and lacks its timer", task.id);
-        let hint = "luzia doctor --fix sets it again; the event that it waits for does so, too";
+        let hint = "luzia doctor --fix sets it again; the awaited event does so, too";
         found.push(Finding::problem(message, hint));
     }
     Ok(found)
@@ -88,14 +88,15 @@ pub(super) fn schedules(app: &App) -> Found {
         match schedule {
             Ok(schedule) => found.extend(late(&schedule, now)),
             Err(error @ StoreError::Corrupt { .. }) => {
-                let hint = "its slots make no tasks; luzia sets it aside at the next one; add it again";
+                let hint =
+                    "its slots make no tasks; luzia sets the file aside at the next slot; add the schedule again";
                 found.push(Finding::problem(error.to_string(), hint));
             }
             Err(error) => found.push(Finding::error(&error.into())),
         }
     }
     for (schedule, at) in untimed(app)? {
-        let message = format!("nothing looks at the slot {at} of the schedule \"{}\"", schedule.name);
+        let message = format!("no timer is set for the slot {at} of the schedule \"{}\"", schedule.name);
         found.push(Finding::problem(message, "luzia doctor --fix sets its timer again"));
     }
     Ok(found)
@@ -104,7 +105,7 @@ pub(super) fn schedules(app: &App) -> Found {
 fn late(schedule: &Schedule, now: Timestamp) -> Option<Finding> {
     let next = schedule.next.filter(|next| now.ms_since(*next) > LATE_MS)?;
     let message = format!("the schedule \"{}\" has been due since {next}", schedule.name);
-    Some(Finding::warn(message, "nobody makes a pass: luzia dispatch, or a luzia daemon"))
+    Some(Finding::warn(message, "nobody makes a pass; luzia dispatch or luzia daemon does"))
 }
 
 /// The schedules whose next slot has no timer, with that slot.
@@ -140,7 +141,7 @@ pub(super) fn zones(app: &App) -> Found {
     let differs = |zone: &Zone| {
         let at = zone.differs_at(now, now.plus_ms(ZONES_AHEAD_MS))?;
         let message = format!("the host's time zone database and luzia's own differ for {} from {at} on", zone.name());
-        Some(Finding::warn(message, "luzia goes by the host's; bring tzdata or luzia up to date"))
+        Some(Finding::warn(message, "luzia uses that of the host; update tzdata or luzia"))
     };
     Ok(zones.iter().filter_map(differs).collect())
 }
@@ -178,7 +179,9 @@ pub(crate) fn aside_hint(app: &App, path: &str) -> Result<String, AppError> {
         }
         Aside::Over => "the task was over: nothing is to be queued again".to_owned(),
         Aside::Memory(id) => {
-            format!("what {id} remembers is that of before the damage; nothing is to be queued again: luzia show {id}")
+            format!(
+                "{id} has its variables and steps of before the damage; nothing is to be queued again: luzia show {id}"
+            )
         }
         Aside::Other => "read it".to_owned(),
     })

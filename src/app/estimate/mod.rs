@@ -242,7 +242,7 @@ pub fn simulate_queue(app: &App, changes: &[Change], seed: u64) -> Result<Outcom
     let mut assumed = 0;
     let mut of = |config: &Config| -> Result<Report, AppError> {
         let Some(mut queue) = queue_as_it_is(app, config, &history, MOST_WAITING, None)? else {
-            let message = format!("more than {MOST_WAITING} tasks wait, and so many are not simulated");
+            let message = format!("more than {MOST_WAITING} tasks wait, which are too many to simulate");
             return Err(AppError::usage(message).hint("describe the load in a file: luzia simulate --help"));
         };
         follow_rules(app, &mut queue.load, config);

@@ -240,7 +240,7 @@ pub fn add_hook(app: &App, new: NewHook) -> Result<Hook, AppError> {
     let action = action_of(&new)?;
     if [BEFORE, AFTER].contains(&event) && matches!(action, Action::Url(_)) {
         return Err(AppError::usage(format!("\"{event}\" runs in the context of a task, and takes a command"))
-            .hint("curl can be that command; nothing was added"));
+            .hint("to post to a URL, use curl(1) as the command; nothing was added"));
     }
     let timeout_ms = new.timeout_ms.unwrap_or(HOOK_TIMEOUT_MS);
     if !(1..=LONGEST_MS).contains(&timeout_ms) {
@@ -333,8 +333,15 @@ fn action_of(new: &NewHook) -> Result<Action, AppError> {
 fn not_runnable(error: AppError, argv: &[String]) -> AppError {
     let meant = match argv {
         [url] if url.starts_with("http://") || url.starts_with("https://") => format!("post to it with --url {url}"),
-        [option, ..] if option.starts_with('-') => "options stand before the command: luzia hook add EVENT -- CMD".to_owned(),
-        _ => return error.hint("name a program that is there, a shell line as sh -c 'LINE'; --no-check is for one that comes later; nothing was added"),
+        [option, ..] if option.starts_with('-') => {
+            "options stand before the command: luzia hook add EVENT -- CMD".to_owned()
+        }
+        _ => {
+            return error.hint(
+                "name an existing program, or a shell line as sh -c 'LINE'; --no-check allows a \
+                                program that does not exist yet; nothing was added",
+            );
+        }
     };
     error.hint(format!("{meant}; nothing was added"))
 }

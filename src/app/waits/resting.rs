@@ -79,7 +79,7 @@ pub(crate) fn look_at_taken(
         Ok(Judged::Waits) => app.store.stay_waiting(task.id, lock).map(|()| Looked::Waits).map_err(Into::into),
         Ok(Judged::Ready) => app.store.stay_waiting(task.id, lock).map(|()| Looked::Ready).map_err(Into::into),
         Err(AppErrorOr::Lost(why)) => {
-            let happened = Happened::NotStarted(125, format!("what it waits for does not read: {why}"));
+            let happened = Happened::NotStarted(125, format!("the record of its wait cannot be read: {why}"));
             end_taken(app, task, lock, &happened).map(|_| Looked::Over)
         }
         Err(AppErrorOr::Error(error)) => {

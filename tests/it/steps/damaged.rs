@@ -157,7 +157,7 @@ fn a_task_without_any_checkpoint_that_reads_is_named_and_begins_anew() {
     damage(&place, "waits.json", "{");
     damage(&place, "waits.json.before", "{");
     for told in [place.ok(&["explain", &id]).out, place.luzia(&["doctor"]).coded(1).err] {
-        assert!(told.contains("does not read") && told.contains("luzia retry task_1 --from-start"), "{told}");
+        assert!(told.contains("cannot be read") && told.contains("luzia retry task_1 --from-start"), "{told}");
     }
     assert!(place.json(&["explain", &id])["wait"]["damage"].is_string());
     for verb in ["list", "list-locks", "status", "stats", "metrics"] {

@@ -24,7 +24,7 @@ use crate::model::{Status, Target, Task, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 
-/// Number of children that are named of those for which a task waits.
+/// Number of awaited children that are named.
 const MOST_CHILDREN: usize = 5;
 
 /// Say why a task, a user or a lane is waiting, and what would change it. Without an argument: every task and every caller that
@@ -269,8 +269,8 @@ fn readable<T>(found: Result<T, AppError>) -> Result<Result<T, AppError>, AppErr
 /// Reports that the wait of a task is damaged, and the remedy (S1.50).
 fn damage_text(task: &Task, error: &AppError) -> String {
     format!(
-        "what it waits for does not read: {}\n      an event, or the end of its time, lets it fail; \
-         then `luzia retry {} --from-start` begins it anew",
+        "the record of its wait cannot be read: {}\n      an event, or the end of its time, makes it fail; then \
+         `luzia retry {} --from-start` begins it anew",
         error.message(),
         task.id
     )

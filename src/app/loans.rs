@@ -249,7 +249,7 @@ fn end_of_holder(app: &App, file: (u64, u64)) -> Result<Option<File>, AppError> 
     let named = app.host.procs.lock_holder(file).and_then(|pid| app.host.living(pid));
     // On some file systems /proc/locks names another device than stat(2) does.
     let open_by = TreeMark { tree_lock: Some(file), ..TreeMark::default() };
-    let wrong = StoreError::io("look for those who wait for", "a child or an event");
+    let wrong = StoreError::io("look for processes that wait for", "a child or an event");
     let waiter = match named {
         Some(waiter) => Some(waiter),
         None => app.host.tree(&open_by, &[]).map_err(wrong)?.pop(),

@@ -147,7 +147,7 @@ impl App {
     /// Reads a `USER|LANE` argument.
     pub fn lane(&self, text: &str) -> Result<LaneName, AppError> {
         if let Some(id) = TaskId::parse(text) {
-            let message = format!("\"{text}\" is a task, and a user or a lane is meant here");
+            let message = format!("\"{text}\" is a task; a user or a lane is expected here");
             return Err(AppError::usage(message)
                 .hint(format!("write user:{text} for a user of that name"))
                 .next(format!("luzia explain {id}")));

@@ -88,16 +88,16 @@ fn a_directory_or_a_command_that_is_not_there_is_refused_and_changes_nothing() {
     let before = place.snapshot();
     for (args, of_run, part) in [
         (&["--cwd", "/nosuch", "--", "true"][..], 125, "\"/nosuch\""),
-        (&["--cwd", "/nosuch", "--", "true"], 125, "name a directory that is there, with --cwd"),
+        (&["--cwd", "/nosuch", "--", "true"], 125, "name an existing directory with --cwd"),
         (&["--cwd", &plain, "--", "true"], 125, "Not a directory"),
         (&["/tmp"], 126, "name a file that this account can execute"),
-        (&["nosuch-command"], 127, "name a program that is there; --no-check is for one that comes to be"),
+        (&["nosuch-command"], 127, "name an existing program; --no-check is for one that will exist"),
         (&["nosuch-command"], 127, "there is no such command: nosuch-command"),
         (&["./nosuch"], 127, "there is no such command: ./nosuch"),
         (&[&plain], 126, "the command cannot be executed"),
         (&["--env", "PATH=/nosuch", "--", "true"], 127, "there is no such command: true"),
-        (&["make && make install"], 127, "a shell line is --shell 'make && make install'"),
-        (&["--timeout", "10", "minutes", "--", "true"], 127, "the rest of an option's value"),
+        (&["make && make install"], 127, "to run a shell line, use --shell 'make && make install'"),
+        (&["--timeout", "10", "minutes", "--", "true"], 127, "a part of the value of an option"),
     ] {
         for (verb, code) in [("enqueue", 2), ("run", of_run)] {
             let ran = place.luzia(&[&[verb], args].concat()).coded(code);
@@ -133,7 +133,7 @@ fn what_another_task_makes_need_not_be_there_yet() {
 fn an_option_behind_the_command_word_is_told_and_left_to_the_command() {
     let place = Place::new();
     let ran = place.ok(&["enqueue", "echo", "1", "--priority", "1"]);
-    assert!(ran.err.contains("--priority stands behind the command word"), "{}", ran.err);
+    assert!(ran.err.contains("--priority comes after the command word"), "{}", ran.err);
     assert_eq!(place.show("task_1")["command"], json!(["echo", "1", "--priority", "1"]));
     assert_eq!(place.ok(&["enqueue", "--", "echo", "1", "--priority", "1"]).err, "");
     assert_eq!(place.ok(&["enqueue", "echo", "--jobs", "1"]).err, "");

@@ -163,7 +163,7 @@ fn a_task_inside_the_holder_does_not_end_what_it_is_inside_of() {
     place.drain();
     assert_eq!(place.status(&id), "completed");
     assert_eq!(place.until_file("code"), "1", "{}", place.until_file("out"));
-    assert!(place.until_file("out").contains("would be inside it"));
+    assert!(place.until_file("out").contains("would run inside"));
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn a_release_says_who_starts_a_task_of_another_sandbox() {
         place.ok(&["acquire", &format!("lane:{lane}").replace("lane:thread", "thread"), "--task", "other"]);
         let ran = inside(&place, &format!("\"$LUZIA\" enqueue -l {lane} -- true")).coded(0);
         let told = place.json(&["release", "-l", lane])["waiting"].clone();
-        let wanted = format!("{} waits for what is free now, and was queued in another sandbox", ran.line());
+        let wanted = format!("{} can start now, but only in the sandbox in which it was queued", ran.line());
         assert!(told.as_str().unwrap().starts_with(&wanted), "{told}");
         assert_eq!(place.status(&ran.line()), "pending");
         place.ok(&["acquire", "thread:8", "--task", "other"]);

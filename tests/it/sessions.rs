@@ -183,10 +183,10 @@ fn who_would_wait_for_its_own_session_is_told_so_at_once() {
     let own = |args: &[&str]| place.spawn(place.command(args).env("LUZIA_SESSION", "k")).end();
     own(&["acquire", "alice", "--session"]).coded(0);
     let refused = own(&["lock", "-u", "alice", "--", "true"]).coded(1);
-    assert!(refused.err.contains("held by the session in which this runs"), "{refused:#?}");
+    assert!(refused.err.contains("held by the session in which this process runs"), "{refused:#?}");
     place.luzia(&["lock", "-n", "-u", "alice", "--", "true"]).coded(75);
     let refused = own(&["run", "-u", "alice", "--", "true"]).coded(1);
-    assert!(refused.err.contains("held by the session in which this runs"), "{refused:#?}");
+    assert!(refused.err.contains("held by the session in which this process runs"), "{refused:#?}");
     assert_eq!(place.json(&["list", "-a"])["items"].as_array().unwrap().len(), 0, "nothing was queued");
     own(&["run", "-u", "bob", "--", "true"]).coded(0);
     let refused = own(&["release", "alice"]).coded(1);
@@ -217,7 +217,7 @@ fn a_wait_for_a_lane_that_a_session_without_a_name_has_leased_is_refused_at_once
         );
         let ran = place.spawn(&mut place.shell(&script)).end();
         assert_eq!(ran.code, 0, "{verb}: {ran:#?}");
-        let is_told = ran.err.contains("held by the session in which this runs");
+        let is_told = ran.err.contains("held by the session in which this process runs");
         assert_eq!(is_told, code == 1, "{verb}: {ran:#?}");
         place.drain();
     }

@@ -256,7 +256,7 @@ fn a_shim_is_replaced_and_what_is_not_luzias_is_not() {
         std::fs::remove_file(&link).unwrap();
         make().unwrap();
         let refused = tools.place.luzia(&["shim", "add", "mytool", "--replace"]).coded(73);
-        assert!(refused.err.contains("it is no link to luzia"), "{refused:?}");
+        assert!(refused.err.contains("it is not a link to luzia"), "{refused:?}");
     }
     assert_eq!(std::fs::read_to_string(&link).unwrap(), "mine");
 }

@@ -34,7 +34,8 @@ pub fn old_make(app: &App) -> Option<String> {
     let said = app.host.version_of("make", path.as_deref().map(str::as_bytes))?;
     let name = said.lines().next().filter(|_| !knows_fifos(&said))?;
     Some(format!(
-        "{name} of this host takes its share as -j and follows no job server (GNU make 4.4 does), so `make -jN` is not bounded by a CPU budget"
+        "{name} of this host does not follow the job server of luzia (GNU make 4.4 does): it gets its share as -j, \
+         and `make -jN` exceeds a CPU budget"
     ))
 }
 
@@ -66,7 +67,8 @@ impl Bars {
             format!("is free, but its rate is used up for {left} (until {until})")
         });
         let occupied = self.occupied.as_ref().map(|occupied| {
-            let by = occupied.pid.map_or_else(|| "a process of another".to_owned(), |pid| format!("process {pid}"));
+            let by =
+                occupied.pid.map_or_else(|| "a process that cannot be seen".to_owned(), |pid| format!("process {pid}"));
             let more = if occupied.count > 1 { format!(", and {} more", occupied.count - 1) } else { String::new() };
             format!("has no free value: {} is in use by {by}{more}", occupied.value)
         });
@@ -174,7 +176,7 @@ pub(crate) fn fresh_readings(app: &App) -> Readings {
 /// Why a lane that has room grants nothing now, in words.
 pub(crate) fn not_now_text(app: &App, why: &NotNow) -> String {
     let bars = match why {
-        NotNow::Narrow(lane) => return format!("lane \"{lane}\" has fewer slots than are wanted"),
+        NotNow::Narrow(lane) => return format!("lane \"{lane}\" has fewer slots than the request needs"),
         NotNow::Occupied(_, occupied) => Bars { occupied: Some(occupied.clone()), ..Bars::default() },
         NotNow::Shut(lane) => {
             Bars { paused: pause_of_lane(app, lane), busy: busy(app, lane, false), ..Bars::default() }

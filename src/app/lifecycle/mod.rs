@@ -139,7 +139,7 @@ impl Pass {
         let names = names.join(", ");
         error
             .reworded(|why| format!("{names} left the queue to start, but the pass did not go on: {why}"))
-            .hint("what left the queue goes on; `luzia dispatch` makes the next pass")
+            .hint("tasks that left the queue go on; `luzia dispatch` makes the next pass")
     }
 
     /// Asks for the next pass at the moment `at` or earlier.
@@ -249,7 +249,7 @@ fn asked_event(name: &'static str, task: &Task, request: &CancelRequest) -> Even
 
 pub(crate) fn over(task: &Task) -> AppError {
     AppError::new(Code::TaskOver, format!("{} is over already: {}", task.id, task.status()))
-        .hint("nothing leaves this state but a retry")
+        .hint("only a retry changes the state of a finished task")
         .next(format!("luzia show {}", task.id))
 }
 

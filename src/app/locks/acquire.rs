@@ -210,7 +210,9 @@ pub fn renew_all(app: &App, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Gr
     }
     if named.is_empty() {
         let error = AppError::new(Code::LockLost, format!("no lane is held by \"{lock_id}\""));
-        return Err(error.hint("stop the work it protected, and acquire it again").next("luzia list-locks"));
+        return Err(error
+            .hint("stop the work that the lock protected, then acquire the lane again")
+            .next("luzia list-locks"));
     }
     let (mut grants, mut failed) = (Vec::new(), None);
     for lane in &named {
@@ -232,7 +234,7 @@ fn renew(app: &App, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
         return Ok(grant);
     }
     let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {
-        return Err(AppError::new(Code::NotALease, format!("\"{lock_id}\" is no lease, and needs no renewal")));
+        return Err(AppError::new(Code::NotALease, format!("\"{lock_id}\" is not a lease, and needs no renewal")));
     };
     if view.verdict.is_stale() {
         return Err(lost(Some(view)));
@@ -268,7 +270,7 @@ pub(crate) fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>
         None => (String::new(), Vec::new()),
     };
     AppError::new(Code::LockLost, format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
-        .hint("stop the work it protected, and acquire it again")
+        .hint("stop the work that the lock protected, then acquire the lane again")
         .with_next(next)
 }
 

@@ -25,7 +25,7 @@ impl Question {
 
     /// A question about tasks that options select.
     pub fn of_chosen(fact: String, act: String) -> Self {
-        Self { fact, act, hint: "`luzia list` shows tasks; if each of these is meant, add --yes" }
+        Self { fact, act, hint: "look at the tasks with `luzia list`; add --yes to act on all of them" }
     }
 
     /// The question as a person reads it.
@@ -84,11 +84,12 @@ pub fn release_question(app: &App, lane: &LaneName, asked: Asked, account: &str)
     // A session goes on without its lease.
     let is_session = view.record().is_some_and(|record| record.kind == LockKind::Session);
     Ok(Some(match asked.force && !is_session {
-        true => {
-            Question::of_foreign(format!("{holder} holds lane \"{lane}\" and is somebody else's"), "end it".to_owned())
-        }
+        true => Question::of_foreign(
+            format!("{holder} holds lane \"{lane}\" and belongs to somebody else"),
+            "end it".to_owned(),
+        ),
         false => Question::of_foreign(
-            format!("the lease of {holder} on lane \"{lane}\" is somebody else's"),
+            format!("the lease of {holder} on lane \"{lane}\" belongs to somebody else"),
             "take it".to_owned(),
         ),
     }))

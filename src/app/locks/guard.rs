@@ -151,8 +151,8 @@ fn guarded_in(app: &App, lane: LaneName, asked: &Guarded) -> Result<Held, AppErr
 /// The lanes to guard: the named ones, else all lanes of the lock in the environment, or the lane of a fence.
 fn guarded_lanes(app: &App, asked: &Guarded) -> Result<Vec<LaneName>, AppError> {
     if asked.lanes.len() > 1 && asked.fence.is_some() {
-        let error = AppError::usage("--fence is of one lane, and several are named");
-        return Err(error.hint("LUZIA_LOCK_ID names the lock in all of them; nothing was run"));
+        let error = AppError::usage("a --fence belongs to one lane, and several lanes are named");
+        return Err(error.hint("leave --fence out: LUZIA_LOCK_ID names the lock of all lanes; nothing was run"));
     }
     if !asked.lanes.is_empty() {
         return Ok(asked.lanes.clone());
@@ -163,8 +163,8 @@ fn guarded_lanes(app: &App, asked: &Guarded) -> Result<Vec<LaneName>, AppError> 
         (None, None, None) => false,
     };
     if asked.lock_id.is_none() && asked.fence.is_none() && asked.env_fence.is_none() {
-        return Err(AppError::usage("there is no fence: neither --fence nor LUZIA_FENCE says it".to_owned())
-            .hint("inside a task or `luzia lock` the environment says it; `luzia acquire --json` prints it"));
+        return Err(AppError::usage("no fence is given: neither --fence nor LUZIA_FENCE is set".to_owned())
+            .hint("a task and `luzia lock` set LUZIA_FENCE for their command; `luzia acquire --json` prints the fence of a lease"));
     }
     // Several slots of a lane are one lock of it, and a lock that is over guards nothing.
     let lanes = lanes_where(app, |view| wanted(view) && view.verdict.is_live())?;
@@ -210,5 +210,5 @@ fn is_lost(app: &App, grant: &Grant) -> Result<Option<String>, AppError> {
 }
 
 fn lost_error(message: String) -> AppError {
-    AppError::new(Code::FenceLost, message).hint("take the lane again before the work goes on")
+    AppError::new(Code::FenceLost, message).hint("take the lane again before you go on with the work")
 }

@@ -154,7 +154,7 @@ fn lane_meant(error: AppError, command: &[String]) -> AppError {
         {
             let words: Vec<String> = command.iter().map(shell_word).collect();
             let line = format!("luzia lock -l {}", words.join(" "));
-            let hint = format!("\"{lane}\" is no program; as a lane: `{line}`");
+            let hint = format!("\"{lane}\" is not a program; to lock the lane of this name: `{line}`");
             error.hint(hint).with_next([line])
         }
         _ => error,
@@ -286,14 +286,16 @@ pub(crate) fn wait_for(child: &mut dyn Child, name: &str, time: Option<Duration>
 }
 
 /// Hints for a program that cannot be found, and for one that cannot be executed.
-pub(crate) const NAME_A_PROGRAM: &str = "name a program that is there";
+pub(crate) const NAME_A_PROGRAM: &str = "name an existing program";
 pub(crate) const NAME_AN_EXECUTABLE: &str = "name a file that this account can execute";
 
 pub(crate) fn not_started(name: &str, error: &StartError) -> AppError {
     let (code, hint, error) = match error {
         StartError::NotFound(error) => (Code::NoCommand, NAME_A_PROGRAM, error),
         StartError::NotExecutable(error) => (Code::NotExecutable, NAME_AN_EXECUTABLE, error),
-        StartError::Short(error) => (Code::NotStarted, "the host is short of something; try again later", error),
+        StartError::Short(error) => {
+            (Code::NotStarted, "the host lacks memory, processes or another resource; try again later", error)
+        }
         StartError::Other(error) => (Code::NotStarted, "the command was not started", error),
     };
     let text = error.to_string();

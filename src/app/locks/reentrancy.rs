@@ -58,8 +58,9 @@ pub(crate) fn refuse_second_user(app: &App, wanted: &[LaneName]) -> Result<(), A
     for view in list::locks(app)? {
         let first = view.lane.clone().filter(|lane| lane.is_user() && lane != second);
         if let Some(first) = first.filter(|_| is_around(app, &view).unwrap_or(false)) {
-            let message =
-                format!("this runs inside lane \"{first}\", and would hold a second user's lane \"{second}\"");
+            let message = format!(
+                "this process runs inside lane \"{first}\", so it cannot take lane \"{second}\" of a second user"
+            );
             return Err(AppError::usage(message)
                 .hint("nothing was changed; `luzia run -u NAME` runs a command as a task of another user"));
         }
@@ -179,7 +180,8 @@ pub(crate) fn is_of_own_session(app: &App, view: &LockView) -> bool {
 /// A lane that the caller's own session has leased: a wait for it would last as long as the session.
 pub(crate) fn own_session(lane: &LaneName) -> AppError {
     let lane_word = lane_word(lane);
-    let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
+    let message =
+        format!("lane \"{lane}\" is held by the session in which this process runs, so the wait would never end");
     deadlock(message)
         .hint(format!(
             "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"

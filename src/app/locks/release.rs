@@ -65,7 +65,7 @@ fn give_back(
     if let (Some(id), Some(holder)) = (lock_id, &holder)
         && !id.starts_with(&format!("{holder}_"))
     {
-        return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
+        return Err(AppError::usage(format!("\"{id}\" is not a lock id of {holder}")));
     }
     if let Some(keeper) = if force { None } else { keeps(app, lane, &which)? } {
         return Ok(Given { kept_by: Some(keeper), ..Given::default() });
@@ -103,7 +103,7 @@ fn give_back(
             }
         }
     }
-    Err(AppError::new(Code::HolderLives, format!("the holder of lane \"{lane}\" does not end"))
+    Err(AppError::new(Code::HolderLives, format!("the holder of lane \"{lane}\" has not ended yet"))
         .next(format!("luzia explain {}", lane_word(lane))))
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn released(app: &App, lock: Break) -> Given {
 /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.
 fn end_holder(app: &App, view: &LockView) -> Result<(), AppError> {
     let Some(record) = view.record() else {
-        return Err(AppError::new(Code::HolderUnknown, "the holder cannot be told, so it cannot be ended"));
+        return Err(AppError::new(Code::HolderUnknown, "the holder is unknown, so it cannot be ended"));
     };
     if record.kind == LockKind::Session {
         return end_session_lease(app, view);

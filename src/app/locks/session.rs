@@ -74,9 +74,15 @@ fn agent_of_caller(app: &App) -> Result<Identity, AppError> {
 fn agent_above_caller(app: &App) -> Result<Ancestor, AppError> {
     let is_initial = app.host.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
     agent_above(&app.host.ancestors(app.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
-            AppError::new(Code::NoAgent, "no agent's process is above this one, so a session has nothing to last with")
-                .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
-        })
+        AppError::new(
+            Code::NoAgent,
+            "no ancestor of this process is an agent, so there is no process with which a session ends",
+        )
+        .hint(
+            "name the process with which the session ends: --pid PID; the ancestors of this process are \
+                       shells, or /proc hides them",
+        )
+    })
 }
 
 /// Takes a lease that lasts as long as a session, waiting as `acquire` does.
@@ -122,7 +128,7 @@ fn give_all_back(app: &App, session: &Session, grants: &[&Grant], mut error: App
     for grant in grants.iter().rev() {
         let Err(failed) = give_back(app, session, grant) else { continue };
         // A keeper may have it already, and then it lasts.
-        let message = format!("the lease \"{}\" is held by the session, although: {error}; {failed}", grant.lock_id);
+        let message = format!("the session still holds the lease \"{}\", but: {error}; {failed}", grant.lock_id);
         error = AppError::new(error.code(), message)
             .with_kind(error.kind())
             .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane)));
@@ -140,10 +146,10 @@ fn hand_to_keeper(app: &App, session: &Session, grant: &Grant) -> Result<(), App
         match app.store.keeper_answer(key, &grant.lane, grant.slot)? {
             KeeperAnswer::Holds => return Ok(()),
             KeeperAnswer::Gone => {
-                let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
+                let message = format!("lane \"{}\" was lost before the session took it over", grant.lane);
                 return Err(AppError::new(Code::LockLost, message)
                     .with_kind(Kind::Busy)
-                    .hint("acquire it again")
+                    .hint("acquire the lane again")
                     .next(format!("luzia explain {}", lane_word(&grant.lane))));
             }
             KeeperAnswer::Waiting => {}
@@ -226,7 +232,7 @@ fn wake_keeper(app: &App, key: &str, view: Option<&LockView>) {
 
 /// The error if no agent is visible: it lives outside this sandbox, and the keeper of its session would end with the sandbox.
 fn ends_with_sandbox() -> AppError {
-    let message = "no agent is to be seen in this sandbox, and a lease of its session would end with the sandbox";
+    let message = "no agent can be seen from this sandbox, and a lease of its session would end with the sandbox";
     AppError::new(Code::EndsWithSandbox, message).hint(
         "beside --session, --ttl DUR takes a lease with a time limit, and --pid 1 one that ends with this sandbox; nothing was taken",
     )

@@ -208,7 +208,7 @@ impl Surroundings {
             Some(Place { is_dir: false, .. }) => {
                 let broken = || {
                     let message = format!("\"{dot_git}\" names no directory of git");
-                    AppError::new(Code::NoRepository, message).hint("`git worktree repair` mends a moved work tree")
+                    AppError::new(Code::NoRepository, message).hint("`git worktree repair` repairs a moved work tree")
                 };
                 let text = self.read(&dot_git)?.unwrap_or_default();
                 let path = self.absolute(naming::gitdir(&text).ok_or_else(broken)?, Some(dir))?;
@@ -252,7 +252,7 @@ impl Surroundings {
 
     fn absolute(&self, path: &str, base: Option<&str>) -> Result<String, AppError> {
         if path.is_empty() || path.contains('\0') {
-            return Err(AppError::usage("an empty text names no place"));
+            return Err(AppError::usage("an empty argument names no place"));
         }
         if path.starts_with('/') {
             return Ok(path.to_owned());
@@ -330,14 +330,14 @@ pub(crate) fn at_lane(app: &App, text: &str, base: Option<&str>) -> Result<Optio
     let (word, arg) = words.split_once(':').map_or((words, None), |(word, arg)| (word, Some(arg)));
     let kind = ThingKind::parse(word).ok_or_else(|| {
         let kinds: Vec<String> = ThingKind::ALL.iter().map(|kind| format!("@{kind}")).collect();
-        AppError::usage(format!("\"{}\" is not a name of luzia", shown(text)))
-            .hint(format!("after `@` comes a kind of `luzia name`: {}", kinds.join(", ")))
+        AppError::usage(format!("\"{}\" is not a lane that luzia can name", shown(text)))
+            .hint(format!("after `@` write a kind of `luzia name`: {}", kinds.join(", ")))
     })?;
     lane_of_thing(app, kind, arg, base).map(Some)
 }
 
 fn missing(kind: ThingKind, example: &str) -> AppError {
-    AppError::usage(format!("a {kind} must be named"))
+    AppError::usage(format!("the kind {kind} needs an argument"))
         .hint(format!("write `luzia name {kind} {example}`, or `@{kind}:{example}`"))
 }
 
@@ -378,7 +378,8 @@ pub(crate) fn check_word(app: &App, word: &str, read: &LaneName) -> Result<(), A
     if any_task(app, &Filter { all: true, user: Some(read.key().clone()), ..Filter::default() }, |_| true)? {
         return Ok(());
     }
-    let message = format!("\"{word}\" would be a user of whom luzia knows nothing, and the lane of that name {mark}");
+    let message =
+        format!("\"{word}\" is ambiguous: luzia knows no user of that name, and the lane of that name {mark}");
     Err(AppError::usage(message).hint(format!("write lane:{word} for the lane, or user:{word} for the user")))
 }
 

@@ -64,7 +64,7 @@ impl Folder {
                 let message = format!("there is \"{}/{tool}\" already", self.dir);
                 return Err(AppError::new(Code::ShimExists, message).hint(match is_own {
                     true => "nothing was changed; --replace makes it anew, `luzia shim list` shows the shims",
-                    false => "nothing was changed; it is no link to luzia, so luzia leaves it alone",
+                    false => "nothing was changed; it is not a link to luzia, so luzia leaves it alone",
                 }));
             }
         }

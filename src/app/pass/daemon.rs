@@ -129,7 +129,7 @@ pub fn daemon(
     log: &mut dyn Log,
 ) -> Result<(), AppError> {
     if app.inside.is_some() {
-        return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
+        return Err(AppError::usage("a daemon cannot run inside a task: it would end with the task"));
     }
     app.store.prepare()?;
     let _presence = app.store.join_dispatchers(own_context(app).0.id())?;
@@ -210,7 +210,7 @@ pub(crate) fn is_passing(error: &AppError) -> bool {
 /// The error of supervisors that did not come up. They have no caller to whom they could report it themselves.
 fn in_vain() -> AppError {
     AppError::new(Code::ClaimedInVain, "a supervisor did not come up, or ended too early")
-        .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")
+        .hint("the next pass tries again; `luzia doctor` checks the host")
         .next("luzia doctor")
 }
 

@@ -222,13 +222,12 @@ pub fn set_lane(app: &App, named: &Named, options: &[(&str, &str)]) -> Result<La
     let taken_back: Vec<&str> = taken_back.into_iter().map(|(key, _)| key).collect();
     let rule = &rule_from_options(&given).map_err(|why| {
             AppError::usage(why).hint(
-                "`luzia lanes set --help` has examples, the value none takes back what an option has set, and `luzia pause` stops a \
-                 lane; nothing was set",
+                "`luzia lanes set --help` has examples; the value none takes an option back; `luzia pause` stops a lane; nothing was set",
             )
         })?;
     let is_user = LaneName::parse(&named.0.replace('*', "x")).is_ok_and(|lane| lane.is_user());
     if rule.weight.is_some() && !is_user {
-        return Err(AppError::usage(format!("\"{}\" is not a user's lane, and has no weight", named.0))
+        return Err(AppError::usage(format!("\"{}\" is not the lane of a user, and has no weight", named.0))
             .hint("weights are shares of users: luzia lanes set user:alice --weight 2; nothing was set"));
     }
     if let Some(fleet) = &app.fleet {

@@ -56,7 +56,7 @@ pub(super) fn parent_of(app: &App, new: &TaskRequest) -> Result<(Option<TaskId>,
     let parent = app.existing(id)?;
     if parent.status().is_final() {
         return Err(AppError::usage(format!("{id} is {}, so it cannot be a parent", parent.status()))
-            .hint("leave --parent out: the task then stands by itself")
+            .hint("leave --parent out: the task then has no parent")
             .next(format!("luzia show {id}")));
     }
     check_inherit(new, Some(id), new.is_waited_for)?;
@@ -135,13 +135,13 @@ pub(crate) fn check_program(
 ) -> Result<(), AppError> {
     let program = command.first().map_or("", String::as_str);
     let Err(error) = app.surroundings.check_program(program, env, cwd) else { return Ok(()) };
-    let later = "--no-check is for one that comes to be before the task starts";
+    let later = "--no-check is for one that will exist when the task starts";
     Err(match error {
         StartError::NotFound(error) => {
             let hint = if is_shell_line(command) {
-                format!("a shell line is --shell {}", shell_word(program))
+                format!("to run a shell line, use --shell {}", shell_word(program))
             } else if has_separator(command) {
-                "it stands where the command begins: was it the rest of an option's value, as in --timeout 10 minutes?"
+                "luzia takes this word for the command; is it a part of the value of an option, as in --timeout 10 minutes?"
                     .to_owned()
             } else {
                 format!("{NAME_A_PROGRAM}; {later}")
@@ -155,7 +155,7 @@ pub(crate) fn check_program(
         }
         StartError::Other(error) => {
             let hint = match error.kind() {
-                std::io::ErrorKind::NotFound => format!("name a directory that is there, with --cwd; {later}"),
+                std::io::ErrorKind::NotFound => format!("name an existing directory with --cwd; {later}"),
                 _ => "name a directory that this account can enter, with --cwd".to_owned(),
             };
             AppError::new(Code::NoDirectory, without_code(&error.to_string())).with_kind(Kind::NotStarted).hint(hint)
@@ -172,14 +172,14 @@ pub(crate) fn stdin_of(app: &App, new: &TaskRequest) -> Result<Option<Identity>,
     }
     if new.prompt.is_some() || new.retries.is_some_and(|retries| retries > 0) {
         return Err(AppError::usage("--stdin does not go together with --prompt or --retries")
-            .hint("what was read once cannot be read again by another attempt"));
+            .hint("--prompt has an input of its own, and a retry cannot read the input a second time"));
     }
     let me = app.host.identity();
     match app.host.stdin_of(&me) {
         Ok(_) => Ok(Some(me)),
         Err(error) => {
-            let message = format!("standard input cannot be handed on: {}", without_code(&error.to_string()));
-            Err(AppError::usage(message).hint("a file or a pipe can be; a socket or a closed descriptor cannot"))
+            let message = format!("standard input cannot be passed to the task: {}", without_code(&error.to_string()));
+            Err(AppError::usage(message).hint("it must be a file or a pipe, not a socket or a closed descriptor"))
         }
     }
 }
@@ -191,7 +191,7 @@ pub fn notes_on(app: &App, accepted: &[(&TaskRequest, &Accepted)]) -> Vec<String
         if !new.is_separated
             && let Some(option) = misplaced_option(&new.command)
         {
-            notes.push(format!("{option} stands behind the command word, so the command gets it"));
+            notes.push(format!("{option} comes after the command word, so the command gets it"));
         }
     }
     notes.extend(accepted.iter().filter_map(|(new, one)| reuse::note(new, one)));

@@ -17,8 +17,8 @@ pub fn check(edit: &EditRequest) -> Result<(), AppError> {
     if *edit != (EditRequest { no_check: edit.no_check, ..EditRequest::default() }) {
         return Ok(());
     }
-    Err(AppError::usage("nothing is to be changed")
-        .hint("name what changes: --priority, --in, --at, --lane, --slots, --label, or a command behind --")
+    Err(AppError::usage("no change is given")
+        .hint("give --priority, --in, --at, --lane, --slots, --label, or a command after --")
         .next("luzia edit --help"))
 }
 

@@ -284,7 +284,7 @@ fn lanes_of(new: &TaskRequest, user: &Name, given: Vec<LaneName>) -> Result<(Vec
                 true => "queue one task for each user".to_owned(),
                 false => format!("to queue it for that user, write -u {} in place of -l", shell_word(lane.key())),
             };
-            let message = format!("a task takes the lane of one user, and \"{lane}\" is another's");
+            let message = format!("a task takes the lane of one user, and \"{lane}\" is the lane of another user");
             return Err(AppError::usage(message).hint(hint));
         }
         lanes.push(lane);
@@ -391,7 +391,7 @@ pub fn after_accepting(app: &App, id: TaskId, error: AppError) -> AppError {
     let asked = match app.store.cancel_request(id) {
         Ok(Some(_)) => "it was asked to end",
         Ok(None) => "it was not asked to end",
-        Err(_) => "whether it was asked to end cannot be told",
+        Err(_) => "it is unknown whether the task was asked to end",
     };
     // A request that was accepted is not made again when the store is back.
     let hint = error.refusal().hint.as_ref().filter(|_| error.code() != Code::StoreAway);
@@ -420,13 +420,13 @@ pub(crate) fn half_accepted(app: &App, tasks: &[Task], error: AppError) -> AppEr
     }
     let Some(first) = queued.first().or(unknown.first()).copied() else { return error };
     let told = match (&*queued, &*unknown) {
-        ([], unknown) => format!("whether {} cannot be told", are_queued(unknown)),
+        ([], unknown) => format!("it is unknown whether {}", are_queued(unknown)),
         (queued, []) => are_queued(queued),
-        (queued, unknown) => format!("{}, and whether {} cannot be told", are_queued(queued), are_queued(unknown)),
+        (queued, unknown) => format!("{}, and it is unknown whether {}", are_queued(queued), are_queued(unknown)),
     };
     not_busy(error)
         .reworded(|why| format!("{told}, and may not survive a power cut: {why}"))
-        .hint("do not queue the work again before you have looked")
+        .hint("look at the queue before you queue the work again")
         .with_next([format!("luzia show {first}")])
 }
 

@@ -154,7 +154,7 @@ fn check_replaced(app: &App, other: &Task, key: &str, by: &str) -> Result<(), Ap
     };
     if is_inside(app, other.id)? {
         return refuse(
-            "is around this process, which would end with it",
+            "runs this process, which would end with it",
             "another key, or --on-conflict queue, puts the new task beside it; nothing was queued",
         );
     }
@@ -193,7 +193,7 @@ fn is_inside(app: &App, id: TaskId) -> Result<bool, AppError> {
 fn not_replaced(app: &App, older: TaskId, error: AppError) -> AppError {
     let stands = match app.find(older) {
         Ok(Some((_, task))) => format!("{older} is {}", task.status()),
-        Ok(None) | Err(_) => format!("where {older} stands cannot be told"),
+        Ok(None) | Err(_) => format!("the state of {older} is unknown"),
     };
     error.reworded(|why| format!("nothing was queued, and {stands}: {why}")).next(format!("luzia show {older}"))
 }

@@ -70,9 +70,9 @@ pub fn refuse_waiting_inside(app: &App, new: &TaskRequest, caller: &Caller) -> R
     let Some(stuck) = waits_for_us(app, &own, &task, &lenders)? else { return refuse_ring(app, &task) };
     let hint = match only_of_a_task(new) {
         Some(option) if app.inside.is_some() => {
-            format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
+            format!("leave {option} out: `run` then runs it inside this task, if this task holds all of its lanes")
         }
-        Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
+        Some(_) | None => "queue the task without waiting for it, or run the command directly".to_owned(),
     };
     let error = match stuck {
         Stuck::Around(why) => {
@@ -109,7 +109,7 @@ pub fn refuse_waiting_for(app: &App, ids: &[TaskId], any: bool) -> Result<(), Ap
     match stuck.into_iter().flatten().next().filter(|_| is_refused) {
         None if any => Ok(()),
         None => refuse_ring_of_tasks(app, ids),
-        Some((stuck, would)) => Err(stuck.error(&would, "go on without waiting for it")),
+        Some((stuck, would)) => Err(stuck.error(&would, "go on without the wait")),
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn refuse_draining_inside(app: &App) -> Result<(), AppError> {
 /// Why a wait for a queued task would never end, with the words for the error.
 fn waits_for_itself(app: &App, own: &Own, id: TaskId) -> Result<Option<(Stuck, String)>, AppError> {
     if app.inside.as_ref().is_some_and(|inside| inside.task == id) {
-        let why = format!("{id} is the very task that would wait for it");
+        let why = format!("{id} runs this command, and would wait for itself");
         return Ok(Some((Stuck::Around(why), String::new())));
     }
     let task = app.existing(id)?;

@@ -102,6 +102,6 @@ fn takes_turns_with(task: &Task, other: &Task) -> Option<Others> {
 fn nothing_before(task: &Task, other: TaskId) -> AppError {
     let message = format!("{other} has priority 0, and is older than {}: nothing comes before it", task.id);
     AppError::new(Code::NothingBefore, message)
-        .hint("`luzia edit` gives the other one a higher number; nothing was changed")
+        .hint("`luzia edit` can make the other task less urgent; nothing was changed")
         .next(format!("luzia explain {other}"))
 }

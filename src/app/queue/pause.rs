@@ -73,14 +73,14 @@ impl Changed {
 /// Reads a `USER|LANE|TASK` argument, or a pattern of lanes that ends in `*`.
 pub fn pausable(app: &App, text: &str) -> Result<What, AppError> {
     if text == "*" {
-        return Err(AppError::usage("\"*\" stands for nothing by itself").hint("--all means every task"));
+        return Err(AppError::usage("\"*\" alone is not a pattern of lanes").hint("to name every task, use --all"));
     }
     if let Some(schedule) = pausable_schedule(app, text)? {
         return Ok(schedule);
     }
     if text.ends_with('*') {
         let pattern = crate::store::config::lane_or_pattern(text).map_err(|why| {
-            AppError::usage(why).hint("a pattern is the beginning of a lane, as user:* or session:telegram:*")
+            AppError::usage(why).hint("a pattern is the beginning of a lane and a *, e.g. user:* or session:telegram:*")
         })?;
         let prefix = pattern.strip_suffix('*').unwrap_or(&pattern);
         return Ok(What::Lanes(Held::Pattern(prefix.to_owned())));
@@ -165,7 +165,7 @@ pub fn resume(app: &App, what: &What) -> Result<Vec<Changed>, AppError> {
 fn nothing_paused(held: &Held) -> Result<Vec<Changed>, AppError> {
     match held {
         Held::Pattern(_) => {
-            let message = format!("nothing that \"{}\" means is paused", held.text());
+            let message = format!("nothing that \"{}\" matches is paused", held.text());
             Err(AppError::new(Code::NotPaused, message)
                 .hint("`luzia status` shows what is paused")
                 .next("luzia status"))

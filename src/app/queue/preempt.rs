@@ -112,10 +112,10 @@ fn refused(why: &Refusal) -> AppError {
             (lane, format!("{id} holds it and has a higher priority"), format!("luzia explain {id}"))
         }
         Refusal::Foreign(lane, id) => {
-            (lane, format!("{id} holds it, which is somebody else's"), format!("luzia explain {id}"))
+            (lane, format!("{id} holds it and belongs to somebody else"), format!("luzia explain {id}"))
         }
         Refusal::Around(lane, id) => {
-            (lane, format!("{id} holds it, and the task would be inside it"), format!("luzia explain {id}"))
+            (lane, format!("{id} holds it, and the new task would run inside {id}"), format!("luzia explain {id}"))
         }
     };
     AppError::new(Code::NotPreempted, format!("no room can be made in lane \"{lane}\": {message}"))

@@ -44,7 +44,7 @@ pub fn retry(app: &App, id: TaskId, order: Order, memory: Remembered) -> Result<
     check(&task)?;
     let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
     let after = still_before(app, &task, &comes_after)?;
-    let busy = || AppError::new(Code::TaskBusy, format!("somebody acts for {id} right now")).hint("try again");
+    let busy = || AppError::new(Code::TaskBusy, format!("another process changes {id} right now")).hint("try again");
     let lock = app.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
     let Some((Place::Done, task)) = app.store.find(id)? else { return Err(busy()) };
     let again = again(task, comes_after, after);
@@ -137,7 +137,7 @@ fn still_before(app: &App, task: &Task, comes_after: &[TaskId]) -> Result<Vec<Ta
             Some(other) if other.status().is_final() => {
                 let how = format!("is {}", other.status());
                 return Err(out_of_order(task.id, *before, &how)
-                    .hint(format!("retry the chain, or --no-after: {} then waits for no other task", task.id))
+                    .hint(format!("retry the chain, or use --no-after: {} then waits for no other task", task.id))
                     .next(format!("luzia retry {}", chain_to(app, task)?)));
             }
             Some(_) => open.push(*before),
@@ -145,7 +145,7 @@ fn still_before(app: &App, task: &Task, comes_after: &[TaskId]) -> Result<Vec<Ta
             None if task.starts > 0 => {}
             None => {
                 return Err(out_of_order(task.id, *before, "is gone")
-                    .hint("nobody knows any more how that ended; --no-after does without it")
+                    .hint("the record of that task was removed, so its end is unknown; --no-after retries without it")
                     .next(format!("luzia retry --no-after {}", task.id)));
             }
         }

@@ -17,7 +17,7 @@ pub(super) fn with_first_command(new: &TaskRequest) -> Result<Cow<'_, TaskReques
         return Ok(Cow::Borrowed(new));
     };
     if !new.command.is_empty() || new.shell.is_some() || new.prompt.is_some() || new.stepwise {
-        return Err(AppError::usage("the steps have their commands, so there is no other, and no --stepwise"));
+        return Err(AppError::usage("the steps have their own commands: leave the command and --stepwise out"));
     }
     Ok(Cow::Owned(TaskRequest { command: first, ..new.clone() }))
 }

@@ -182,8 +182,8 @@ fn addressees(app: &App, to: &Address) -> Result<Vec<TaskId>, AppError> {
         return if has_lane && is_of_user { Ok(vec![id]) } else { Err(nobody(to)) };
     }
     if lane.is_none() && to.user.is_none() {
-        return Err(AppError::usage("nobody was named that the event is for; nothing was sent".to_owned())
-            .hint("--task, --thread or --user says for whom it is"));
+        return Err(AppError::usage("the event names no receiver; nothing was sent".to_owned())
+            .hint("name the receiver with --task, --thread or --user"));
     }
     let filter = Filter { lane: lane.map(Named::from), user: to.user.clone(), ..Filter::default() };
     let mut ids = Vec::new();

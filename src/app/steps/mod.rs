@@ -40,7 +40,7 @@ pub fn subject(app: &App, named: Option<&str>) -> Result<TaskId, AppError> {
     let own = || {
         app.inside.as_ref().map(|inside| inside.task).ok_or_else(|| {
             AppError::usage("this process runs inside no task".to_owned())
-                .hint("--task names one from outside; `luzia list` shows them")
+                .hint("name the task with --task; `luzia list` shows the tasks")
         })
     };
     let id = named.map_or_else(own, |text| app.task_id(text))?;
@@ -51,7 +51,7 @@ pub fn subject(app: &App, named: Option<&str>) -> Result<TaskId, AppError> {
 /// The task inside which this process runs, for a verb that is called only inside a task. `example` is a command line of that
 /// verb.
 pub fn own_task(app: &App, example: &str) -> Result<TaskId, AppError> {
-    let hint = format!("the command of a task calls this, as in luzia run -- sh -c '{example}'");
+    let hint = format!("call this verb in the command of a task, as in luzia run -- sh -c '{example}'");
     subject(app, None).map_err(|error| if app.inside.is_none() { error.hint(hint) } else { error })
 }
 

@@ -78,7 +78,7 @@ pub fn step(app: &App, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, Ap
 fn runs_already(id: TaskId, order: &StepOrder) -> AppError {
     let name = order.name;
     if order.around == Some(name) {
-        return AppError::usage(format!("step \"{name}\" of {id} is around this one; nothing was run"))
+        return AppError::usage(format!("step \"{name}\" of {id} runs this step of the same name; nothing was run"))
             .hint("give the inner step a name of its own");
     }
     AppError::new(Code::StepRuns, format!("step \"{name}\" of {id} runs already; nothing was run"))
@@ -89,9 +89,9 @@ fn done_step(app: &App, id: TaskId, name: &str) -> Result<Option<StepRecord>, Ap
     app.store.step(id, name).map_err(|error| match error {
         StoreError::Corrupt { thing, why } => AppError::new(
             Code::StepCorrupt,
-            format!("the record of step \"{name}\" of {id} does not read: \"{thing}\": {why}"),
+            format!("the record of step \"{name}\" of {id} cannot be read: \"{thing}\": {why}"),
         )
-        .hint("it was done once; nothing was run; the file can be moved away if it may be done again"),
+        .hint("the step was done once; nothing was run; move the file away if the step may run again"),
         other => other.into(),
     })
 }
@@ -247,6 +247,6 @@ fn unread(name: &str, error: &std::io::Error) -> AppError {
 }
 
 fn not_recorded(name: &str, code: u8, error: AppError) -> AppError {
-    let words = format!("the command of step \"{name}\" ended with {code}, and whether that is recorded is not sure");
+    let words = format!("the command of step \"{name}\" ended with {code}, and the record of that may be lost");
     error.reworded(|why| format!("{words}: {why}")).hint("a further start of the task may run it again")
 }

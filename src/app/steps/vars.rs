@@ -81,9 +81,9 @@ fn damaged(id: TaskId, error: crate::store::StoreError) -> AppError {
     match error {
         crate::store::StoreError::Corrupt { thing, why } => AppError::new(
             Code::VarsCorrupt,
-            format!("the variables of {id} do not read, nor do those before: \"{thing}\": {why}"),
+            format!("the variables of {id} cannot be read, nor can those before the last change: \"{thing}\": {why}"),
         )
-        .hint(format!("`luzia set --task {id} NAME=VALUE` keeps the damaged file aside and begins anew")),
+        .hint(format!("`luzia set --task {id} NAME=VALUE` sets the damaged file aside and begins without variables")),
         other => other.into(),
     }
 }
@@ -168,7 +168,7 @@ pub fn finish(app: &App, id: TaskId, finish: &Finish) -> Result<(), AppError> {
         Some(said) if said == *finish => Ok(()),
         Some(said) => Err(AppError::new(
             Code::FinishSaid,
-            format!("{id} has said already that it is {}; nothing was changed", said.status),
+            format!("{id} has already recorded its end as {}; nothing was changed", said.status),
         )
         .hint("the task is over when its command ends")
         .next(format!("luzia show {id}"))),

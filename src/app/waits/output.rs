@@ -39,7 +39,7 @@ pub fn check_pattern(text: &str) -> Result<(), AppError> {
     }
     Regex::new(text).map(drop).map_err(|error| {
         AppError::usage(format!("\"--match {}\" is not a regular expression: {error}", shortened(text)))
-            .hint("a \\ takes the meaning of the character behind it, e.g. --match 'done \\(3\\)'")
+            .hint("write a \\ before a character that is meant literally, e.g. --match 'done \\(3\\)'")
     })
 }
 

@@ -232,7 +232,7 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_way_out() {
 fn a_lane_in_the_place_of_a_command_is_told() {
     let place = lived_in();
     let ran = place.luzia(&["lock", "no-such-program", "--", "echo", "a b"]).coded(127);
-    assert!(ran.err.contains("\"no-such-program\" is no program"), "{ran:#?}");
+    assert!(ran.err.contains("\"no-such-program\" is not a program"), "{ran:#?}");
     assert!(ran.err.contains("try: luzia lock -l no-such-program -- echo 'a b'"), "{ran:#?}");
     let ran = place.luzia(&["lock", "no-such-program", "-n", "--", "echo"]).coded(127);
     assert!(ran.err.contains("try: luzia lock -l no-such-program -n -- echo"), "{ran:#?}");

@@ -31,7 +31,7 @@ fn a_lane_has_a_place_at_least() {
 fn a_rule_needs_an_option_that_says_what_to_set() {
     let place = lived_in();
     refused_saying(&place, &["lanes", "set", "build"], 2, &["--max", "--hold-while", "--cpu-budget", "--affinity"]);
-    let none = "the value none takes back what an option has set";
+    let none = "the value none takes an option back";
     refused_saying(&place, &["lanes", "set", "build", "--hold-while", ""], 2, &["is not a condition", none]);
 }
 

@@ -176,7 +176,10 @@ fn an_old_make_is_told_where_a_budget_is_set_and_by_doctor() {
     assert!(!call("4.4.1", &BUDGET).coded(0).err.contains("GNU Make"));
     assert!(!doctor("4.4.1").contains("GNU Make"));
     let told = call("4.3", &BUDGET).coded(0).err;
-    assert!(told.contains(TOLD) && told.contains("`make -jN` is not bounded") && told.contains("--affinity"), "{told}");
+    assert!(
+        told.contains(TOLD) && told.contains("`make -jN` exceeds a CPU budget") && told.contains("--affinity"),
+        "{told}"
+    );
     assert!(doctor("4.3").contains(TOLD));
     assert!(!call("4.3", &["lanes", "set", "build", "--affinity"]).coded(0).err.contains(TOLD));
     assert!(!doctor("4.3").contains(TOLD), "the commands themselves are bound");

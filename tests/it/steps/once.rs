@@ -109,7 +109,7 @@ fn repeated_and_nested_names_are_refused() {
     );
     assert_eq!(shown["status"], "completed");
     assert!(said.contains("again 2\n") && said.contains("nested 2\n") && said.contains("name 2\n"), "{said}");
-    assert!(said.contains("already in this start") && said.contains("is around this one"), "{said}");
+    assert!(said.contains("already in this start") && said.contains("runs this step of the same name"), "{said}");
     assert!(!place.path("twice").exists());
     assert!(!place.state().join("spool/steps/1/step.two.json").exists(), "its command failed");
 }

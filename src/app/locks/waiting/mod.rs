@@ -274,9 +274,12 @@ fn recover_for(app: &App, task: TaskId, wait: &mut Wait) -> Result<(), AppError>
         return recover_now(app, task);
     }
     if self::left(app, wait).is_zero() || wait.limit_ms == Some(0) {
-        return Err(AppError::new(Code::RecoveryPending, format!("{task} is dead, but its processes do not end"))
-            .hint("a lane is not given again while a process of its former holder lives")
-            .next(format!("luzia explain {task}")));
+        return Err(AppError::new(
+            Code::RecoveryPending,
+            format!("{task} has lost its supervisor, and its processes still run"),
+        )
+        .hint("luzia grants the lane again when no process of {task} lives")
+        .next(format!("luzia explain {task}")));
     }
     app.host.sleep(self::left(app, wait).min(LIFE_LOOK));
     recover_now(app, task)
@@ -334,7 +337,10 @@ fn note_granted(app: &App, request: &Request, before: Option<(&LaneName, usize)>
     app.remember_places();
     broken.iter().for_each(|stale| app.store.note(&broken_event(stale)));
     if let Some((lane, ahead @ 1..)) = before {
-        let text = format!("{} took the lane before {ahead} in its line that did not take their turn", request.holder);
+        let text = format!(
+            "{} took the lane before {ahead} others in its line, which did not take their turn",
+            request.holder
+        );
         app.store.note(&Event::new("line_passed").in_lane(lane).saying(text));
     }
     broken.iter().filter_map(stale_line).collect()
@@ -351,7 +357,7 @@ fn place_of<'r>(request: &'r Request, wait: &Wait) -> Option<&'r LaneNeed> {
 pub(crate) fn pass_for_waiting(app: &App, lanes: &[LaneName]) -> Option<String> {
     let made = next_in(app, lanes).and_then(|next| match next {
         Some((id, false)) => Ok(Some(format!(
-            "{id} waits for what is free now, and was queued in another sandbox: `luzia dispatch` there starts it"
+            "{id} can start now, but only in the sandbox in which it was queued: `luzia dispatch` there starts it"
         ))),
         Some((_, true)) => pass(app).map(|_| None),
         None => Ok(None),

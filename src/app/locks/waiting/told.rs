@@ -176,7 +176,7 @@ fn barred_text(bar: &Bar, now: Timestamp) -> String {
             bars.texts(lane, now).concat()
         }
         Bar::NotNow { text, .. } => text.clone(),
-        Bar::Kept => "the slots of \"global\" that are left are kept for other lanes".to_owned(),
+        Bar::Kept => "the free slots of \"global\" are reserved for other lanes".to_owned(),
     }
 }
 
@@ -197,12 +197,12 @@ pub(super) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
     };
     if code == Code::LanePaused {
         return AppError::new(code, barred_text(bar, now))
-            .hint("wait until the pause is over")
+            .hint("wait until the pause ends")
             .next(format!("luzia explain {}", lane_word(&lane)));
     }
     AppError::new(code, barred_text(bar, now))
         .with_kind(Kind::Busy)
-        .hint("wait for it, or look at its rule with luzia lanes show")
+        .hint("wait for the lane, or look at its rule with luzia lanes show")
         .next(format!("luzia lanes show {}", shell_word(lane.to_string())))
 }
 

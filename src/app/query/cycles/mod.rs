@@ -145,7 +145,7 @@ fn refuse_ring(app: &App, new: New<'_>, next: &str) -> Result<(), AppError> {
     let waits = waits(app, New { members: &members, ..new })?;
     let Some(ring) = members.iter().find_map(|member| waits.cycle(*member)) else { return Ok(()) };
     Err(deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
-        .hint("it was not waited for; give back what this holds first, or go on without it")
+        .hint("luzia did not wait; give back the lanes that this process holds, or go on without the wait")
         .next(next))
 }
 

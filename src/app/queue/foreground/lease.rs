@@ -183,7 +183,9 @@ pub fn renew_shared(
     }
     if named.is_empty() {
         let error = AppError::new(Code::LockLost, format!("no lane is held by \"{lock_id}\""));
-        return Err(error.hint("stop the work it protected, and acquire it again").next("luzia list-locks"));
+        return Err(error
+            .hint("stop the work that the lock protected, then acquire the lane again")
+            .next("luzia list-locks"));
     }
     let (mut grants, mut failed) = (Vec::new(), None);
     for lane in &named {

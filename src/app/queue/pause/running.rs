@@ -124,7 +124,10 @@ fn look_at_pause(app: &App, asked: &Asked, is_recorded: &mut bool) -> Result<Com
 /// The error of a request to a task without a process.
 fn no_process(id: TaskId) -> AppError {
     AppError::new(Code::TaskWaits, format!("{id} waits for an event without a process"))
-        .hint("nothing of it runs, so nothing was stopped; a pause of its user or of its lane holds it when the event comes")
+        .hint(
+            "no process of the task runs, so nothing was stopped; a pause of its user or of its lane holds the task \
+               when the event comes",
+        )
         .next(format!("luzia explain {id}"))
 }
 

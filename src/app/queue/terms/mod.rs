@@ -362,7 +362,7 @@ pub(crate) fn check_slots(app: &App, task: &Task) -> Result<(), AppError> {
         if let Some(lent) = lent.max().filter(|lent| *lent < task.slots_of(lane)) {
             let message = format!("--slots {count}: the task borrows lane \"{lane}\", of which its parent has {lent}");
             return Err(AppError::new(Code::TooFewSlots, message)
-                .hint("ask for so many slots for the parent, or for fewer here"));
+                .hint("queue the parent with as many slots, or ask for fewer here"));
         }
     }
     Ok(())
@@ -401,7 +401,7 @@ impl Surroundings {
             };
             AppError::new(Code::NoDigest, format!("the work tree \"{top}\" has no digest: {error}"))
                 .with_kind(kind)
-                .hint("a key of your own needs no git: --key NAME; nothing was queued")
+                .hint("use --key NAME, which needs no git; nothing was queued")
         })
     }
 }

@@ -19,12 +19,12 @@ const LARGEST_DOCUMENT: u64 = 4 << 20;
 pub(super) fn share() -> Result<String, AppError> {
     let dir = home_shims(HOME).map_err(of_state_dir)?;
     let share = dir.as_deref().and_then(|dir| dir.strip_suffix(FOLDER)).map(|dir| dir.trim_end_matches('/').to_owned());
-    share.ok_or_else(|| no_home("documents", "XDG_DATA_HOME", ", or --prefix"))
+    share.ok_or_else(|| no_home("documents", "XDG_DATA_HOME", ", or give --prefix"))
 }
 
 pub(super) fn no_home(things: &str, variable: &str, way: &str) -> AppError {
     let message = format!("this account has no home, so there is no place for {things}");
-    AppError::new(Code::NoHome, message).hint(format!("HOME or {variable} in the environment says where{way}"))
+    AppError::new(Code::NoHome, message).hint(format!("set HOME or {variable} in the environment{way}"))
 }
 
 /// The unit of systemd for this account.

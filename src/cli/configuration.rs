@@ -59,7 +59,7 @@ fn load(globals: &Globals) -> Result<Loaded, AppError> {
         let Some((bytes, stamp)) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
-                let hint = "name another, or none: then the usual places are looked through";
+                let hint = "name another file, or leave it out: luzia then looks in the usual places";
                 return Err(AppError::new(Code::ConfigAbsent, message).hint(hint));
             }
             seen.push((place.path, None));

@@ -28,7 +28,7 @@ pub(super) fn variable(name: &str) -> Result<Option<String>, AppError> {
         None => Ok(None),
         Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
         Some(Err(_)) => Err(AppError::new(Code::BadVariable, format!("the variable {name} is not UTF-8"))
-            .hint("unset it, or give the option in its stead")),
+            .hint("unset the variable, or give the option instead")),
     }
 }
 
@@ -59,17 +59,16 @@ pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
     use state_dir::StateDirError;
     match error {
         StateDirError::Nowhere => AppError::new(Code::NoStateDir, error.to_string())
-            .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
+            .hint("set LUZIA_STATE_DIR=DIR in the environment, for every call"),
         StateDirError::OfAnother(_) => AppError::new(Code::StateDir, error.to_string())
             .with_kind(Kind::NoPermission)
-            .hint("HOME in the environment gives this account a queue of its own"),
-        StateDirError::HomeUnknown(_) => {
-            AppError::new(Code::Account, error.to_string()).hint("HOME in the environment makes the look unnecessary")
-        }
+            .hint("set HOME in the environment, and this account has a queue of its own"),
+        StateDirError::HomeUnknown(_) => AppError::new(Code::Account, error.to_string())
+            .hint("set HOME in the environment, and luzia needs no look-up"),
         StateDirError::Empty(_) => AppError::usage(error.to_string()),
         StateDirError::Relative("LUZIA_STATE_DIR", ref path) => AppError::new(Code::BadVariable, error.to_string())
             .hint(format!(
-                "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
+                "set LUZIA_STATE_DIR=\"$PWD/{path}\" once; a relative path is another queue in every directory"
             )),
         // A wrong value on the command line is a usage error; a wrong value in the environment is an error of configuration.
         StateDirError::Control(what, _)
@@ -195,7 +194,7 @@ pub(super) fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
 pub(super) fn account() -> Result<String, AppError> {
     let (uid, _) = term::account();
     let failed = |error| AppError::not_looked_up(&format!("the name of this account (uid {uid})"), &error);
-    let hint = "-u NAME says whose turn it is; `cancel` has --by NAME";
+    let hint = "name the user with -u NAME; for `cancel` with --by NAME";
     let found = real::account_name(uid).map_err(|error| failed(error).hint(hint))?;
     Ok(found.unwrap_or_else(|| format!("uid-{uid}")))
 }

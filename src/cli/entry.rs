@@ -342,7 +342,7 @@ pub(super) fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer
 pub(super) fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
     let failed = |error: std::io::Error| {
         let message = format!("cannot make a temporary directory: {error}");
-        AppError::new(Code::NoTemporaryDirectory, message).hint("TMPDIR says where; /tmp otherwise")
+        AppError::new(Code::NoTemporaryDirectory, message).hint("TMPDIR names the place, which is /tmp by default")
     };
     let dir = real::TemporaryDirectory::new("luzia-demo-").map_err(failed)?;
     let files = open_state(&Found { path: dir.path().to_owned(), rule: state_dir::Rule::Variable }, false)?;

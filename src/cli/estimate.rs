@@ -20,7 +20,9 @@ pub fn estimate_json(estimate: Option<&Estimate>) -> Value {
 /// An estimate as a sentence, for a task that waits for these reasons; `None` where the task has no obstacle.
 pub fn estimate_text(estimate: Option<&Estimate>, reasons: &[Obstacle]) -> Option<String> {
     let Some(Estimate { p50_ms, p90_ms, samples, position }) = estimate else {
-        return Some("when it starts is unknown: too little is known of how long the work before it runs".to_owned());
+        return Some(
+            "its start time is unknown: too little is known of the run times of the work before it".to_owned(),
+        );
     };
     if *p90_ms == 0 {
         return None;

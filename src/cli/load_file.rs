@@ -42,7 +42,11 @@ fn plan(text: &str) -> Result<Plan, String> {
                     }
                 }
             }
-            other => return Err(format!("\"{other}\" is no member: slots, tier_shares, lanes and users are")),
+            other => {
+                return Err(format!(
+                    "\"{other}\" is not a member; the members are slots, tier_shares, lanes and users"
+                ));
+            }
         }
     }
     if plan.count() > MOST_TASKS {
@@ -73,7 +77,7 @@ fn lane_rule(lane: &str, rule: &Value) -> Result<LaneRule, String> {
         match key.as_str() {
             "max" => read.max = Some(number(&place, value, MOST_NUMBER)?),
             "weight" => read.weight = Some(number(&place, value, MOST_NUMBER)?),
-            _ => return Err(format!("\"{place}\" is no member: max and weight are")),
+            _ => return Err(format!("\"{place}\" is not a member; the members are max and weight")),
         }
     }
     Ok(read)
@@ -125,7 +129,7 @@ fn stream(user: &Name, place: &str, value: &Value) -> Result<Stream, String> {
             }
             _ => {
                 let names = "count, from, every, about, runs, timeout, session, slots, user_lane, priority and lanes";
-                return Err(format!("\"{place}\" is no member: {names} are"));
+                return Err(format!("\"{place}\" is not a member; the members are {names}"));
             }
         }
     }
@@ -136,7 +140,7 @@ fn stream(user: &Name, place: &str, value: &Value) -> Result<Stream, String> {
     read.lanes.dedup();
     read.takes_user_lane = own_lane.unwrap_or(read.lanes.is_empty());
     if !read.takes_user_lane && read.lanes.is_empty() {
-        return Err(format!("{place} takes no lane: name some, or leave user_lane out"));
+        return Err(format!("{place} takes no lane: name lanes, or leave user_lane out"));
     }
     Ok(read)
 }
@@ -145,7 +149,7 @@ fn shares(value: &Value) -> Result<[u32; 3], String> {
     let mut shares = Config::default().tier_shares;
     for (key, value) in object("tier_shares", value)? {
         let place = ["high", "normal", "low"].iter().position(|word| *word == key.as_str());
-        let place = place.ok_or(format!("\"tier_shares.{key}\" is no tier: high, normal and low are"))?;
+        let place = place.ok_or(format!("\"tier_shares.{key}\" is not a tier; the tiers are high, normal and low"))?;
         shares[place] = number(&format!("tier_shares.{key}"), value, MOST_NUMBER)?;
     }
     Ok(shares)
@@ -200,7 +204,7 @@ mod tests {
         for (text, says) in [
             ("", "not JSON"),
             ("[]", "must be an object"),
-            ("{\"slot\":1}", "\"slot\" is no member"),
+            ("{\"slot\":1}", "\"slot\" is not a member"),
             ("{\"slots\":0}", "slots must be a number from 1"),
             ("{\"lanes\":{\"A:b\":{}}}", "lanes.A:b"),
             ("{\"lanes\":{\"build\":{\"rate\":1}}}", "lanes.build.rate"),

@@ -20,7 +20,7 @@ pub fn read(text: &str) -> Result<Vec<Line>, AppError> {
 }
 
 fn task_line(line: &str) -> Result<TaskRequest, String> {
-    let members: Members = serde_json::from_str(line).map_err(|error| format!("it is no JSON object: {error}"))?;
+    let members: Members = serde_json::from_str(line).map_err(|error| format!("it is not a JSON object: {error}"))?;
     members::read(members.0)
 }
 
@@ -46,7 +46,7 @@ mod tests {
         for (line, part) in [
             ("{", "line 2"),
             ("[]", "line 2"),
-            (r#"{"usr":"a"}"#, "\"usr\" is no option"),
+            (r#"{"usr":"a"}"#, "\"usr\" is not an option"),
             (r#"{"priority":"high"}"#, "whole number"),
             (r#"{"priority":300}"#, "whole number"),
             (r#"{"command":"make"}"#, "array"),

@@ -66,7 +66,7 @@ fn under_three_runs_nothing_is_said() {
     let waits = place.enqueue(&["-u", "bob", "--", "true"]);
     assert_eq!(place.json(&["explain", &waits])["estimate"], Value::Null);
     let said = place.ok(&["explain", &waits]).out;
-    assert!(said.contains("when it starts is unknown"), "{said}");
+    assert!(said.contains("its start time is unknown"), "{said}");
     place.open_gate("gate");
     place.drain();
 }
@@ -137,5 +137,5 @@ fn what_waits_for_a_lease_alone_has_no_estimate_by_runs() {
     let id = place.enqueue(&["-u", "alice", "--", "true"]);
     assert_eq!(place.json(&["explain", &id])["estimate"], Value::Null);
     let said = place.ok(&["explain", &id]).out;
-    assert!(!said.contains("last 0 runs") && said.contains("when it starts is unknown"), "{said}");
+    assert!(!said.contains("last 0 runs") && said.contains("its start time is unknown"), "{said}");
 }

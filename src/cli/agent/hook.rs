@@ -95,7 +95,7 @@ fn read_arguments(args: &[OsString]) -> Option<Call> {
 fn answer(call: &Call) -> Result<(), String> {
     let agent = AgentKind::parse(&call.agent).ok_or_else(|| format!("{:?} is not an agent", call.agent))?;
     if let Some(word) = &call.wrong {
-        return Err(format!("{word:?} is no option of `luzia agent hook`"));
+        return Err(format!("{word:?} is not an option of `luzia agent hook`"));
     }
     let is_whole = |bytes: &[u8]| bytes.trim_ascii_end().ends_with(b"}") && super::read(agent, bytes).is_some();
     let bytes = match real::read_document(LONGEST_DOCUMENT, INPUT_TIME, &is_whole) {
@@ -103,7 +103,7 @@ fn answer(call: &Call) -> Result<(), String> {
         Ok(None) => return Err(format!("the document is longer than {LONGEST_DOCUMENT} bytes")),
         Err(error) => return Err(format!("standard input cannot be read: {error}")),
     };
-    let read = super::read(agent, &bytes).ok_or("the document is not whole, or no JSON object")?;
+    let read = super::read(agent, &bytes).ok_or("the document is incomplete, or is not a JSON object")?;
     real::end_after(if read.event == HookEvent::End { SESSION_END_SECONDS } else { ANSWER_SECONDS });
     if read.event == HookEvent::Other {
         return say(agent, &HookAnswer::Nothing);

@@ -343,7 +343,7 @@ fn what_is_missing_is_named() {
         (&["cancel"], "missing: <TASK>..."),
         (&["acquire", "a"], "missing: --task <ID> or --session"),
         (&["renew"], "missing: --lock-id <ID>"),
-        (&["config"], "luzia config needs a verb of its own"),
+        (&["config"], "luzia config needs a verb after it"),
         (&["show", "1", "2"], "unexpected argument \"2\""),
     ] {
         refused(line, message);

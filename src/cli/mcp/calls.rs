@@ -414,7 +414,7 @@ fn document(answered: Answered) -> (Value, bool) {
 
 /// The error of a call whose arguments do not fit.
 pub fn usage(tool: &str, message: &str) -> Value {
-    let hint = format!("nothing was done; tools/list has the arguments of {tool}");
+    let hint = format!("nothing was done; tools/list describes the arguments of {tool}");
     error_document(&AppError::usage(message).hint(hint))
 }
 

@@ -68,7 +68,7 @@ fn members(names: &[&str]) -> Vec<Member> {
 }
 
 fn wait_s() -> Member {
-    argument("wait_s", Shape::Duration, "Wait so long for the answer, at most 50 seconds.")
+    argument("wait_s", Shape::Duration, "Wait this long for the answer, at most 50 seconds.")
 }
 
 fn task() -> Member {
@@ -89,49 +89,49 @@ type Given = (&'static str, &'static str, &'static str);
 const REPORT: &[Given] = &[
     ("task", "string", "The task."),
     ("status", "string", "pending, running, waiting, completed, failed, timeout or cancelled."),
-    ("exit_code", "integer", "The code of a command that is over."),
-    ("result_summary", "string", "How it ended, where that was not well."),
+    ("exit_code", "integer", "The exit code of a command that is over."),
+    ("result_summary", "string", "The reason, if the task did not complete."),
     ("position", "integer", "Its place among the tasks of its user that wait."),
     ("reasons", "array", "Why it waits."),
     ("log", "object", "The end of its output: tail, and is_cut."),
     ("still_waiting", "boolean", "Whether the wait ended before the task."),
-    ("next", "array", "The call that goes on."),
+    ("next", "array", "The next call to make."),
 ];
 const WAITED: &[Given] = &[
-    ("task", "string", "The task, where it is one."),
+    ("task", "string", "The task, if there is one."),
     ("status", "string", "Its state."),
-    ("exit_code", "integer", "Its code."),
+    ("exit_code", "integer", "Its exit code."),
     ("log", "object", "The end of its output."),
-    ("tasks", "array", "The same of each, where they are several."),
-    ("lane", "string", "The lane, where one was waited for."),
+    ("tasks", "array", "The same members for each of several tasks."),
+    ("lane", "string", "The lane, if the call was for a lane."),
     ("free", "boolean", "Whether the next acquire would get it."),
-    ("still_waiting", "boolean", "Whether the time was over first: call again."),
+    ("still_waiting", "boolean", "Whether the time ran out first. Then call again."),
 ];
 const EXPLAINED: &[Given] = &[
     ("task", "string", "The task that was asked for."),
     ("status", "string", "Its state."),
     ("reasons", "array", "Why it waits, each with a message."),
     ("lane", "string", "The lane that was asked for."),
-    ("holders", "array", "Who holds it."),
-    ("waiters", "array", "Who waits for it."),
-    ("paused", "object", "Who has paused it, since when, why."),
-    ("gate", "object", "The condition of the host that shuts it."),
+    ("holders", "array", "Its holders."),
+    ("waiters", "array", "Those who wait for it."),
+    ("paused", "object", "Its pause: the author, the begin and the reason."),
+    ("gate", "object", "The condition of the host under which it grants nothing."),
 ];
 const LISTED: &[Given] = &[("items", "array", "The tasks: task, status, user, lanes, command, reason.")];
 const STATUS: &[Given] = &[
-    ("pending", "object", "How many tasks wait, by tier."),
+    ("pending", "object", "Numbers of waiting tasks, by tier."),
     ("active", "object", "Slots in use, by project and user."),
     ("user_locks", "object", "The lanes of users that are held."),
 ];
 const LEASE: &[Given] = &[
     ("acquired", "boolean", "Whether the lanes are held now."),
-    ("lane", "string", "The lane, where it is one."),
-    ("lock_id", "string", "Give it to release."),
+    ("lane", "string", "The lane, if there is one."),
+    ("lock_id", "string", "The id to give to release."),
     ("fence", "integer", "The token of the grant."),
-    ("grants", "array", "The same of each lane, where they are several."),
+    ("grants", "array", "The same members for each of several lanes."),
 ];
 const GIVEN: &[Given] = &[("released", "boolean", "Whether anything was given back.")];
-const CANCELLED: &[Given] = &[("items", "array", "The task and what became of it.")];
+const CANCELLED: &[Given] = &[("items", "array", "The task and its new state.")];
 
 /// All tools.
 pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
@@ -160,7 +160,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
             takes: vec![
                 argument("tasks", Shape::Texts, "Tasks, e.g. task_12."),
                 argument("lane", Shape::Text, "A lane, instead of tasks."),
-                argument("for", Shape::Choice(vec!["free".to_owned()]), "What to wait for with a lane."),
+                argument("for", Shape::Choice(vec!["free".to_owned()]), "With a lane: wait until it is free."),
                 wait_s(),
             ],
             needs: &["tasks", "lane"],
@@ -182,7 +182,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
                 argument("states", Shape::Texts, "pending, running, waiting, completed, failed, timeout or cancelled."),
                 argument("user", Shape::Text, "Only tasks of this user."),
                 argument("lane", Shape::Text, "Only tasks of this lane."),
-                argument("limit", Shape::Count, "At most so many; 20 by default."),
+                argument("limit", Shape::Count, "Number of tasks at most; 20 by default."),
             ],
             needs: &[],
             gives: LISTED,
@@ -190,7 +190,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
         },
         Tool {
             name: "status",
-            about: "What is queued, what runs, and which locks are held.",
+            about: "The queue, the running tasks, and the locks that are held.",
             takes: vec![],
             needs: &[],
             gives: STATUS,
@@ -199,7 +199,7 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
         Tool {
             name: "logs",
             about: "The end of the output of a task, whether it runs or is over.",
-            takes: vec![task(), argument("lines", Shape::Count, "At most so many lines; 60 by default.")],
+            takes: vec![task(), argument("lines", Shape::Count, "Number of lines at most; 60 by default.")],
             needs: &["task"],
             gives: REPORT,
             effect: Effect::Reads,
@@ -213,13 +213,13 @@ pub static TOOLS: LazyLock<[Tool; 10]> = LazyLock::new(|| {
                 argument(
                     "ttl_s",
                     Shape::Duration,
-                    "End the lease after so many seconds, instead of with your session.",
+                    "End the lease after this many seconds, instead of with your session.",
                 ),
                 argument("note", Shape::Text, "A note that others see with the lock."),
                 argument(
                     "wait_s",
                     Shape::Duration,
-                    "Wait so long for the lane, at most 50 seconds; by default not at all.",
+                    "Wait this long for the lane, at most 50 seconds; by default not at all.",
                 ),
             ],
             needs: &["lane"],
@@ -381,6 +381,4 @@ fn fits(shape: &Shape, value: &Value) -> bool {
 /// Instructions of luzia to a client.
 pub const INSTRUCTIONS: &str = "\
 luzia lets agents and scripts on this host take turns. Commands in one lane (a repository, a build slot, a user) run one at a \
-time. Take a lane with acquire before you edit files that others may edit, and give it back with release. Answers say who \
-holds a lane and whether the holder lives. Waiting is normal: do not cancel, release or bypass what lives. A task that was queued \
-in a sandbox starts there only; when that has ended, `luzia attach --here TASK` in a shell runs it in the sandbox of that shell.";
+time. Take a lane with acquire before you edit files that others may edit, and give it back with release. Answers say who holds a lane and whether the holder lives. Waiting is normal: do not cancel, release or bypass what lives. A task that was queued in a sandbox starts only there; when the sandbox has ended, `luzia attach --here TASK` in a shell runs it in the sandbox of that shell.";

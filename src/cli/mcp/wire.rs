@@ -78,7 +78,7 @@ pub fn read(line: &[u8]) -> Message {
         return Message::Nothing;
     }
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
-        return Message::Refused(error(&Value::Null, PARSE_ERROR, "the line is no JSON", Value::Null));
+        return Message::Refused(error(&Value::Null, PARSE_ERROR, "the line is not JSON", Value::Null));
     };
     let Value::Object(mut message) = value else { return refused(&Value::Null, "a message is one JSON object") };
     let id = message.remove("id");

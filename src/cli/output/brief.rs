@@ -53,7 +53,7 @@ pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
         }
         Obstacle::LaneFull { lane, max: 1, holder, .. } => format!("waits for {} ({lane})", name(holder)),
         Obstacle::LaneFull { lane, used, max, .. } => format!("{used} of {max} in use ({lane})"),
-        Obstacle::Reserved { used, max, kept } => format!("{used} of {max} slots in use, {kept} kept for others"),
+        Obstacle::Reserved { used, max, kept } => format!("{used} of {max} slots in use, {kept} reserved for others"),
         Obstacle::RateLimited { lane, until, .. } => format!("{lane} again in {}", length(until.ms_since(now))),
         Obstacle::StartWaits { .. } => "start waits for space".to_owned(),
         Obstacle::ResultWaits { .. } => "result waits for space".to_owned(),

@@ -194,7 +194,7 @@ pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
             ("Stopped", format!("its supervisor, process {pid}, is stopped"), format!("kill -CONT {pid}"))
         }
         Stuck::Expired(until) => {
-            ("WaitExpired", format!("its wait ran out at {until}, and nothing has come of that"), recover())
+            ("WaitExpired", format!("its wait ran out at {until}, and nothing has acted on that"), recover())
         }
     }
 }
@@ -296,7 +296,7 @@ fn proof_text(holder: &Holder) -> String {
     let state = crate::app::lock_state(&holder.verdict);
     let why = match (holder.stopped, &holder.left_behind) {
         (_, Some(left)) => left.clone(),
-        (Some(pid), None) => format!("its process {pid} is stopped, and does nothing"),
+        (Some(pid), None) => format!("its process {pid} is stopped"),
         (None, None) => holder.verdict.why().text().to_owned(),
     };
     format!("{state}: {why}{expiry}")

@@ -12,7 +12,7 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("await", "--thread", "--match thread=ID waits for an event of that thread"),
     ("await", "--from", "--match from=NAME waits for an event of that sender"),
     ("await", "--user", "--match user=NAME waits for an event for that user"),
-    ("await", "--data", "--match NAME=VALUE says what the event must hold"),
+    ("await", "--data", "--match NAME=VALUE names a member that the event must have"),
     ("config", "get", "`luzia config show` prints the value of every key"),
     (
         "config",
@@ -28,7 +28,7 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("events", "-n", "`luzia events | tail -n 20` has the newest 20; --since 1h those of the last hour"),
     ("events", "--type", "did you mean --kind?"),
     ("events", "--event", "did you mean --kind?"),
-    ("finish", "", "`luzia finish --summary TEXT` says what came of it"),
+    ("finish", "", "`luzia finish --summary TEXT` records the result"),
     ("get", "", "`luzia get --task TASK NAME` reads a variable of another task"),
     ("lanes", "", "`luzia lanes set LANE --max N` sets a limit, and `luzia lanes show LANE` shows one lane"),
     ("list", "--failed", "--state failed lists the tasks that failed"),

@@ -91,8 +91,8 @@ pub(super) fn checked(cli: Cli, args: &[String]) -> Result<Cli, ParseStop> {
         Some(format) if format.only_verb().is_some_and(|verb| verb != cli.command.name()) => {
             let verb = format.only_verb().unwrap_or_default();
             Err(ParseStop::Usage(Usage {
-                message: format!("-o {} is a form of `luzia {verb}` only", format.word()),
-                hint: Some("the others answer with table, wide, json, jsonl or name".into()),
+                message: format!("-o {} works with `luzia {verb}` only", format.word()),
+                hint: Some("other verbs take table, wide, json, jsonl or name".into()),
                 next: vec![help_of(args)],
                 json: false,
             }))
@@ -315,7 +315,7 @@ fn missing(names: &[&str], args: &[String]) -> Words {
 
 fn no_verb(args: &[String]) -> (String, Option<String>) {
     match known_verb(args) {
-        Some(verb) => (format!("luzia {verb} needs a verb of its own"), None),
+        Some(verb) => (format!("luzia {verb} needs a verb after it"), None),
         None => {
             let hint = "begin with run, lock, list, explain, logs or cancel; `luzia demo` shows what luzia does";
             ("no verb given".into(), Some(hint.into()))

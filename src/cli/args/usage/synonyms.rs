@@ -44,12 +44,12 @@ pub(in crate::cli::args) const SEVERAL: &[(&[&str], &str)] = &[
     ),
     (
         &["rm", "remove", "delete", "del"],
-        "`luzia cancel TASK` ends a task. Finished tasks go by themselves: retention.days and retention.tasks in the \
+        "`luzia cancel TASK` ends a task. luzia removes finished tasks by itself: retention.days and retention.tasks in the \
          configuration say when, and `luzia config show` prints them",
     ),
     (
         &["clean", "prune", "gc", "cleanup", "purge", "clear"],
-        "finished tasks go by themselves: retention.days and retention.tasks in the configuration say when, and `luzia \
+        "luzia removes finished tasks by itself: retention.days and retention.tasks in the configuration say when, and `luzia \
          config show` prints them. `luzia cleanup-stale` removes locks of dead holders",
     ),
     (

@@ -13,7 +13,7 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
         Obstacle::Reserved { used, max, kept } => {
             let left = max.saturating_sub(*used);
             let text = format!(
-                "{used} of {max} slots are in use, and the {left} that are left are kept for other lanes ({kept} kept)"
+                "{used} of {max} slots are in use, and the {left} free ones are reserved for other lanes ({kept} reserved)"
             );
             (text, Some("luzia lanes".to_owned()))
         }
@@ -82,10 +82,10 @@ fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
         Some(start) => {
             let left = format_duration(start.saturating_ms_since(now));
             format!(
-                "starts in {left} (at {start}) if the others end as expected, and this one may run longer than that"
+                "starts in {left} (at {start}) if the others end as expected, and this task may run for longer than that"
             )
         }
-        None => "starts when the others have ended, nobody knows when".to_owned(),
+        None => "starts when the others have ended, at an unknown time".to_owned(),
     };
     let text = format!("{first} waits for several slots at once, lane \"{lane}\" among them; it {end}");
     (text, Some(format!("luzia explain {first}")))

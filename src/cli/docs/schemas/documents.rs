@@ -5,13 +5,13 @@ pub(super) const DOCUMENTS: &str = "\
 = error An error, on standard error.
 code text The error in one word, e.g. LOCK_HELD.
 message text The error for people.
-hint text~ What would help.
+hint text~ The way out.
 next [text] Commands that help; the first harms nobody.
 exit int The exit code.
 only_this_sandbox? bool Whether only a process of the caller's own sandbox starts the task.
 override? [text] Commands that take something by force from a dead, stopped or overdue holder.
 
-= enqueue What was queued.
+= enqueue The tasks that were queued.
 --- One task
 success bool Always true.
 queued bool Whether the task waits in the queue.
@@ -26,7 +26,7 @@ items [@task] The tasks, each with the members of the first form.
 dry_run bool Always true.
 reasons [@reason] Why it would wait.
 
-= run How the task ended, on standard error; --result-file writes it to a file.
+= run The end of the task, on standard error; --result-file writes it to a file.
 +task
 
 = wait The tasks that are over.
@@ -35,10 +35,10 @@ items [@task] The tasks.
 = cancel The cancelled tasks.
 items [@task] The tasks.
 
-= pause What was paused.
+= pause The pauses that were set.
 items [@pause] Each with paused, changed and next beside these members.
 
-= resume What was resumed.
+= resume The pauses that were lifted.
 items [@pause] Each with paused, changed and next beside these members.
 
 = edit The changed task.
@@ -83,22 +83,22 @@ note text~ The note.
 
 = await The event that came.
 id text The task.
-kind text What was waited for.
+kind text The kind of the wait.
 event text The event.
 timed_out bool Whether the time ran out.
 remembered bool Whether an earlier start had the answer already.
 items [object] The events, with event and data.
-task? text Whose output was waited for.
+task? text The task with the output that was waited for.
 outcome? text Of a wait for output: matched, silent, or ended where that task was over first.
 line? text~ The line that matched.
 
-= emit Who got the event.
+= emit The tasks that got the event.
 event text The event.
 delivered [object] The tasks that keep it: id, number, whether the task waited for it (awaited), and for what it waits (waits_for).
 
 = finish The end that was noted.
 id text The task.
-status text How it will end.
+status text The state in which it will end.
 summary text~ The summary.
 data any The data.
 
@@ -108,8 +108,8 @@ items [@task] The tasks.
 = show Everything that is known of a task.
 +task
 +remembered
-waited_ms int~ How long it waited before its first start.
-waited_for [object] For whom it waited, the last ones: holder, and the lane that the holder gave back before the task began.
+waited_ms int~ The time that it waited before its first start.
+waited_for [object] The last holders that it waited for: holder, and the lane that the holder gave back before the task began.
 prompt text~ The prompt.
 folder text~ Its folder in the conductor directory.
 logs {@log} Its logs: stdout and stderr.
@@ -123,7 +123,7 @@ items [@task] The tasks, each with its depth and what it remembers.
 = logs The output of tasks.
 id text~ The task; null of several.
 ids [text] The tasks.
-dropped_bytes int How many bytes were cut.
+dropped_bytes int The number of bytes that were cut.
 items [object] The lines: id, stream, attempt, at and line.
 
 = explain Why a task, a user or a lane waits.
@@ -137,8 +137,8 @@ unset? [text] The variables of its command that have no value.
 --- A user or a lane
 +lane_now
 path text~ The repository or directory that the lane is named after.
-known bool Whether a rule, a pause, a lock or a task that is kept names it, or luzia has worked for that user.
-pending int How many tasks wait for it.
+known bool Whether a rule, a pause, a lock or a kept task names it, or luzia has worked for that user.
+pending int The number of tasks that wait for it.
 waiters [@waiter] Those who wait for it with lock or acquire, in their order.
 first text~ The first of them.
 reasons [@reason] Why the first does not run.
@@ -149,46 +149,46 @@ waiters [object] Those who wait for lanes with lock or acquire: lane, and the me
 
 = status The queue, the slots and the locks.
 --- The overview
-pending object How many tasks wait: high, normal, low, total, and parked beside these.
-active object What runs: slots_used, slots_max, slots_from, by_project and by_user.
+pending object Numbers of waiting tasks: high, normal, low, total, and parked beside these.
+active object The running tasks: slots_used, slots_max, slots_from, by_project and by_user.
 user_locks object The locks of users: active, and details as in list-locks.
 lane_locks [@lock] The locks of other lanes, without global.
 waiters [object] Those who wait for lanes with lock or acquire: lane, and the members of a waiter.
 by_user {int} The slots that each user has.
 users [object] Users with tasks: user, pending and active.
 oldest_wait object~ The task that waits longest: task, since and waited_ms.
-last_hour object How tasks ended: completed, failed and cancelled.
+last_hour object Numbers of tasks that ended: completed, failed and cancelled.
 tasks [@task] The tasks that run or wait for an event.
 paused [@pause] The pauses.
-set_aside int How many damaged records were set aside.
+set_aside int The number of damaged records that were set aside.
 has_dispatcher bool Whether something runs that starts tasks.
-needs_pass text~ A task that a pass would start.
+needs_pass text~ A task that the next pass would start.
 other_sandboxes object Tasks that were queued in other sandboxes, the first of each queue: lives, ended and unseen.
 user_exclusion bool Whether the tasks of one user take turns.
 state_dir text The state directory.
 state_dir_rule text The rule by which it was found.
-store? text The database with the tasks of several hosts, if one is named. The document is about its tasks then.
+store? text The database with the tasks of several hosts, if one is named. The document then describes its tasks.
 
 = top The first tasks and all locks.
 at time The moment.
 slots object The slots: max and used.
 tasks [@task] The first tasks that are not over, as many as --limit says.
 locks [@lock] The locks.
-unread int How many records were met that do not read.
+unread int The number of records that cannot be read.
 
 = events Events, the oldest first.
 items [@event] The events.
 
-= stats How long lanes were waited for and held, and how tasks ended.
+= stats Times for which lanes were waited for and held, and ends of tasks.
 --- The numbers
 topic text lanes, locks or tasks.
 since time~ The beginning of the time that is counted.
 items [object] One for each lane or state. The members that end in s with count, p50_ms, p95_ms and max_ms are spreads.
-requeued? int How often tasks were queued again.
+requeued? int The number of times that tasks were queued again.
 --- --svg
 svg text The file.
 
-= timeline Who held which lane when.
+= timeline The holders of lanes over time.
 --- The holds
 items [object] One for each hold: lane, holder, user, host, asked_at, from, to, run_from, run_to, ended_by, lent_by and waits.
 --- --svg
@@ -208,7 +208,7 @@ acquired bool Whether the caller has the lane.
 lock_id text~ The id of the lock; null where the lane is held.
 fence int~ The token of the grant.
 lane text The lane; of several, the first one that is taken.
-grants [@grant] What the caller has of each lane, in the order in which they are taken; empty where one is held.
+grants [@grant] The grants of the caller, one for each lane, in the order in which they are taken; empty where one is held.
 refreshed? bool Whether the caller had all of it before.
 session? text~ The session with which the lease ends.
 session_pid? int~ The process with which it ends.
@@ -220,7 +220,7 @@ fence int~ Its token.
 lane text The lane; of several, the first one that is taken.
 lanes? [any] These members for each lane, in the order in which lanes are taken.
 
-= release What was released.
+= release The lock that was released.
 lane text The lane.
 released bool Whether a lock was released; false where the lane was free.
 kept_by text~ The task around the caller, which keeps the lane.
@@ -246,13 +246,13 @@ items [@lane] The lanes, each with pattern, active, queue, draining, paused and 
 +lane
 changed? bool Whether the rule was changed.
 pattern? bool Whether it is a pattern.
-active? int How many hold it.
-queue? int How many tasks wait for it.
-draining? bool Whether more hold it than its limit.
+active? int The number of its holders.
+queue? int The number of tasks that wait for it.
+draining? bool Whether it has more holders than its limit.
 paused? bool Whether it is paused.
-paused_until? time~ Until when.
+paused_until? time~ The end of the pause.
 
-= check-project What the claims of a project released.
+= check-project The locks that the claims of a project released.
 project text The project.
 dry_run bool Whether nothing was changed.
 released [@broken] The locks that were released.
@@ -263,7 +263,7 @@ lane text The lane.
 path text~ The path that it stands for.
 kind text The kind of the lane.
 
-= dispatch What a pass did.
+= dispatch The changes that a pass made.
 started [text] The tasks that were started.
 recovered [text] The tasks that were recovered.
 set_aside [text] Damaged records.
@@ -273,24 +273,24 @@ unseen [text] Tasks whose processes cannot be seen from here.
 next_due time~ When the next delayed task is due.
 ended? [object] With --drain, the tasks that ended: id, status and exit_code.
 
-= cleanup-stale What was removed and recovered.
-removed int How many locks were removed.
+= cleanup-stale The locks that were removed, and the tasks that were recovered.
+removed int The number of locks that were removed.
 dry_run bool Whether nothing was changed.
 locks [@broken] Those locks.
 recovered [text] The tasks that were recovered.
 closed [text] The tasks whose conductor directories were closed.
-released [@broken] What the claims of projects released.
+released [@broken] The locks that the claims of projects released.
 debris [text] Files of dead processes that were removed.
 rebuilt [any] Sidecars that were written anew.
 skipped [any] Lanes that were busy.
 failed [object] Directories that could not be looked through: project, path and why.
 
 = config-show The configuration in force; luzia-config(5).
-per_user_serialization object How users take turns.
-slots object How many tasks run at once.
+per_user_serialization object The rule by which tasks of a user take turns.
+slots object The number of tasks that run at once.
 tier_shares object The shares of the tiers.
-retention object How long finished tasks are kept.
-poll_interval_seconds number How often a daemon looks.
+retention object The limits up to which finished tasks are kept.
+poll_interval_seconds number The seconds between two looks of a daemon.
 logs object The size of logs.
 dispatch object Which tasks are started.
 projects {object} Projects.
@@ -316,9 +316,9 @@ items [@hook] The hooks.
 event text The kind of event.
 hook text The name of the hook.
 
-= doctor What was looked at, and what is wrong.
+= doctor The checks, and the problems that they found.
 ok bool Whether nothing is wrong.
-items [object] What was looked at: check, level (ok, warn or fail), message and hint.
+items [object] The checks: check, level (ok, warn or fail), message and hint.
 
 = shim-list The shims.
 items [object] The shims: tool, lane, program and problem.
@@ -326,12 +326,12 @@ items [object] The shims: tool, lane, program and problem.
 = shim-doctor The shims that do not work.
 items [object] The shims: tool, lane, program and problem.
 
-= store-migrate What was done with the tables of a store.
+= store-migrate The change of the tables of a store.
 store text The database.
 from int~ The version of the tables before; null without tables.
 to int The version of this luzia.
 changed bool Whether tables were made.
-dry_run bool Whether nothing was to be changed.
+dry_run bool Whether the call was to change nothing.
 
 = store-recover The database that was accepted.
 store text The database.
@@ -340,10 +340,10 @@ store text The database.
 store text The database.
 server text The version of PostgreSQL.
 schema_version int The version of the tables.
-hosts int How many hosts have joined.
-living_hosts int How many of them have a lease in force.
-queued int How many tasks wait for a host.
-active int How many tasks a host has.
+hosts int The number of hosts that have joined.
+living_hosts int The number of hosts with a lease in force.
+queued int The number of tasks that wait for a host.
+active int The number of tasks that hosts have.
 duty text~ The host that decides whose turn it is.
 
 = fleet-trial The trial of several hosts on this machine.

@@ -16,23 +16,23 @@ agent text~ The agent that queued it.
 session text~ The session of that agent.
 key text~ The key that makes a repeated request one task.
 goal text~ The goal.
-stepwise object~ How far a stepwise task has come.
+stepwise object~ The progress of a stepwise task.
 schedule text~ The schedule that made it.
 slot time~ The moment for which the schedule made it.
 cwd text The working directory.
-created_at time When it was queued.
-due_at time~ It does not start before.
-after [text] It starts only after these have completed.
+created_at time The time at which it was queued.
+due_at time~ The time before which it does not start.
+after [text] The tasks that must complete before it starts.
 parent text~ The task that queued it.
 can_inherit_lock bool Whether the parent lends its lanes.
 comes_after [text] Tasks that had its key when it was queued.
 timeout_ms int~ Its time limit.
 grace_ms int The time between SIGTERM and SIGKILL.
-start_by time~ It is cancelled when it has not started by then.
-slot_count? int How many slots it takes of each capacity lane, where that is more than one.
-retries int How many failed attempts are followed by another.
+start_by time~ The time at which it is cancelled if it has not started.
+slot_count? int The number of slots that it takes of each capacity lane, if more than one.
+retries int The number of failed attempts after which another one follows.
 attempt int The number of the attempt, from 1.
-starts int How often the command was started.
+starts int The number of starts of the command.
 started_at time~ The last start.
 lock_id text~ The lock id of the last start.
 fence int~ The fence of the last start.
@@ -40,31 +40,31 @@ conductor_dir text The conductor directory.
 variables object Its variables, in show; empty elsewhere.
 supervisor_pid? int The process of its supervisor, while it runs.
 beat? object The last sign of progress: at and note.
-waiting_for? text What it waits for, while it waits.
+waiting_for? text The kind of its wait, while it waits.
 waiting_event? text The event that ends the wait.
 waiting_since? text The beginning of the wait.
-waiting_until? any The end of the wait at the latest.
-waiting_data? object What the event has to match.
-waiting_hours? number How long it has waited, in hours.
+waiting_until? any The latest end of the wait.
+waiting_data? object The members that the event must have.
+waiting_hours? number The time that it has waited, in hours.
 agentId? text The agent that queued it, or its user.
 waitingFor? text An older spelling of waiting_for.
 waitingUntil? any An older spelling of waiting_until.
 waitingData? object waiting_data, and threadId, expectedFrom and timeout.
-waiting_timeouts? int How often the time of the wait has run out, while it waits again.
-context? object What it keeps of its request, in the words of older programs.
+waiting_timeouts? int The number of times that the time of the wait has run out.
+context? object Members of its request, in the words of older programs.
 reason? text Why it does not run, in one word.
 reason_detail? @reason Why it does not run.
-completed_at? time When it was over.
+completed_at? time The time of its end.
 result_type? text success, failure, timeout or cancelled.
-result_summary? text How it ended, in words.
+result_summary? text Its end, in words.
 result_data? any The data that the task gave to its end.
 exit_code? int~ The exit code of the command.
 signal? int~ The signal that ended the command.
-ran_ms? int~ How long the last start ran.
-earlier? [object] How it ended before it was retried: status, completed_at, result_summary, exit_code, signal, ran_ms.
+ran_ms? int~ The run time of the last start.
+earlier? [object] Its ends before it was retried: status, completed_at, result_summary, exit_code, signal, ran_ms.
 error_message? text~ Why it failed.
 failed_action_id? int The number of the step that failed, from 0; 0 without steps.
-cancelled_by? text~ Who cancelled it.
+cancelled_by? text~ The user or program that cancelled it.
 cancel_reason? text~ Why it was cancelled.
 completedAt? time An older spelling of completed_at.
 resultType? text An older spelling of result_type.
@@ -77,11 +77,11 @@ parentExecutionId? int~ The number of parent, as older programs name it.
 canInheritLock? bool An older spelling of can_inherit_lock.
 
 = lock A lock, and whether its holder lives.
-user text~ The user, of a lane of a user.
+user text~ The user, if the lane is that of a user.
 lane text The lane.
 slot int The slot, from 0.
 lock_id text~ The id of the lock.
-holder text~ Who holds it: a task, or the name given to acquire.
+holder text~ Its holder: a task, or the name given to acquire.
 shown text~ The holder for people, with its command.
 task_id text~ The holder as the sidecar names it.
 fence int~ The token of the grant.
@@ -91,7 +91,7 @@ refreshed_at time~ When it was refreshed last.
 expires_at time~ When a lease ends without a refresh.
 acquired_by_pid int~ The process that took it.
 state text held, stale, orphan or overdue.
-evidence text What proves the state.
+evidence text The proof of the state.
 age_ms int The time since the last refresh.
 held_ms int The time since the grant.
 agent text~ The agent that holds it.
@@ -101,31 +101,31 @@ label text~ The note of the holder.
 lender any The task that lends the lane.
 borrowers [any] The tasks that borrow the lane.
 path? text~ The repository or directory that the lane is named after.
-host? text~ The host that has it, of a lock in a store of several hosts.
+host? text~ The host of the lock, in a store of several hosts.
 waiters? [@waiter] Those who wait for the lane with lock or acquire, in their order.
 owner text~ An older name of holder.
-threadId text~ The thread, of a lane of a thread.
+threadId text~ The thread, if the lane is that of a thread.
 activeExecutionId any The number of the task that holds it, or the name of the holder.
-executionLockedAt time~ As refreshed_at.
-lockMinutes int As age_ms, in minutes.
+executionLockedAt time~ An older name of refreshed_at.
+lockMinutes int age_ms in minutes.
 
 = grant A lane that the caller was granted.
 lane text The lane.
 lock_id text The id of the lock.
 fence int The token of the grant.
 slot int The slot, from 0.
-value text~ What the slot stands for, in a lane whose slots have names.
+value text~ The value of the slot, in a lane whose slots have values.
 path text~ The repository or directory that the lane is named after.
 refreshed bool Whether the caller had it before.
 
 = waiter Somebody who waits for a lane with lock or acquire.
 position int The place in the line, from 1.
 pid int The process.
-since time Since when it waits.
+since time The begin of its wait.
 agent text~ The agent.
 label text~ The note for people.
 
-= holder Who holds a slot of a lane.
+= holder The holder of a slot of a lane.
 holder text~ A task, or the name given to acquire.
 shown text~ The holder for people, with its command.
 agent text~ The agent.
@@ -139,34 +139,34 @@ age_ms int The time since the last refresh.
 state text held, stale, orphan or overdue.
 alive bool Whether the holder is known to live.
 stopped bool Whether its process is stopped.
-evidence text What proves the state.
+evidence text The proof of the state.
 
 = reason One reason why a task does not run.
 reason text The reason in one word, e.g. UserLockHeld.
 message? text The reason for people.
 next [text] Commands that help; the first harms nobody.
 override? [text] Commands that take the lane by force from a dead, stopped or overdue holder.
-override_ends? text Whose work those commands end.
+override_ends? text The holder whose work those commands end.
 lock? @holder The holder that is in the way.
 lane? text The lane that is full.
-used? int How many of its slots are in use.
-max? int How many slots it has.
-free? int How many of its slots are free.
-needed? int How many of its slots the task takes.
+used? int The number of its slots in use.
+max? int The number of its slots.
+free? int The number of its free slots.
+needed? int The number of its slots that the task takes.
 
 = broken A lock that was released or removed.
 lane text The lane.
 slot int The slot, from 0.
 lock_id text~ The id of the lock.
-holder text~ Who held it.
-why text~ What proved the holder dead; null where it was released.
+holder text~ Its last holder.
+why text~ The proof that the holder was dead; null for a release.
 age_ms int The time since the last refresh.
 
 = event One event of the journal; luzia-spool(5) lists the kinds.
-kind text What happened, e.g. enqueued.
+kind text The kind of the event, e.g. enqueued.
 at time When.
-boot_ms int That moment as milliseconds since the boot.
-pid int The process that tells it.
+boot_ms int The time of the event in milliseconds since the boot.
+pid int The process that wrote it.
 task? text The task.
 user? text The user.
 lane? text The lane.
@@ -179,34 +179,34 @@ done bool Whether it is done; its last try failed otherwise.
 exit_code int~ The exit code of its command.
 ended_at time When it ended.
 start int The start of the task in which it ran.
-tries int How often it was tried.
-ran_ms int How long it ran.
+tries int The number of its tries.
+ran_ms int Its run time.
 stdout_bytes int The size of the output that is kept.
 
-= remembered What a task remembers between its starts.
+= remembered The memory of a task between its starts.
 vars? {any}~ Its variables.
 steps? [@step] Its steps that have ended.
-mail? int How many events it keeps.
+mail? int The number of events that it keeps.
 waits? [object] Its waits that are over: kind, event, at, and timed_out where the time ran out.
-timeout_commands? [object] The commands of --timeout-do that were begun: wait, begun_at, ended in words, and is_lost where nobody knows.
+timeout_commands? [object] The commands of --timeout-do that were begun: wait, begun_at, ended in words, and is_lost if the end is unknown.
 
 = lane The rules of a lane that are in force.
 lane text The lane or pattern.
 max_concurrent int~ The limit; null for none.
 weight int~ The weight in fair share.
-lock_timeout_ms int~ After how long a lease expires.
-rate text~ How often it is granted at most, e.g. 10/1m.
-reserve int How many slots are kept for it.
+lock_timeout_ms int~ The time after which a lease expires.
+rate text~ The number of grants in a time at most, e.g. 10/1m.
+reserve int The number of slots that are kept for it.
 hold text~ Whether a task keeps it while it waits: keep or release.
-warn_after_ms int~ After how long a wait is told.
-on_wait text~ The command that runs then.
-on_overdue text~ What is done with an overdue holder: report or terminate.
+warn_after_ms int~ The time after which a wait is reported.
+on_wait text~ The command for such a wait.
+on_overdue text~ The treatment of an overdue holder: report or terminate.
 rule text Where its rule is from: default, config or set.
 
 = lane_now A lane and its holders.
 lane text The lane.
 limit int~ The limit; null for none.
-holders [@holder] Who holds it.
+holders [@holder] Its holders.
 
 = hook A hook.
 name text The name.
@@ -218,7 +218,7 @@ lane text~ Only events of this lane.
 timeout_ms int Its time limit.
 cwd text The working directory.
 added_at time When it was added.
-by text Who added it.
+by text The user who added it.
 
 = schedule A schedule.
 name text The name.
@@ -229,15 +229,15 @@ next_local? text~ The next slot in that time zone.
 last_slot? time~ The last slot.
 last_task? text~ The task of the last slot.
 last_status? text~ The state of that task.
-last_skipped? any What was skipped last.
-last_missed? time~ The last slot that came while nobody looked.
-missed? int How many slots came so.
+last_skipped? any The last skipped slot.
+last_missed? time~ The last missed slot: nothing was running to make its task.
+missed? int The number of missed slots.
 paused? bool Whether it is paused.
-paused_until? time~ Until when.
-pause_reason? text~ Why.
+paused_until? time~ The end of the pause.
+pause_reason? text~ The reason of the pause.
 overlap? text skip or queue.
-fill_ms? int~ How far back missed slots are made up.
-fill_once? bool Whether the last missed slot is made however long ago it was.
+fill_ms? int~ The time for which missed slots are made up.
+fill_once? bool Whether the last missed slot is made up, whatever its age.
 created_at? time When it was added.
 user? text The user of its tasks.
 project? text~ The project of its tasks.
@@ -249,11 +249,11 @@ label? text~ The note of its tasks.
 built_in bool Whether luzia has it by itself.
 
 = pause A pause.
-what text What is paused: a user, a lane, a task, or * for all.
-since time~ Since when; null where nothing was paused.
-until time~ Until when.
-reason text~ Why.
-by text~ Who paused it.
+what text The paused thing: a user, a lane, a task, or * for all.
+since time~ The begin; null if nothing was paused.
+until time~ The end.
+reason text~ The reason.
+by text~ The user who paused it.
 
 = log A log file.
 path text The file.

@@ -80,12 +80,12 @@ pub(super) const FILE: &[Key<Config>] = keys! { Config:
          living process.",
         NEXT_LOOK, "300";
     "slots.max": COUNT => slots_max,
-        "How many tasks run at once. It is the limit of the lane global. luzia status says the number and where \
+        "The number of tasks that run at once. It is the limit of the lane global. luzia status says the number and where \
          it comes from.",
         NEXT_GRANT, "8", or "the number of processors that are online on the host, at least 4";
     "projects": Objects, shown |config| objects(&config.projects, PROJECT),
-        "Projects by name. The project \"*\" holds what other projects leave out, and all of projects that are \
-         not named.",
+        "Projects by name. The project \"*\" holds the values that other projects leave out, and all values of \
+         projects that are not named.",
         NEXT_ENQUEUE, r#"{ "shop": { "user": "alice" } }"#, or "none";
     "lanes": Objects, shown |config| objects(&config.lanes, RULE),
         "Rules of lanes, by the name of the lane or by a pattern that ends in *. For each member the lane itself \
@@ -93,26 +93,26 @@ pub(super) const FILE: &[Key<Config>] = keys! { Config:
          file.",
         NEXT_GRANT, r#"{ "deploy": { "max": 1 }, "session:*": { "max": 2 } }"#, or "none";
     "tier_shares.high": SHARE => tier_shares[0],
-        "How many grants of a round go to tasks of the tier high, while all tiers have tasks.",
+        "The number of grants of a round that go to tasks of the tier high, while all tiers have tasks.",
         NEXT_COMMAND, "16";
     "tier_shares.normal": SHARE => tier_shares[1],
-        "How many grants of a round go to tasks of the tier normal, while all tiers have tasks.",
+        "The number of grants of a round that go to tasks of the tier normal, while all tiers have tasks.",
         NEXT_COMMAND, "4";
     "tier_shares.low": SHARE => tier_shares[2],
-        "How many grants of a round go to tasks of the tier low, while all tiers have tasks.",
+        "The number of grants of a round that go to tasks of the tier low, while all tiers have tasks.",
         NEXT_COMMAND, "1";
     "retention.days": COUNT => retention_days,
         "For how many days the record, the logs and the events of a finished task are kept.",
         NEXT_COMMAND, "30";
     "retention.tasks": COUNT => retention_tasks,
-        "How many finished tasks are kept at most.",
+        "The number of finished tasks that are kept at most.",
         NEXT_COMMAND, "1000";
     "poll_interval_seconds": Seconds => poll_interval_ms,
-        "How often, in seconds, a daemon or a waiting run looks for changes that nobody announces, e.g. the death \
+        "The seconds between two looks of a daemon or a waiting run for changes that nobody announces, e.g. the death \
          of a holder.",
         NEXT_COMMAND, "0.5";
     "logs.max_bytes": Room => logs_max_bytes,
-        "How many bytes the logs of one task may take, both streams together. The oldest output is cut first.",
+        "The number of bytes that the logs of one task may take, both streams together. The oldest output is cut first.",
         NEXT_START, "1073741824";
     "supervisor.cgroups": Word(&["auto", "on", "off"]) => cgroups,
         "Whether each start of a task gets a control group of its own (version 2): auto where the group of the \
@@ -126,8 +126,8 @@ pub(super) const FILE: &[Key<Config>] = keys! { Config:
         "The longest pause between two attempts of a task that names none (--max-backoff), in seconds.",
         NEXT_ENQUEUE, "600";
     "retries.on_interrupt": Word(&["retry", "fail"]) => on_interrupt,
-        "What it means for a task that says nothing of it (--on-interrupt) when its supervisor or the host goes \
-         down while its command runs: retry for a failed attempt, fail for the end of the task.",
+        "The effect on a task without --on-interrupt when its supervisor or the host goes down while its command \
+         runs: retry for a failed attempt, fail for the end of the task.",
         NEXT_ENQUEUE, r#""fail""#;
     "dispatch.contexts": Word(&["same", "any"]) => contexts,
         "Which tasks a process starts: same for those that were queued in a sandbox compatible with its own, any \
@@ -171,10 +171,10 @@ pub(super) const PROJECT: &[Key<Project>] = keys! { Project:
 /// The rule of a lane or of a pattern of lanes.
 pub(super) const RULE: &[Key<LaneRule>] = keys! { LaneRule:
     "max": COUNT => max,
-        "How many may hold the lane at once.",
+        "The number of holders of the lane at once.",
         NEXT_GRANT, "3", or "1, for the lane subagent 8, for the lane global slots.max",
         option "max" "N"
-            "How many may hold it at once, from 1; of `global`: how many tasks run at once";
+            "The number of holders at once, from 1; of `global`: the number of tasks that run at once";
     "weight": WEIGHT => weight,
         "The weight of a user in fair share, in a rule of user: lanes: with 2 the user gets twice as many grants \
          as with 1.",
@@ -202,52 +202,51 @@ pub(super) const RULE: &[Key<LaneRule>] = keys! { LaneRule:
          standard input, for 30 seconds at most.",
         NEXT_WAIT, r#""notify-send waiting""#, or "none",
         option "on-wait" "CMD" column "ON WAIT"
-            "What is run then, by sh(1), once for each wait";
+            "A command for each such wait, which sh(1) runs once";
     "rate": Rate => rate,
         "At most so many grants of the lane within any stretch of that length.",
         NEXT_GRANT, r#""10/1m""#, or "no limit",
         option "rate" "N/DUR" column "RATE"
-            "How many grants in how long at most, e.g. `10/1m`";
+            "The number of grants in a time at most, e.g. `10/1m`";
     "reserve": SLOTS => reserve,
-        "How many slots of the lane global are kept free for tasks of this lane. It is for one lane, not for a \
+        "The number of slots of the lane global that are kept free for tasks of this lane. It is for one lane, not for a \
          pattern.",
         NEXT_GRANT, "1", or "0",
         option "reserve" "N" column "RESERVE"
-            "How many slots of `global` only tasks of this lane may take";
+            "The number of slots of `global` that only tasks of this lane may take";
     "on_overdue": Word(&["report", "terminate"]) => on_overdue,
-        "What is done with a living holder past its limit while others wait. With terminate a task is cancelled \
+        "The treatment of a living holder past its limit while others wait. With terminate a task is cancelled \
          by its supervisor; other holders are only reported.",
         NEXT_LOOK_AT, r#""terminate""#, or "report",
         option "on-overdue" "WHAT" column "ON OVERDUE"
-            "What is done with a living holder past its limit while others wait: report, or terminate a task";
+            "The treatment of a living holder past its limit while others wait: report, or terminate a task";
     "values": Values => values,
-        "What each slot stands for: the lane has as many slots as values, and a holder finds its own in \
+        "The value that each slot stands for: the lane has as many slots as values, and a holder finds its own in \
          LUZIA_SLOT_NAME. They are for one lane, not for a pattern.",
         NEXT_GRANT, r#"["emulator-5556", "emulator-5558"]"#, or "none",
         option "values" "A,B" column "VALUES"
-            "What each slot stands for, e.g. `emulator-5556,emulator-5558`; a holder finds its value in LUZIA_SLOT_NAME";
+            "The value that each slot stands for, e.g. `emulator-5556,emulator-5558`; a holder finds its value in LUZIA_SLOT_NAME";
     "range": Range => range,
-        "The TCP ports that the slots stand for. A port that a stranger uses is skipped. No two lanes may have \
+        "The TCP ports that the slots stand for. A port that another program uses is skipped. No two lanes may have \
          the same port.",
         NEXT_GRANT, r#""4000-4099""#, or "none",
         option "range" "FROM-TO"
-            "TCP ports that the slots stand for, e.g. `4000-4099`; a port that a stranger uses is skipped";
+            "TCP ports that the slots stand for, e.g. `4000-4099`; a port that another program uses is skipped";
     "hold_while": Gate => hold_while,
-        "While this holds, the lane grants nothing. psi.cpu, psi.memory and psi.io (percent), load (for each \
-         processor) and mem (available, percent) are compared with < or >, joined by & and |. The bound after .. \
-         opens again.",
+        "While this condition is met, the lane grants nothing. psi.cpu, psi.memory and psi.io (percent), load (for each \
+         processor) and mem (available, percent) are compared with < or >, joined by & and |. The lane grants again at the bound after `..`.",
         NEXT_GRANT, r#""psi.memory>20 | load>1.5..1.0 | mem<10%""#, or "none",
         option "hold-while" "EXPR" column "HOLD WHILE"
             "Grant nothing while the host is busy, e.g. `psi.memory>20 | load>1.5 | mem<10%`";
     "cpu_budget": Budget => cpu_budget,
-        "How many processors what runs in the lane uses together: a number, or auto. Each command gets a job \
+        "The number of processors that all commands in the lane use together: a number, or auto. Each command gets a job \
          server.",
         NEXT_GRANT, "4", or "none",
         option "cpu-budget" "N|auto" column "CPU BUDGET"
-            "How many processors the holders use together, or `auto`";
+            "The number of processors that the holders use together, or `auto`";
     "affinity": Flag => affinity,
-        "Whether what runs in the lane is bound to as many processors as its cpu_budget.",
+        "Whether commands in the lane are bound to as many processors as its cpu_budget.",
         NEXT_START, "true", or "false",
         option "affinity" "true|false" column "AFFINITY"
-            "Bind what runs in the lane to as many processors as its budget";
+            "Bind commands in the lane to as many processors as its budget";
 };

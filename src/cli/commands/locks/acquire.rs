@@ -33,8 +33,8 @@ use serde_json::{Value, json};
 ///
 /// With a store of several hosts a task of this host keeps the lease, which ends also with the lease of this host.
 ///
-/// With --session the lease lasts as long as the agent: when its process ends, the lease is free at once. In a sandbox in which
-/// no agent is to be seen the keeper would end with the sandbox. Then --session is refused, unless --ttl gives a time limit,
+/// With --session the lease lasts as long as the agent: when its process ends, the lease is free at once. If no agent can be
+/// seen from a sandbox, the keeper would end with the sandbox. Then --session is refused, unless --ttl gives a time limit,
 /// which holds instead, or --pid names a process (--pid 1 is the sandbox itself).
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = ACQUIRE_HELP, group = ArgGroup::new("holder").required(true).multiple(true))]
@@ -59,9 +59,9 @@ pub struct AcquireArgs {
 
     /// End the lease with the session of your agent, or with the process of --pid
     ///
-    /// The agent's process is the nearest one above this that is neither a shell nor luzia. A keeper process holds the
-    /// lease and watches that process. KEY is by default what the agent gives (LUZIA_SESSION or a variable of its own),
-    /// else the process itself. Acquiring again in the same session refreshes the lease.
+    /// The process of the agent is the nearest ancestor that is neither a shell nor luzia. A keeper process holds the lease
+    /// and watches that process. KEY is by default what the agent gives (LUZIA_SESSION or a variable of its own), else the
+    /// process itself. Acquiring again in the same session refreshes the lease.
     #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", group = "holder")]
     pub session: Option<String>,
 
@@ -100,7 +100,7 @@ Examples:
 
 Exit codes:
   0    acquired, or refreshed
-  1    --session, and no agent is to be seen; nothing was taken
+  1    --session, and no agent can be seen; nothing was taken
   2    usage; nothing was changed
   75   somebody else holds the lane";
 
@@ -125,7 +125,10 @@ pub fn run(args: &AcquireArgs, app: &App, caller: &dyn Fn() -> (Caller, String),
             if lease.holder.is_empty() {
                 lease.holder = session_holder(app, key.as_deref())?;
             }
-            console.say("note: no agent is to be seen in this sandbox, so the lease lasts as long as --ttl says, or until it is released");
+            console.say(
+                "note: no agent can be seen from this sandbox, so the lease lasts as long as --ttl says, or \
+                         until it is released",
+            );
             None
         }
         other => other?,

@@ -29,7 +29,7 @@ pub struct CheckArgs {
     #[arg(short, long, value_name = "NAME", conflicts_with = "target")]
     pub user: Option<String>,
 
-    /// Lanes, or all whose names begin so (`thread:*`) and that are in use or have a rule: a line for each
+    /// Lanes; a pattern such as `thread:*` stands for the lanes of that beginning that are in use or have a rule
     #[arg(short, long, value_name = "LANE|PATTERN", conflicts_with_all = ["target", "user"])]
     pub lane: Vec<String>,
 }
@@ -49,7 +49,8 @@ Examples:
 Exit codes:
   0    free or stale: the next acquire would get it; of several lanes, all are
   2    usage
-  75   one is held, paused, or kept by its gate, its rate or strangers now";
+  75   one is held or paused, or its gate, its rate or a process that is
+       not of luzia keeps it from a grant now";
 
 /// `luzia check`.
 pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {

@@ -29,9 +29,9 @@ pub struct GuardArgs {
 
 const GUARD_HELP: &str = "\
 Notes:
-  The lock is looked at before the command starts, and once a second while it runs. A command whose lock is lost gets
-  SIGTERM, and SIGKILL 5 seconds later. A lease is refreshed meanwhile, so it does not run out under the command.
-  With several lanes luzia looks at each of them; when one is lost, the command ends. A lane that was lost before the start
+  luzia checks the lock before the command starts, and once a second while it runs. A command whose lock is lost gets
+  SIGTERM, and SIGKILL 5 seconds later. luzia refreshes a lease meanwhile, so it does not run out under the command.
+  With several lanes luzia checks each of them; when one is lost, the command ends. A lane that was lost before the start
   is noticed only where --lane names it.
   The command gets LUZIA_FENCE and LUZIA_LOCK_ID of the lock, the fence in the first of its lanes. A store that keeps the greatest fence it has seen can refuse
   writes of former holders.

@@ -15,8 +15,8 @@ use crate::model::config::{Keeps, LaneRule, OnOverdue};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Value, json};
 
-/// Show the lanes in use and the rules of lanes, and change those rules while luzia runs. What `set` changes counts from the
-/// next grant on, without a restart, and wins over the configuration. A pattern such as session:* is the rule of all such
+/// Show the lanes in use and the rules of lanes, and change those rules while luzia runs. A change by `set` counts from the
+/// next grant on, without a restart, and comes before the configuration. A pattern such as session:* is the rule of all such
 /// lanes; the most specific name wins.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = LANES_HELP)]
@@ -32,7 +32,7 @@ pub enum LanesVerb {
     /// List the lanes in use, and those with a rule
     #[command(after_help = LIST_HELP)]
     List {
-        /// Only these, e.g. `session:telegram:*`
+        /// Only the lanes that match, e.g. `session:telegram:*`
         #[arg(value_name = "LANE|PATTERN")]
         pattern: Option<String>,
     },
@@ -159,21 +159,22 @@ Notes:
   An option with none takes back what `set` has set by that option, and the
   configuration counts again; `luzia lanes rm` takes back all of it.
   A rule for project:NAME or goal:NAME, or a pattern of them, puts the tasks of
-  that project or goal into that lane. Tasks that run go on without it, and
-  `luzia lanes rm` leaves it to the tasks that have it.
-  A lower --max ends nobody: holders in excess stay until they are done.
-  --rate counts every grant of a lane; of a pattern, each lane counts alone.
-  --reserve is of one lane, and leaves at least one slot for all others. Of
-  several rules that mean a lane, the most specific name counts for each
-  option: user:alice before user:*.
+  that project or goal into that lane. Running tasks go on without the lane, and
+  after `luzia lanes rm` the tasks that have the lane keep it.
+  A lower --max ends no holder: holders in excess stay until they are done.
+  --rate counts every grant of a lane; with a pattern, each lane counts alone.
+  --reserve is for one lane, and leaves at least one slot for all others. Where
+  several rules match a lane, the most specific one counts for each option:
+  user:alice before user:*.
   --values and --range make as many slots as values, and --max bounds how many
   are given at once. A holder finds its value in LUZIA_SLOT_NAME, where NAME is
-  the key of the lane: LUZIA_SLOT_EMU. A value that is removed goes with its
-  holder.
+  the key of the lane: LUZIA_SLOT_EMU. A value that is removed goes when
+  its holder ends.
   --hold-while compares psi.cpu, psi.memory and psi.io (percent, avg10), load
   (of one minute, for each processor) and mem (available, in percent) with < or
   >, joined by & and |. After .. stands the bound at which the lane grants
-  again. The control group of luzia counts before the host.
+  again. psi is that of the control group of luzia, if it has one; mem is the
+  smaller value of the group and the host.
   --cpu-budget gives each command a job server (make 4.4, cargo), and numbers
   to tools without: CARGO_BUILD_JOBS, CMAKE_BUILD_PARALLEL_LEVEL, GOMAXPROCS
   and PYTEST_XDIST_AUTO_NUM_WORKERS. `make -j8` in a command has a job server
@@ -206,7 +207,7 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> anyhow::Result
             let named = lane_pattern(&lane)?;
             let given: Vec<(&str, &str)> = rule.0.iter().map(|(key, text)| (*key, text.as_str())).collect();
             if given.is_empty() {
-                return Err(AppError::usage("no option says what to set").hint(options_of_set()).into());
+                return Err(AppError::usage("no option is given").hint(options_of_set()).into());
             }
             let row = set_lane(app, &named, &given)?;
             changed(&row, true, console)?;

@@ -54,11 +54,11 @@ pub struct LockArgs {
     #[arg(short, long, alias = "nb")]
     pub nonblock: bool,
 
-    /// Exit with this code instead of 75 when the lane is busy; with 0, and with -q, nothing is said then
+    /// Exit with this code instead of 75 when the lane is busy; with 0, or with -q, luzia prints nothing then
     #[arg(short = 'E', long, value_name = "CODE", value_parser = number::<u8>, allow_hyphen_values = true)]
     pub conflict_exit_code: Option<u8>,
 
-    /// End the lane with the command, whatever that left behind, as `flock -o` does
+    /// Release the lane when the command ends, whatever processes it left behind, as `flock -o` does
     ///
     /// Without it, a background process of the command keeps the lane until it ends.
     #[arg(long)]
@@ -79,12 +79,12 @@ pub struct LockArgs {
 
 const LOCK_HELP: &str = "\
 Notes:
-  The command has this terminal, environment and working directory, and no record: only its lock is seen.
+  The command has this terminal, environment and working directory. It has no record: others see only its lock.
   As with flock(1), the lane stays held until the background processes of the command end.
   With --close it ends with the command, e.g. of a build that starts a server (sccache, gradle).
   Inside a task or a `luzia lock` that holds the lane already, the command runs at once.
   Waiters are served in the order of arrival. A stopped process (SIGSTOP) loses its turn after 3 s.
-  Waiting locks and queued tasks of the lane take turns alternately.
+  Waiting locks and queued tasks of the lane take turns.
   With a store a task of this host keeps the lanes of all hosts, and `list` shows it; luzia-fleet(7).
 
 Examples:
@@ -164,7 +164,7 @@ pub fn run(
             remember(app, &strangers);
             for (lane, who) in &ran.kept {
                 let keeps = format!("the command left {who} behind, which keeps lane \"{lane}\" until it ends");
-                console.hint(&format!("{keeps}; `luzia lock --close` ends the lane with the command"));
+                console.hint(&format!("{keeps}; `luzia lock --close` releases the lane when the command ends"));
             }
             Ok(end_code(ran.end))
         }

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 /// A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; elsewhere they are refused
 /// without --yes. Somebody else is another agent or session, else another user.
 ///
-/// In a lane of several slots, the named lock is released, else the first one; of a dead task with several slots all are.
+/// In a lane of several slots, the named lock is released, else the first one; all slots of a dead task are released.
 ///
 /// With -u and -l several lanes are released, the one that was taken last first. After them the first argument is TASK. Where
 /// one of the lanes is refused, the others are released all the same. With a store of several hosts, lanes that were taken together
@@ -171,7 +171,7 @@ fn told(lane: &LaneName, given: &Given) -> String {
     match (&given.lock, &given.kept_by) {
         (Some(lock), _) => format!("lane \"{lane}\" released, it was held by {}{waiting}", holder(lock)),
         (None, Some(keeper)) => {
-            format!("lane \"{lane}\" stays with {keeper}, inside which this runs, until that ends")
+            format!("lane \"{lane}\" stays with {keeper} until that ends, because this process runs inside it")
         }
         (None, None) => format!("lane \"{lane}\" was free"),
     }

@@ -9,8 +9,8 @@ use crate::model::lock::Grant;
 use clap::Args;
 use serde_json::json;
 
-/// Extend the lease of a lane, or of several. Without a lane every lane that has this lock id is meant: all that one `acquire`
-/// has taken, as far as it is still held.
+/// Extend the lease of a lane, or of several. Without a lane, it extends every lane with this lock id: all lanes that one
+/// `acquire` has taken and that are still held.
 ///
 /// Where one of the lanes is lost, the others are extended all the same, and the error names the lost one. With a store of several
 /// hosts a lease is extended on the host that has it.

@@ -10,8 +10,8 @@ use crate::model::AgentKind;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-/// Let coding agents take turns by themselves. `setup` writes the files by which an agent knows luzia; `hook` is what the agent
-/// then calls before it acts. luzia-agents(7) describes both.
+/// Let coding agents take turns by themselves. `setup` writes the files that tell an agent about luzia; `hook` is the
+/// command that the agent then calls before it acts. luzia-agents(7) describes both.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, subcommand_required = true, subcommand_value_name = "VERB", after_help = AGENT_HELP)]
 pub struct AgentArgs {
@@ -66,10 +66,10 @@ pub struct SetupArgs {
 
 /// Answer a hook of an agent. Agents call this with a JSON document on standard input; `luzia agent setup` tells them to.
 ///
-/// A session that begins gets a few lines on luzia and the variable LUZIA_SESSION. A file is not written while another living
-/// session holds the lane `tree:` of its work tree; the reason names the holder and a command that waits. A heavy command whose
-/// lane is busy gets a note, or is refused with --gate. A session that ends gives its leases back. Nothing is ever allowed that
-/// the agent would ask about, and no command is changed.
+/// A session that begins gets a few lines on luzia and the variable LUZIA_SESSION. A file is not written while another
+/// living session holds the lane `tree:` of its work tree; the reason names the holder and a command that waits. A heavy
+/// command whose lane is busy gets a note, or is refused with --gate. A session that ends gives its leases back. The hook
+/// never allows an action that the agent would ask about, and it changes no command.
 ///
 /// Whatever goes wrong, the agent goes on: the exit code is 0, nothing is printed, and the event hook_failed says why.
 #[derive(Args, Clone, Debug)]
@@ -123,7 +123,7 @@ Exit codes:
 pub struct Setup<'a> {
     /// The changes.
     pub changes: Vec<Change>,
-    /// Makes them.
+    /// Makes the changes.
     pub carry_out: &'a dyn Fn(&[Change]) -> Result<(), AppError>,
     /// Whether agents find luzia on PATH.
     pub is_on_path: bool,
@@ -166,7 +166,7 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
         }
         if !setup.may_run {
             console.hint(
-                "the MCP server runs no command yet; what it may run stands in the configuration, e.g. \
+                "the MCP server runs no command yet; the configuration names the commands that it may run, e.g. \
                  {\"mcp\": {\"allow\": [\"cargo *\", \"make\"]}} (see `luzia config path` and luzia-mcp(1))",
             );
         }
@@ -174,8 +174,11 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
             console.hint("Codex runs new hooks only after they were trusted once: type /hooks in it");
         }
         if args.project {
-            console
-                .hint(&format!("the grant for the sandbox stands in your own files: luzia agent setup {}", args.agent));
+            console.hint(&format!(
+                "the files of a project cannot grant write access to the sandbox; your own files can: \
+                                luzia agent setup {}",
+                args.agent
+            ));
         }
     }
     Ok(Exit::Done.code())
@@ -184,7 +187,7 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
 /// The error for a missing home, in which an agent could keep files.
 pub fn no_home() -> AppError {
     AppError::new(Code::NoHome, "this account has no home, so there is no place for the files of an agent")
-        .hint("HOME=DIR in the environment says where; --project writes into the work tree")
+        .hint("set HOME=DIR in the environment, or write into the work tree with --project")
 }
 
 fn action(change: &Change) -> &'static str {

@@ -9,14 +9,14 @@ use crate::model::time::parse_duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-/// Remove locks whose holders are proven dead, and leases that have run out. The lock of a living task or `luzia lock` is never
-/// removed, however old. With SECONDS, what was not refreshed for longer than that counts as run out: leases without a --ttl of
-/// their own, and locks of other programs.
+/// Remove locks whose holders are proven dead, and leases that have run out. The lock of a living task or `luzia lock` is
+/// never removed, however old. With SECONDS, a lock without a refresh for longer than that counts as run out, if it is a
+/// lease without a --ttl of its own, or a lock of another program.
 ///
 /// A task whose supervisor died is recovered: its living processes are ended first, then it is over or back in the queue, as
-/// after any interruption. What killed processes of luzia left is removed, a conductor directory that missed the end of its
-/// task is closed, and every configured project is checked as by `luzia check-project`. Prints how many locks were removed and
-/// tasks recovered.
+/// after any interruption. Files that killed processes of luzia left are removed, a conductor directory that missed the end
+/// of its task is closed, and every configured project is checked as by `luzia check-project`. Prints how many locks were
+/// removed and tasks recovered.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = CLEANUP_STALE_HELP)]
 pub struct CleanupStaleArgs {
@@ -82,7 +82,7 @@ pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer 
     }
     for id in &cleaned.closed {
         let what = if args.dry_run { "would be closed" } else { "closed" };
-        console.say(&format!("{id} {what}: an error had kept its meta.json from telling its end"));
+        console.say(&format!("{id} {what}: an error had kept the end out of its meta.json"));
     }
     refusals(&cleaned.projects, console);
     console.out(&format!("{count}\n"))?;
@@ -99,6 +99,6 @@ fn tell_failed(failed: &[Failed], console: &mut Console) -> u8 {
     let more = if failed.len() == 1 { String::new() } else { format!("; and {} more", failed.len() - 1) };
     let of = first.project.as_ref().map_or_else(String::new, |project| format!(" of project \"{project}\""));
     let message = format!("the conductor directory \"{}\"{of} was not looked through: {}{more}", first.path, first.why);
-    let hint = "all else was cleaned up; luzia must be able to read and to write what it cleans up there";
+    let hint = "everything else was cleaned up; luzia must be able to read and to write the directory and its files";
     console.report(&AppError::new(Code::ConductorDir, message).hint(hint).next("luzia doctor"))
 }

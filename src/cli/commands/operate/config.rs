@@ -8,10 +8,10 @@ use crate::cli::output::json;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-/// Show, locate or check the configuration. Daemons and supervisors read a changed one before they start anything else. While
-/// it has a mistake they start nothing; what runs comes to its end.
+/// Show, locate or check the configuration. Daemons and supervisors read a changed one before they start anything else.
+/// While it has a mistake they start nothing; running tasks come to their end.
 ///
-/// The project "*" holds what other projects leave out, and all of projects that are not named.
+/// The project "*" holds the values that other projects leave out, and all values of projects that are not named.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, subcommand_required = true, subcommand_value_name = "VERB", after_help = CONFIG_HELP)]
 pub struct ConfigArgs {

@@ -15,18 +15,18 @@ use clap::Args;
 use std::time::Duration;
 
 /// Start tasks whenever their turn comes, until SIGTERM or Ctrl-C. Running tasks are not touched when it stops, and another
-/// daemon or any `luzia dispatch` goes on from there. A change of the configuration holds from its next pass; SIGHUP makes it
-/// look at once, and ends it only where it has a terminal. Every start, end and failure of a task is said on standard error,
-/// whichever process supervises it. What fails, such as a pass on a full disk or a supervisor that does not come up, is said on
-/// standard error and tried again after a second, without end; no task is failed for it.
+/// daemon or any `luzia dispatch` goes on from there. A change of the configuration holds from its next pass; SIGHUP makes
+/// it look at once, and ends it only where it has a terminal. The daemon writes every start, end and failure of a task to
+/// standard error, whichever process supervises the task. An action that fails, such as a pass on a full disk or the start
+/// of a supervisor, is reported there, too, and tried again each second, without end; no task fails for it.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = DAEMON_HELP)]
 pub struct DaemonArgs {
-    /// The time between two looks where nothing can announce itself; by default as configured
+    /// The time between two looks for changes that nothing announces; by default as configured
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub poll: Option<String>,
 
-    /// With a store of several hosts: how long tasks run on while its database does not answer; by default 5m
+    /// With a store of several hosts: the time for which tasks run on while its database does not answer; by default 5m
     ///
     /// The tasks of this host end before that time is over, and other hosts may start them after it.
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]

@@ -12,9 +12,9 @@ use crate::model::{Status, TaskId};
 use clap::Args;
 use serde_json::json;
 
-/// Make a scheduling pass: recover what died, start the tasks whose turn it is, and remove some of the finished ones that are
-/// kept no longer. Prints the ids of the tasks it started. They run on when dispatch has returned. Several dispatchers may run
-/// at once.
+/// Make a scheduling pass: recover dead tasks, start the tasks whose turn it is, and remove some of the finished tasks that
+/// are kept no longer. Prints the ids of the tasks it started. They run on when dispatch has returned. Several dispatchers
+/// may run at once.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = DISPATCH_HELP)]
 pub struct DispatchArgs {
@@ -28,7 +28,7 @@ pub struct DispatchArgs {
     ///
     /// A task that waits for its time or for another task is pending, and so is waited for. These are not: a task that waits
     /// for an event (`luzia await`), unless the event is the end of a delay; a task that a schedule has made since the drain
-    /// began; what is paused; what only a newer luzia can start.
+    /// began; a paused task; a task that only a newer luzia can start.
     #[arg(long)]
     pub drain: bool,
 }

@@ -18,7 +18,7 @@ pub struct FleetArgs {
 /// The verbs of `luzia fleet`.
 #[derive(Subcommand, Clone, PartialEq, Eq, Debug)]
 pub enum FleetVerb {
-    /// Start a database and two hosts on this machine, or start again what has died of them
+    /// Start a database and two hosts on this machine, or start again those parts that have died
     ///
     /// The database is a PostgreSQL cluster of its own, and has a Unix socket and no TCP. `--store trial` and LUZIA_STORE=trial
     /// name it. The hosts are trial-1 and trial-2: two daemons with two state directories. All of it is below luzia/trial and

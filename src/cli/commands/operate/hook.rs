@@ -15,10 +15,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 /// Run a command, or post to a URL, when something happens. Its hooks are run when the change is durable: by the verb at its
-/// end, by the supervisor when its task is over, and for all that goes on meanwhile (dispatch, daemon, run, lock, await) by a
-/// process of their own, so that they delay no task. At most 8 hooks run at once. A hook gets the event as JSON on standard
-/// input, and LUZIA_EVENT, LUZIA_TASK_ID and LUZIA_HOOK. One that fails or takes too long is noted as the event hook_failed,
-/// and changes nothing. For what luzia does inside a hook no further hooks are run.
+/// end, by the supervisor when its task is over, and for all that goes on meanwhile (dispatch, daemon, run, lock, await) by
+/// a process of their own, so that they delay no task. At most 8 hooks run at once. A hook gets the event as JSON on
+/// standard input, and LUZIA_EVENT, LUZIA_TASK_ID and LUZIA_HOOK. One that fails or takes too long is noted as the event
+/// hook_failed, and changes nothing. Commands of luzia inside a hook run no further hooks.
 ///
 /// `before` and `after` are different: they run in each task, in its account, directory, environment and logs, while its lanes
 /// are held. Where a `before` fails, the task fails without its command.
@@ -40,7 +40,7 @@ pub enum HookVerb {
         #[arg(value_name = "EVENT")]
         event: String,
 
-        /// Its name, by which it is removed; by default made of the event
+        /// The name of the hook, by which it is removed; by default made of the event
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
 
@@ -56,11 +56,11 @@ pub enum HookVerb {
         #[arg(short, long)]
         lane: Option<String>,
 
-        /// The longest time that it may take (30s)
+        /// The longest time that the hook may take (30s)
         #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
         timeout: Option<String>,
 
-        /// Do not look whether the program is there
+        /// Do not check that the program exists
         #[arg(long)]
         no_check: bool,
 
@@ -74,7 +74,7 @@ pub enum HookVerb {
     /// Remove hooks
     #[command(alias = "remove", after_help = RM_HELP)]
     Rm {
-        /// Their names
+        /// The names of the hooks
         #[arg(value_name = "NAME", required = true)]
         names: Vec<String>,
     },
@@ -115,7 +115,7 @@ Examples:
   luzia hook list --json
 
 Exit codes:
-  0    listed, perhaps none
+  0    listed, also when the list is empty
   2    usage";
 
 const RM_HELP: &str = "\

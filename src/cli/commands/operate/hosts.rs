@@ -48,7 +48,7 @@ Examples:
   luzia hosts drain web1
 
 Exit codes:
-  0    listed, perhaps none
+  0    listed, also when the list is empty
   2    no store is named
   69   the database does not answer";
 

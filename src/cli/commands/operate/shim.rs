@@ -38,7 +38,7 @@ pub enum ShimVerb {
         /// The lane that heavy calls take, also as `@tree` or `@git-dir`
         #[arg(short, long, default_value = "build")]
         lane: String,
-        /// Put them in the place of shims of these names
+        /// Replace shims of these names
         #[arg(long)]
         replace: bool,
     },
@@ -55,7 +55,7 @@ pub enum ShimVerb {
     /// Print the line for the profile of a shell
     #[command(after_help = ENV_HELP)]
     Env,
-    /// Say which links are of no use, and why
+    /// Name the links that do not work, and say why
     #[command(after_help = DOCTOR_HELP)]
     Doctor,
 }
@@ -68,10 +68,10 @@ Examples:
 
 Exit codes:
   0    done
-  1    doctor: a shim is of no use
+  1    doctor: a shim does not work
   2    usage
-  66   rm: there is no such shim
-  73   add: there is something of that name already";
+  66   rm: no such shim
+  73   add: another file has that name";
 
 const ADD_HELP: &str = "\
 Examples:
@@ -82,7 +82,7 @@ Examples:
 Exit codes:
   0    done
   2    usage; nothing was changed
-  73   there is something of that name already; nothing was changed";
+  73   another file has that name; nothing was changed";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -99,7 +99,7 @@ Examples:
 
 Exit codes:
   0    removed
-  66   there is no such shim; nothing was changed";
+  66   no such shim; nothing was changed";
 
 const ENV_HELP: &str = "\
 Examples:

@@ -13,9 +13,9 @@ const NEXT: [&str; 2] = ["systemctl --user daemon-reload", "systemctl --user ena
 
 /// The unit of this account.
 pub struct Unit {
-    /// Its file.
+    /// The file of the unit.
     pub path: String,
-    /// The program that it starts.
+    /// The program that the unit starts.
     pub program: String,
     /// Reads a file; `None` if it does not exist.
     pub read: fn(&str) -> io::Result<Option<Vec<u8>>>,

@@ -22,7 +22,7 @@ pub struct BeatArgs {
 
 const BEAT_HELP: &str = "\
 Notes:
-  `luzia show` has the last one, `luzia list --json` as well. It informs, and changes no state of the task.
+  `luzia show` and `luzia list --json` have the last one. It does not change the state of the task.
 
 Examples:
   luzia beat

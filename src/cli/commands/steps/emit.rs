@@ -18,7 +18,7 @@ pub struct EmitArgs {
     #[arg(value_name = "EVENT")]
     pub event: String,
 
-    /// The task that it is for
+    /// The task that the event is for
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
 
@@ -43,7 +43,7 @@ Notes:
   A call that is killed may have reached some of several tasks. A further call sends a further event.
   luzia itself makes the ends of children (agent) and of times (delay): both are refused here.
 
-What ends which wait, and what it becomes:
+Waits, their events, and their variables:
 ";
 
 const EMIT_TAIL: &str = "\

@@ -16,7 +16,7 @@ pub struct FinishArgs {
     #[arg(long, value_enum, value_name = "STATUS", default_value = "completed")]
     pub status: FinishWord,
 
-    /// One sentence on what came of it
+    /// One sentence on the result
     #[arg(long, visible_alias = "result", value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: Option<String>,
 
@@ -32,16 +32,16 @@ pub struct FinishArgs {
 /// The ends that a task may report.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FinishWord {
-    /// It has done what it was for
+    /// The task has done its work
     Completed,
-    /// It cannot be done
+    /// The task cannot be done
     Failed,
 }
 
 const FINISH_HELP: &str = "\
 Notes:
-  A task with --stepwise goes on, step by step, until one of its steps calls this. Any task may: what was said stands,
-  whatever the exit code of its command is; only a cancel comes before it. The task is over when its command ends.
+  A task with --stepwise goes on, step by step, until one of its steps calls this. Any task may call it: the recorded end
+  stands, whatever the exit code of its command is; only a cancel comes before it. The task is over when its command ends.
   Its parent finds summary and data in its mailbox (AGENT_COMPLETED, result_summary and result_data).
 
 Examples:
@@ -49,8 +49,8 @@ Examples:
   luzia finish --status failed --summary 'no such customer' --data '{\"customer\": 7}'
 
 Exit codes:
-  0    said; or said before in the same words
-  1    the task does not run, or has said otherwise; nothing was changed
+  0    recorded; or recorded before in the same words
+  1    the task does not run, or has recorded another end; nothing was changed
   2    usage; nothing was changed
   66   no such task";
 

@@ -35,7 +35,7 @@ Exit codes:
   0    printed
   1    the task has no such variable
   2    usage
-  65   the variables do not read, nor do those before
+  65   the variables cannot be read, nor can those before the last change
   66   no such task";
 
 fn text(value: &Value) -> String {

@@ -38,7 +38,7 @@ pub enum Word {
     Fail,
     /// The step is done: exit 0, and the next step has the code in LUZIA_LAST_EXIT
     Store,
-    /// It is tried again after 2, 4, 8 s and so on, then as fail
+    /// The step is tried again after 2, 4, 8 s and so on, then as fail
     Retry,
 }
 
@@ -51,7 +51,7 @@ Notes:
   So CMD runs at least once. It runs exactly once where that instant is not hit, or where CMD itself can be repeated.
   CMD has LUZIA_STEP_NAME, and of the step done last LUZIA_LAST_STEP, LUZIA_LAST_EXIT and LUZIA_LAST_RESULT.
   LUZIA_LAST_RESULT_LEFT_OUT is the number of bytes that LUZIA_LAST_RESULT leaves out.
-  A process that CMD leaves behind keeps the step from being tried again until that ends.
+  A process that CMD leaves behind keeps the step from being tried again until that process ends.
 
 Examples:
   luzia step fetch -- curl -fsS -o page https://example.org
@@ -69,7 +69,7 @@ Exit codes:
   the command's own code, or 128+N when signal N killed it; 0 with --on-error store
   1    the task does not run; nothing was run
   2    usage, or the step was done in this very start; nothing was run
-  65   the record of the step does not read; nothing was run
+  65   the record of the step cannot be read; nothing was run
   75   the step runs already; nothing was run
   125  luzia failed before the command was started
   126  the command cannot be executed

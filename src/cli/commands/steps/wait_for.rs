@@ -23,7 +23,7 @@ pub struct AwaitArgs {
     #[arg(value_name = "KIND")]
     pub kind: String,
 
-    /// With `delay`: how long
+    /// With `delay`: its length
     #[arg(value_name = "DUR", conflicts_with_all = ["timeout", "time"])]
     pub delay: Option<String>,
 
@@ -39,7 +39,7 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "DUR")]
     pub timeout: Option<String>,
 
-    /// With `delay`: how long, as behind `delay`
+    /// With `delay`: its length, like the argument behind `delay`
     #[arg(long = "for", value_name = "DUR", conflicts_with = "timeout")]
     pub time: Option<String>,
 
@@ -66,7 +66,7 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
 
-    /// With `output`, in place of --match: that the task has written nothing for so long
+    /// With `output`, in place of --match: wait until the task has written nothing for this long
     #[arg(long, value_name = "DUR", conflicts_with = "matches")]
     pub idle: Option<String>,
 
@@ -74,28 +74,28 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_EXPECTED)))]
     pub expect: Option<u32>,
 
-    /// With `agent`: until one child has ended
+    /// With `agent`: wait until one child has ended
     #[arg(long, conflicts_with = "expect")]
     pub any: bool,
 }
 
-/// The effects of the end of the time.
+/// The effect of a wait whose time runs out.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
     /// Exit 0; the task goes on
     Continue,
     /// Exit 124; a command that passes it on ends its task as `timeout`
     Fail,
-    /// It waits once more, then as fail
+    /// The task waits once more, then as fail
     Retry,
 }
 
 const AWAIT_HEAD: &str = "\
 Notes:
   The event comes by `luzia emit`. One that came before the wait counts, and each ends one wait only.
-  Times, and the longest: response 24h 7d, agent 1h 1d, event and output 24h 30d, delay 30d, all others 7d 30d.
-  What came is printed and set as variables. It is data from outside: a script reads it as \"$LUZIA_VAR_lastResponse\". One of more
-  than 64 KiB comes by the file LUZIA_VAR_<name>_FILE; when all have more than 2 MiB as JSON, the largest new ones are only
+  Default and longest time: response 24h and 7d, agent 1h and 1d, event and output 24h and 30d, delay 30d, all others 7d and 30d.
+  The answer is printed and set as variables. It is data from outside: a script reads it as \"$LUZIA_VAR_lastResponse\". A value of
+  more than 64 KiB comes by the file LUZIA_VAR_<name>_FILE; when all have more than 2 MiB as JSON, the largest new ones are only
   printed (luzia-set(1)). In a script pass the code on, else a time that ran out is ignored:
   answer=$(luzia await response) || exit $?
   The task is `waiting` meanwhile, and its --timeout goes on. It keeps the lanes whose rule says so (by default its user, threads
@@ -106,7 +106,7 @@ Notes:
   await is known by --name, else by the step around it, its own arguments, and how many equal ones came before it in this start.
   Two equal ones of which one is under an `if` cannot be told apart: give each a --name. A name has one await in a start.
 
-What ends which wait, and what it becomes:
+Waits, their events, and their variables:
 ";
 
 const AWAIT_TAIL: &str = "\
@@ -139,7 +139,7 @@ A parent and its children, which goes on where it stood after a crash:
       luzia step deploy -- ./deploy.sh \"$ok\"'
 
 Exit codes:
-  0    it came, or the time ran out with --on-timeout continue
+  0    the event came, or the time ran out with --on-timeout continue
   1    the task does not run; output: that task ended without the line
   2    usage, a time above the longest included
   75   another process of the task waits already
@@ -155,20 +155,20 @@ fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOr
         };
     }
     let Some(task) = &args.task else {
-        return Err(AppError::usage("--task is missing: whose output?".to_owned())
+        return Err(AppError::usage("--task is missing: it names the task with the output".to_owned())
             .hint("such as `luzia await output --task task_7 --match ready`"));
     };
     let pattern = match (args.matches.as_slice(), &args.idle) {
         ([pattern], None) => Some(pattern.clone()),
         ([], Some(_)) => None,
         _ => {
-            return Err(AppError::usage("output is waited for with one --match, or with --idle".to_owned())
+            return Err(AppError::usage("a wait for output needs one --match, or --idle".to_owned())
                 .hint("a regular expression has alternatives: --match 'ready|failed'"));
         }
     };
     if args.expect.is_some_and(|expect| expect != 1) {
         return Err(AppError::usage("--expect counts events, and output has none".to_owned())
-            .hint("one await after the other waits for one line after the other"));
+            .hint("use one await after the other for several lines"));
     }
     if let Some(pattern) = &pattern {
         check_pattern(pattern)?;

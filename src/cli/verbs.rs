@@ -41,7 +41,7 @@ impl Group {
         (Self::Operate, "Operate"),
     ];
 
-    /// The words of its verbs.
+    /// The words of the group's verbs.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         VERBS.iter().filter(move |verb| verb.group == self).map(|verb| verb.word)
     }
@@ -207,7 +207,7 @@ shown {
     Cancel(queue::cancel::CancelArgs) "cancel" Queue [NoRules RunsHooks Harms Fleet]
         in_state |args, at, console| queue::cancel::run(args, at.app, account, at.agree.ask, console);
 
-    /// Start no further tasks: of a user, of a lane, one task, or any (--all)
+    /// Keep tasks from starting: those of a user or a lane, one task, or all (--all)
     Pause(queue::pause::PauseArgs) "pause" Queue [MakesState RunsHooks Harms Fleet]
         in_state |args, at, console| queue::pause::pause(args, at.app, account, at.agree.ask, console);
 
@@ -292,11 +292,11 @@ shown {
     Stats(look::stats::StatsArgs) "stats" Look []
         in_state |args, at, console| look::stats::run(args, at.app, console);
 
-    /// Say what would become of a load, or of the queue with other limits
+    /// Simulate a load, or the queue with other limits
     Simulate(look::simulate::SimulateArgs) "simulate" Look [NoTimers]
         in_state |args, at, console| look::simulate::run(args, at.app, &read_input, console);
 
-    /// Draw who held which lane when
+    /// Draw the holders of lanes over time
     Timeline(look::timeline::TimelineArgs) "timeline" Look [Fleet]
         in_state |args, at, console| look::timeline::run(args, at.app, console);
 

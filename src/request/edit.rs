@@ -18,7 +18,7 @@ pub struct EditRequest {
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
 
-    /// A lane in place of those it names now; may be repeated. Its user's lane stays
+    /// A lane in place of the lanes that the task names now; may be repeated. The lane of its user stays
     #[arg(short, long = "lane", value_name = "LANE")]
     pub lanes: Vec<String>,
 
@@ -30,11 +30,11 @@ pub struct EditRequest {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub label: Option<String>,
 
-    /// Take the new command although it is not there now
+    /// Accept the new command although it does not exist now
     #[arg(long)]
     pub no_check: bool,
 
-    /// The command in place of the one it has
+    /// The command in place of the present one
     #[arg(value_name = "COMMAND", last = true, allow_hyphen_values = true)]
     pub command: Vec<String>,
 }

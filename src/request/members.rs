@@ -21,7 +21,7 @@ pub fn read(members: Vec<(Cow<'_, str>, Value)>) -> Result<TaskRequest, String> 
         (field, Given(value))
     });
     TaskRequest::deserialize(MapDeserializer::new(noted)).map_err(|wrong| match wrong {
-        Wrong::Unknown(_) => format!("\"{}\" is no option of a task", last.borrow()),
+        Wrong::Unknown(_) => format!("\"{}\" is not an option of a task", last.borrow()),
         Wrong::Twice(field) => format!("\"{field}\" is given twice"),
         Wrong::Value(why) => format!("\"{}\" {why}", last.borrow()),
     })
@@ -125,13 +125,13 @@ impl IntoDeserializer<'_, Wrong> for Given {
 
 /// A member of a request, or an argument of a tool.
 pub struct Member {
-    /// Its name in JSON.
+    /// The name of the member in JSON.
     pub name: String,
-    /// Its option, without hyphens. The command has none.
+    /// The option of the member, without hyphens. The command has none.
     pub option: Option<String>,
-    /// The first line of its help.
+    /// The first line of the member's help.
     pub about: String,
-    /// The shape of its value.
+    /// The shape of the member's value.
     pub shape: Shape,
 }
 
@@ -142,7 +142,7 @@ pub enum Shape {
     Text,
     /// Texts, or a single text.
     Texts,
-    /// One of these words.
+    /// One of some words.
     Choice(Vec<String>),
     /// True or false.
     Flag,

@@ -31,7 +31,7 @@ pub struct ScheduleRequest {
     #[arg(long, value_name = "once|DUR", allow_hyphen_values = true)]
     pub fill: Option<String>,
 
-    /// Put it in the place of a schedule of that name
+    /// Replace a schedule of that name
     #[arg(long)]
     pub replace: bool,
 

@@ -3,7 +3,7 @@
 use crate::model::Status;
 use clap::Args;
 
-/// Which tasks a command means, beside those it names. All that is given must hold.
+/// Options that select tasks of a command, beside the tasks that it names. A task must match all of them.
 #[derive(Args, Clone, PartialEq, Eq, Debug, Default)]
 #[group(id = "selection", multiple = true)]
 pub struct Selection {

@@ -151,7 +151,7 @@ pub struct TaskRequest {
     #[serde(deserialize_with = "one_or_more")]
     pub after_failed: Vec<String>,
 
-    /// With --on-conflict join: join a task too that ended less than this time ago
+    /// With --on-conflict join: also join a task that ended less than this time ago
     #[arg(long, value_name = "DUR", requires = "on_conflict", allow_hyphen_values = true)]
     #[serde(deserialize_with = "amount")]
     pub fresh: Option<String>,
@@ -187,18 +187,19 @@ pub struct TaskRequest {
 
     /// Run this shell line once when the task is over, however it ended
     ///
-    /// It gets what a hook gets (`luzia hook --help`), in the directory of the task. Its own end changes no task.
+    /// It gets the input and the variables of a hook (`luzia hook --help`), in the directory of the task. Its own end
+    /// changes no task.
     ///
     /// It runs at most once. Where luzia is killed before it knows how the command ended, `luzia show` says so.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub on_finish: Option<String>,
 
-    /// Tell the event wait_warning once when the task has waited this long for its lanes
+    /// Write the event wait_warning once when the task has waited this long for its lanes
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     #[serde(deserialize_with = "amount")]
     pub warn_after: Option<String>,
 
-    /// Run this shell line once then, or after 2s without --warn-after; it gets what a hook gets
+    /// Run this shell line once at that time, or after 2s without --warn-after; its input is that of a hook
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub on_wait: Option<String>,
 
@@ -252,8 +253,8 @@ pub struct TaskRequest {
 
     /// A text for the project's configured agent, or for the command
     ///
-    /// It takes the place of `{prompt}` in an argument, but never in a script. Where no argument has that, with --shell, and beyond 100000
-    /// bytes, it is the standard input.
+    /// It takes the place of `{prompt}` in an argument, but never in a script. It is the standard input where no argument
+    /// has `{prompt}`, with --shell, and if it is longer than 100000 bytes.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
 
@@ -263,7 +264,7 @@ pub struct TaskRequest {
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub shell: Option<String>,
 
-    /// Queue the task although its directory or its command is not there now
+    /// Queue the task although its directory or its command does not exist now
     #[arg(long)]
     pub no_check: bool,
 

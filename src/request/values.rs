@@ -60,7 +60,7 @@ pub enum OnConflict {
     /// Queue nothing and print the id of the other (the default)
     #[default]
     Skip,
-    /// Cancel the last one that waits and what runs, wait for their end, and queue the new task
+    /// Cancel the last waiting task with the key and the running ones, wait for their end, and queue the new task
     Replace,
     /// Queue nothing and fail
     Reject,
@@ -71,9 +71,9 @@ pub enum OnConflict {
 /// The effect of the end of a parent on an unfinished child.
 #[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParentDeath {
-    /// It goes on.
+    /// The task goes on.
     Adopt,
-    /// It is cancelled.
+    /// The task is cancelled.
     Cancel,
 }
 

@@ -92,7 +92,8 @@ fn bad_input_is_told_and_nothing_is_simulated() {
     let (place, path) = place_with(&json!({ "users": { "a": [{ "count": 0, "runs": "1s" }] } }));
     let told = place.luzia(&["simulate", &path]).coded(2);
     assert!(told.err.contains("users.a[0].count must be a number from 1"), "{told:?}");
-    for (change, says) in [("build", "is no change"), ("build.max=0", "is no change"), ("build.rate=2", "is no change")]
+    for (change, says) in
+        [("build", "is not a change"), ("build.max=0", "is not a change"), ("build.rate=2", "is not a change")]
     {
         let told = place.luzia(&["simulate", "--what-if", change]).coded(2);
         assert!(told.err.contains(says) && told.out.is_empty(), "{told:?}");

@@ -58,7 +58,7 @@ fn kind(shape: &Shape) -> String {
     text.to_owned()
 }
 
-/// The names, and behind or below them their kind.
+/// The names of members, and behind or below the names their kind.
 fn entry(kind: &str, names: &[String]) -> String {
     let mut lines = vec![String::new()];
     for (at, name) in names.iter().enumerate() {

@@ -18,7 +18,7 @@ pub struct SuperviseArgs {
 pub struct KeeperArgs {
     /// The process of the agent.
     pub pid: u32,
-    /// Its start time.
+    /// The start time of the process.
     pub start: u64,
     /// The key of the session.
     pub key: String,
@@ -36,7 +36,7 @@ pub struct KeepLanesArgs {
 pub struct ListenArgs {
     /// The agent that is woken.
     pub agent: Identity,
-    /// The number of its host in the store.
+    /// The number of this host in the store.
     pub host: i32,
     /// The store.
     pub url: String,

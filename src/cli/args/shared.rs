@@ -27,7 +27,7 @@ pub struct PreemptOptions {
     #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "end", conflicts_with = "from")]
     pub preempt: Option<How>,
 
-    /// The time between SIGTERM and SIGKILL for those that are ended or queued again; by default their own
+    /// The time between SIGTERM and SIGKILL for the tasks that make room; by default that of each task
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, requires = "preempt")]
     pub preempt_grace: Option<String>,
 }

@@ -95,14 +95,15 @@ Lines:
   minute hour day month weekday, with * , - / and names such as mon and jan. L
   is the last day of a month, fri#2 the second Friday. Six fields begin with
   seconds. @hourly, @daily (or @midnight), @weekly, @monthly and @yearly are
-  words for lines.
+  words that stand for lines.
   Where both the day and the weekday are set, either is enough.
 
 Changes of the clock:
-  A slot in the hour that is left out comes once, at the moment after it. One
-  in the hour that comes twice comes once, at the first. A line whose minute
-  or hour begins with * goes by the time that passes instead: */30 2 * * * has
-  no slot on a day without that hour, and 0,30 2 * * * has one.
+  Where the clock goes forward, a slot in the missing hour comes once, right
+  after that hour. Where the clock goes back, a slot in the repeated hour
+  comes once, the first time. A line whose minute or hour begins with * follows
+  the time that passes instead: */30 2 * * * has no slot on a day without that
+  hour, and 0,30 2 * * * has one.
 
 Notes:
   The task is that of `luzia enqueue` with these options, in the environment
@@ -111,7 +112,7 @@ Notes:
 
 Exit codes:
   0    added
-  2    usage, a line that means no date, an unknown zone, or a name that is
+  2    usage, a line that never comes, an unknown zone, or a name that is
        taken; nothing was changed
   66   no such project, or a user that users.known does not list
   75   others change schedules; try again";
@@ -147,8 +148,8 @@ Examples:
   luzia cron run standup
 
 Notes:
-  Prints the id of the task, which is one beside those of the slots. It is
-  queued like any other; --overlap counts it as the former task.
+  Prints the id of the task. The slots make their tasks all the same. The task
+  is queued like any other; --overlap counts it as the former task.
 
 Exit codes:
   0    queued
@@ -298,7 +299,7 @@ fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
     }
     if console.format != OutputFormat::Name {
         if table.is_empty() {
-            console.say("there is no schedule of yours; `luzia cron add` makes one");
+            console.say("you have no schedule; `luzia cron add` makes one");
         }
         let often = format_duration(config(app).poll_interval_ms);
         let next = match has_dispatcher(app) {

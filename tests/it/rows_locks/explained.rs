@@ -124,7 +124,7 @@ fn a_task_that_only_lacks_a_pass_is_told_so_while_others_run() {
     assert!(told(&["explain", &same]).out.contains("UserLockHeld"));
     let other = place.enqueue(&["-u", "bob", "--", "true"]);
     assert!(told(&["explain", &other]).out.contains("NoDispatcher"));
-    assert!(told(&["status"]).err.contains("task_3 could start, and nothing runs"));
+    assert!(told(&["status"]).err.contains("task_3 could start, but nothing is running"));
     assert_eq!(place.json(&["status"])["needs_pass"], "task_3");
     assert!(told(&["doctor"]).out.contains("task_3 could start"));
     // A waiter for a turn makes passes, for all.

@@ -98,12 +98,12 @@ fn the_table_of_status_looks_at_fifty_locks_and_counts_the_others() {
     }
     let (locks, more) = shown(50);
     assert_eq!(locks, 50);
-    assert!(more.is_some_and(|more| more.contains(" 1 not looked at here; luzia list-locks looks at all")));
+    assert!(more.is_some_and(|more| more.contains(" 1 not shown here; luzia list-locks shows all")));
     place.ok(&["acquire", "u51", "--task", "t"]);
     place.ok(&["acquire", "u52", "--task", "t"]);
     let (locks, more) = shown(52);
     assert_eq!(locks, 50);
-    assert!(more.is_some_and(|more| more.contains(" 3 not looked at here; luzia list-locks looks at all")));
+    assert!(more.is_some_and(|more| more.contains(" 3 not shown here; luzia list-locks shows all")));
 }
 
 #[test]

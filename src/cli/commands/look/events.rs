@@ -30,7 +30,7 @@ pub struct EventsArgs {
     #[arg(long, value_name = "DUR|TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
 
-    /// Only of tasks that this session of an agent, this task or this account asked for
+    /// Only events of tasks that the calling session, task or account asked for
     #[arg(long)]
     pub mine: bool,
 
@@ -72,7 +72,7 @@ Examples:
   luzia events -f -o otlp >> traces.jsonl
 
 Exit codes:
-  0    printed, if only nothing
+  0    printed, also when there is no event
   2    usage
   66   no such task";
 

@@ -58,7 +58,7 @@ pub struct ListArgs {
 
     /// Only tasks that ended, started or were queued at this moment or later, e.g. `2h`, `yesterday` or `8:00`
     ///
-    /// The latest of the three moments counts. A length of time means so long ago.
+    /// The latest of the three moments counts. A length of time counts back from now.
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
 
@@ -80,7 +80,7 @@ pub struct ListArgs {
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub sort: Option<String>,
 
-    /// Turn the order of the list round
+    /// Reverse the order of the list
     #[arg(short, long)]
     pub reverse: bool,
 
@@ -101,7 +101,7 @@ pub struct ListArgs {
 }
 
 impl ListArgs {
-    /// The first tasks of those that are not over.
+    /// A listing of the first unfinished tasks.
     pub fn first(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
     }
@@ -121,12 +121,12 @@ Columns:
   id user status ran waited start reason command, and with -o wide also
   prio age project lanes attempt label agent. A terminal that is too
   narrow leaves columns out: of the wide ones first, then START and WAITED.
-  RAN is how long the command ran, WAITED how long the task was due
-  before it started. REASON of a waiting task says for what it waits and
+  RAN is the run time of the command, WAITED the time from the moment at
+  which the task was due to its start. REASON says why a task waits, and
   until when.
 
 Exit codes:
-  0    listed, perhaps nothing
+  0    listed, also when the list is empty
   2    usage";
 
 /// `luzia list`.

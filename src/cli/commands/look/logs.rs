@@ -45,11 +45,11 @@ pub struct LogsArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
     pub lines: Option<usize>,
 
-    /// Only what it wrote to its standard output
+    /// Only the standard output of the task
     #[arg(long, conflicts_with = "stderr")]
     pub stdout: bool,
 
-    /// Only what it wrote to its standard error
+    /// Only the standard error of the task
     #[arg(long)]
     pub stderr: bool,
 
@@ -65,7 +65,7 @@ pub struct LogsArgs {
     #[arg(long, value_name = "DUR|TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
 
-    /// Begin each line with the moment by which luzia had seen it
+    /// Begin each line with the time by which luzia had read it
     #[arg(long)]
     pub timestamps: bool,
 
@@ -73,7 +73,7 @@ pub struct LogsArgs {
     #[arg(long, conflicts_with_all = ["follow", "lines", "stdout", "stderr", "attempt", "timestamps"])]
     pub steps: bool,
 
-    /// Print what is kept of the output of this `luzia step`, also of one that failed: the first 64 KiB of its last try
+    /// Print the kept output of this `luzia step`, also of one that failed: the first 64 KiB of its last try
     #[arg(long, value_name = "NAME", conflicts_with_all = ["steps", "follow", "lines", "stdout", "stderr", "attempt", "timestamps", "grep", "since"])]
     pub step: Option<String>,
 }
@@ -81,15 +81,15 @@ pub struct LogsArgs {
 const LOGS_HELP: &str = "\
 Order and times:
   The supervisor looks at both streams when they grow, at most every 10 ms, and
-  less often in a task that writes for long. Of what came between two looks,
-  standard output comes first, and times are as coarse. --stdout or --stderr
-  alone into a pipe gives that stream byte for byte. On a terminal control
-  characters are shown as \\x1b, also by attach and wait --stream. The command of
-  one's own `luzia run` has the terminal, as any program that is started there.
+  less often in a task that writes for long. Of the output between two looks
+  standard output comes first, and all of it has the time of the look. --stdout
+  or --stderr alone into a pipe gives that stream byte for byte. On a terminal
+  control characters are shown as \\x1b, also by attach and wait --stream. Your
+  own `luzia run` passes the output of its command to the terminal unchanged.
 
 Limit:
-  Of the logs of a task the newest logs.max_bytes (256 MiB) are kept. What was
-  dropped is said on standard error.
+  Of the logs of a task the newest logs.max_bytes (256 MiB) are kept. Standard
+  error says how much was dropped.
 
 Examples:
   luzia logs
@@ -103,7 +103,7 @@ Examples:
   luzia logs 12 --step build
 
 Exit codes:
-  0    printed, if only nothing
+  0    printed, also when there is no output
   2    usage
   66   no such task";
 

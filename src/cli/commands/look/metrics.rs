@@ -22,8 +22,8 @@ pub struct MetricsArgs {
 
 const METRICS_HELP: &str = "\
 Notes:
-  Counters are those of all events that were ever written, also of those that
-  are kept no longer. Each member has the label account, for hosts with several
+  Counters count all events that were ever written, also those that were
+  removed since. Each member has the label account, for hosts with several
   queues. Rules for alerts and a dashboard: packaging/prometheus and
   packaging/grafana.
 

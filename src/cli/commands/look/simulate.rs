@@ -11,7 +11,7 @@ use crate::model::time::format_duration;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
-/// Run a described load on a virtual clock, through the same functions by which luzia decides whose turn it is, and print how
+/// Run a described load on a virtual clock, with the functions by which luzia itself decides whose turn it is, and print how
 /// long each user waited. Without FILE the load is the queue as it is, with durations that were seen. Nothing is started or
 /// changed.
 #[derive(Args, Clone, Debug)]
@@ -51,7 +51,7 @@ pub const SIMULATE_HELP: &str = r#"File:
   count      how many tasks come (1)
   from       when the first comes, from the beginning (0s)
   every      the time between two of them (0s)
-  about      the same on average, with arrivals at any moment alike
+  about      the average time between two of them, which come at random moments
   lanes      named lanes; such tasks take the lane of their user only with "user_lane": true
   slots      how many slots a task takes of each named lane (1)
   session    the session of an agent: sessions of a user share its time
@@ -59,10 +59,10 @@ pub const SIMULATE_HELP: &str = r#"File:
   timeout    the time limit of a task
 
 Numbers:
-  WAIT is from the moment at which a task could start, by its user and its order, to its start. GOT is slot time.
-  PART is GOT over what was due: what was in use, divided by weight among those with work. Jain's index of the
-  parts is 1 when all users got the same. BEHIND is the most grants to others between two of a user while it could
-  run; the bound says how many there can be.
+  WAIT is the time from the moment at which a task could start, by its user and its order, to its start. GOT is slot time.
+  PART is GOT divided by the share that was due: the slot time in use, by weight among users with work. Jain's index of the
+  parts is 1 when all users got the same. BEHIND is the largest number of grants to others between two grants of a
+  user that could run; the bound is the largest possible number.
 
 Examples:
   luzia simulate load.json
@@ -71,7 +71,7 @@ Examples:
 
 Exit codes:
   0    simulated
-  2    usage, or the file is no description of a load; an empty one is
+  2    usage, or the file does not describe a load; {} describes an empty one
   74   the file cannot be read
   others as in luzia-exit-codes(7)"#;
 
@@ -114,7 +114,7 @@ pub fn run(
 
 fn change(text: &str) -> Result<Change, AppError> {
     Change::parse(text).ok_or_else(|| {
-        AppError::usage(format!("\"{text}\" is no change: write LANE.max=N or LANE.weight=N, with N from 1"))
+        AppError::usage(format!("\"{text}\" is not a change: write LANE.max=N or LANE.weight=N, with N from 1"))
             .hint("such as --what-if build.max=3; nothing was simulated")
     })
 }

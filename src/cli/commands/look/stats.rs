@@ -61,13 +61,14 @@ pub struct StatsArgs {
 
 const STATS_HELP: &str = "\
 Numbers:
-  They come from the events, which are kept for retention.days. P50 and P95 are
-  the lengths that half, and 95 of a hundred, did not exceed. CONTENDED is the
-  share of grants that were waited for while the lane was full. A task waits
-  from its acceptance, or its return to the queue, to its lanes.
-  `estimates` goes through the last 500 tasks that had to wait: what was to be
-  expected by what was known when each was queued, and when it started. Of
-  ten estimates nine should be WITHIN P90.
+  They come from the events, which are kept for retention.days. Half of the
+  lengths are at most P50, and 95 of a hundred at most P95. CONTENDED is the
+  share of grants that were waited for while the lane was full. The wait of
+  a task lasts from its acceptance, or its return to the queue, until it has
+  its lanes.
+  `estimates` compares, for the last 500 tasks that had to wait, the estimate
+  at the time at which each was queued with its real start. Of ten estimates
+  nine should be WITHIN P90.
 
 Examples:
   luzia stats
@@ -140,7 +141,7 @@ fn of_lines(
     (table, lines.iter().filter_map(item).collect(), Vec::new())
 }
 
-/// `None` for a lane without a grant and a release.
+/// The row of a lane in the topic `locks`, or `None` for a lane without a grant and a release.
 fn lock_row(line: &LaneLine) -> Option<Vec<String>> {
     let (waits, holds) = spreads(line)?;
     let share = share(line).map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
@@ -216,7 +217,7 @@ fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
     Ok((table, items, vec![("requeued", json!(requeued))]))
 }
 
-/// By lane, and all of them.
+/// Scores by lane, and for all lanes together.
 fn of_estimates(app: &App, begin: Timestamp) -> Result<Told, AppError> {
     let lanes = estimate_scores(app, begin)?;
     let (mut table, mut items, mut all) = (Table::of(&ESTIMATES), Vec::new(), LaneScore::default());

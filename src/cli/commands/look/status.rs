@@ -222,7 +222,7 @@ fn tell_front(overview: &Overview, total: u64, console: &mut Console) {
             "tasks wait, and nothing is running that starts them; `luzia dispatch` or `luzia daemon` starts them",
         );
     } else if let Some(id) = overview.front.needs_pass {
-        console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
+        console.hint(&format!("{id} could start, but nothing is running that starts it; luzia dispatch does"));
     }
 }
 
@@ -235,7 +235,7 @@ fn lock_lines(app: &App, overview: &Overview, console: &Console, lines: &mut Tab
         lines.row([format!("lock {}", lanes.shown(&view.lane_name())), format!("{state}, {holder}")]);
     }
     if overview.unseen_locks > 0 {
-        let more = format!("{} not looked at here; luzia list-locks looks at all", overview.unseen_locks);
+        let more = format!("{} not shown here; luzia list-locks shows all", overview.unseen_locks);
         lines.row(["more locks".to_owned(), more]);
     }
     for (lane, waiters) in all_waiters(app)? {

@@ -60,7 +60,7 @@ Examples:
   luzia timeline -o trace > trace.json
 
 Exit codes:
-  0    shown, if only nothing
+  0    shown, also when nothing ran
   2    usage, or --by host without a store
   73   the file of --svg or --html cannot be made";
 

@@ -50,8 +50,8 @@ Exit codes:
   the command's own code, or 128+N when signal N killed it
   130  you pressed Ctrl-C; the task goes on
   1    the task was cancelled
-       --here, and its sandbox lives; nothing was changed
-       inside a task for which this one waits: nobody would ever end
+       --here, and its sandbox is alive; nothing was changed
+       called inside a task for which TASK waits: neither would ever end
   2    usage, or another host has the task
   66   no such task
   124  a time limit ended the task

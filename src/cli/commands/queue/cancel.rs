@@ -24,11 +24,11 @@ pub struct CancelArgs {
     #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
     pub tasks: Vec<String>,
 
-    /// Tasks that are not over, by what they have in common.
+    /// Options that select tasks that are not over.
     #[command(flatten)]
     pub selection: Selection,
 
-    /// Why, for the record
+    /// The reason, for the record
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
 
@@ -51,7 +51,7 @@ Exit codes:
   0    cancelled
   1    a task had already finished; it is unchanged
   2    usage, or somebody else's work without --yes; nothing was changed
-  66   no such task, or none that is chosen
+  66   no such task, or no task is selected
   75   a task has not ended yet; the request stays";
 
 /// `luzia cancel`.

@@ -70,7 +70,7 @@ pub fn chosen_of(
     }
     let wanted = &selection.states;
     if let Some(wrong) = wanted.iter().find(|status| !can(**status)) {
-        return Err(AppError::usage(format!("luzia {verb} can do nothing with a {wrong} task; nothing was changed")));
+        return Err(AppError::usage(format!("luzia {verb} does not work on a {wrong} task; nothing was changed")));
     }
     let states = if wanted.is_empty() {
         Status::ALL.into_iter().filter(|status| can(*status)).collect()

@@ -12,7 +12,7 @@ use crate::model::Status;
 use crate::request::{EditRequest, Selection};
 use clap::Args;
 
-/// Which tasks `edit` means beside the one it names. `--lane` and `--label` are what a task gets.
+/// Options that select tasks. `--lane` and `--label` are what a task gets.
 #[derive(Args, Clone, Debug, Default)]
 #[group(id = "selection", multiple = true)]
 pub struct Chosen {
@@ -46,7 +46,7 @@ pub struct EditArgs {
     #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
     pub task: Option<String>,
 
-    /// Tasks that have not started, by what they have in common.
+    /// Options that select tasks that have not started.
     #[command(flatten)]
     pub chosen: Chosen,
 
@@ -66,7 +66,7 @@ Exit codes:
   0    changed
   1    the task has started; it is unchanged
   2    usage; nothing was changed
-  66   no such task, or none that is chosen
+  66   no such task, or no task is selected
   75   the task starts or ends right now; try again";
 
 /// `luzia edit`.

@@ -77,7 +77,7 @@ pub struct EnqueueArgs {
     #[arg(long, conflicts_with_all = ["wait", "from", "preempt"])]
     pub dry_run: bool,
 
-    /// Whether it makes room for itself.
+    /// Whether the task makes room for itself.
     #[command(flatten)]
     pub preempt: PreemptOptions,
 }

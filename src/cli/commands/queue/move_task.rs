@@ -20,7 +20,7 @@ pub struct MoveArgs {
     #[arg(long, conflicts_with = "before", required_unless_present = "before")]
     pub first: bool,
 
-    /// Before this task, with which it has a lane in common
+    /// Before this task, which must have a lane in common with the moved one
     #[arg(long, value_name = "TASK")]
     pub before: Option<String>,
 }

@@ -37,20 +37,20 @@ pub struct Whom {
     pub selection: Selection,
 }
 
-/// Keep tasks from starting. What runs goes on, and tasks can be queued meanwhile. Paused time does not count against
-/// --start-within. A user's pause holds every task of the user, a lane's pause every task that takes the lane, and one that is
-/// paused keeps its place.
+/// Keep tasks from starting. Running tasks go on, and tasks can be queued meanwhile. Paused time does not count against
+/// --start-within. A user's pause holds every task of the user, a lane's pause every task that takes the lane, and a paused
+/// task keeps its place.
 ///
-/// A task that runs is paused when it is named or chosen: every process of it is stopped until the pause is over. It keeps its
-/// lanes, and its time limit does not count meanwhile. To stop a running task of somebody else is asked for on a terminal, and
-/// refused elsewhere without --yes.
+/// A task that runs is paused when it is named or chosen: every process of it is stopped until the pause is over. It keeps
+/// its lanes, and its time limit does not count meanwhile. A pause of a running task of somebody else asks on a terminal,
+/// and is refused elsewhere without --yes.
 ///
 /// One of -u, -l and --all by itself is a pause of the user, the lane or the host. Several of them, or --state, --label or
 /// --key, choose tasks, and each of those is paused by itself.
 ///
-/// A paused lane grants nothing to anybody: `luzia lock`, `luzia acquire` and shims wait, too. What a holder has goes on.
+/// A paused lane grants nothing to anybody: `luzia lock`, `luzia acquire` and shims wait, too. Holders go on.
 ///
-/// A schedule that is paused makes no tasks, and what it leaves out is not made up for.
+/// A paused schedule makes no tasks, and slots during the pause are not made up for.
 #[derive(Args, Clone, Debug)]
 #[command(long_about, after_help = PAUSE_HELP)]
 pub struct PauseArgs {
@@ -66,7 +66,7 @@ pub struct PauseArgs {
     #[arg(long = "for", value_name = "DUR", id = "duration", allow_hyphen_values = true)]
     pub duration: Option<String>,
 
-    /// Why, for those who ask
+    /// The reason, which answers show
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
 }
@@ -81,10 +81,10 @@ Examples:
   luzia pause -u alice --state running --for 5m
 
 Exit codes:
-  0    paused; again with other words changes the end and the reason
+  0    paused; a further call can change the end and the reason
   1    a task is over; it is unchanged
   2    usage, a moment that has passed, or somebody else's work without --yes; nothing was changed
-  66   no such task or schedule, or no task that is chosen
+  66   no such task or schedule, or no task is selected
   75   a task does not stand still yet; the request stays";
 
 /// Let tasks start again that were paused. --all lifts the pause of the host; pauses of users, lanes and tasks stay. A pattern
@@ -110,7 +110,7 @@ Examples:
 Exit codes:
   0    not paused any more, or it was not
   2    usage; nothing was changed
-  66   no such task or schedule, no task that is chosen, or a pattern that means nothing that is paused
+  66   no such task or schedule, no task is selected, or the pattern matches nothing that is paused
   75   a running task does not go on yet; the request stays";
 
 impl Whom {

@@ -18,7 +18,7 @@ pub struct RetryArgs {
     #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
     pub tasks: Vec<String>,
 
-    /// Tasks that have not completed, by what they have in common.
+    /// Options that select tasks that have not completed.
     #[command(flatten)]
     pub selection: Selection,
 
@@ -41,7 +41,7 @@ Notes:
   It waits again for the tasks of its --after; a due time that has not come stays, --start-within does not.
   With a store of several hosts, a task that has not completed can be retried for 7 days after its end.
   It goes where it was placed, and begins anew, as with --from-start.
-  Tasks that are chosen, and not named, are asked for on a terminal, and need --yes elsewhere.
+  For tasks that options select, luzia asks on a terminal; elsewhere they need --yes.
   Steps that are done are not done again, without --from-start.
 
 Examples:
@@ -52,8 +52,8 @@ Examples:
 Exit codes:
   0    back in the queue, with the same id
   1    a task has not finished, one that it comes after has failed, or a store has not kept its environment; it is unchanged
-  2    usage, or tasks that are chosen without --yes; nothing was changed
-  66   no such task, or none that is chosen";
+  2    usage, or tasks that options select, without --yes; nothing was changed
+  66   no such task, or no task is selected";
 
 /// `luzia retry`.
 pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> anyhow::Result<()> {

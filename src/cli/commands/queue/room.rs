@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Functions that `run` needs of its terminal.
 pub struct Terminal<'a> {
-    /// The signals that its user has sent to it.
+    /// The signals that the user has sent to the process.
     pub interrupts: &'a mut dyn FnMut() -> Interrupts,
     /// Waits for so long, or for ever, until a stream takes a piece; false when the time is over or its user interrupts.
     pub has_room: &'a dyn Fn(Stream, Option<Duration>) -> bool,
@@ -80,7 +80,7 @@ pub struct Around {
 pub struct Patience {
     /// For the start of the task (`--yield-after`).
     pub start_ms: Option<u64>,
-    /// For its end (`--timeout` of `wait`).
+    /// Time that a `wait` may wait for the end of the task (`--timeout`).
     pub end_ms: Option<u64>,
 }
 

@@ -39,9 +39,10 @@ use serde_json::{Value, json};
 /// (`luzia run make | head`), the task is cancelled at its next write, as SIGPIPE would kill it without luzia, and `run` exits
 /// with 0, as every command does whose reader is gone.
 ///
-/// Inside a task that holds every lane of the new one, the command runs as a part of that task, with no record of its own. With
-/// further lanes, or with options that need a record (--timeout, --retries, --key and others), it becomes a child task that
-/// borrows the lanes of this one. What would wait for the task itself is refused: --after that task, and --no-inherit.
+/// Inside a task that holds every lane of the new one, the command runs as a part of that task, with no record of its own.
+/// With further lanes, or with options that need a record (--timeout, --retries, --key and others), it becomes a child task
+/// that borrows the lanes of this one. An option that makes the task wait for itself is refused: --after that task, and
+/// --no-inherit.
 ///
 /// The task lasts as long as its command: processes that are left in the background when it exits are ended, SIGTERM first and
 /// SIGKILL 5 seconds later, and only then its lanes are free. Of its logs the newest part is kept, up to `logs.max_bytes` (256
@@ -125,7 +126,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub group_output: bool,
 
-    /// Whether it makes room for itself.
+    /// Whether the task makes room for itself.
     #[command(flatten)]
     pub preempt: PreemptOptions,
 }
@@ -157,7 +158,7 @@ Variables of the command:
   LUZIA_VAR_<name>_FILE
                        in its place, the path of a file with a value that is too
                        large for the environment (luzia-set(1))
-  Others as --goal, --stepwise and `luzia lanes set --values` say.
+  --goal, --stepwise and `luzia lanes set --values` set further variables.
 
 Exit codes:
   the command's own code, or 128+N when signal N killed it
@@ -333,7 +334,8 @@ pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError>
     let (go_on, hint) = match is_only_here {
         true => (
             messages::attach_here(task.id),
-            "the task keeps its place, but only this sandbox starts it; when it has ended, that command runs it in the next one",
+            "the task keeps its place, but only this sandbox starts it; when the sandbox has ended, the command above \
+             runs the task in another one",
         ),
         false => (way_on(task, app)?, "the task keeps its place"),
     };
@@ -404,7 +406,8 @@ fn within_json(within: &RanWithin) -> Value {
 
 /// Reports a command that ran within the task around it. Its output has gone to the same place as that of the task.
 fn told_within(within: &RanWithin, console: &mut Console) -> u8 {
-    console.log(&format!("{} holds every lane of it, so it ran as a part of that", within.task.id));
+    console
+        .log(&format!("{} holds every lane of the command, so the command ran as a part of that task", within.task.id));
     if console.is_json() {
         console.err_bytes(json::line(&within_json(within)).as_bytes());
     }

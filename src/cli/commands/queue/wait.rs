@@ -65,9 +65,9 @@ Examples:
 Exit codes:
   0    every task (with --any: the first to end) has completed
   1    a task failed or was cancelled
-       inside a task for which one of them waits: nobody would ever end
+       called inside a task for which one of them waits: neither would ever end
   2    usage
-  66   no such task, or none that is chosen
+  66   no such task, or no task is selected
   75   --timeout ran out; the tasks go on
   124  the time limit of a task ended it
   with --stream: the command's own code, as of luzia-run(1), or 130: you pressed

@@ -81,7 +81,7 @@ fn key<'a>(text: &str, app: &'a App) -> Result<(Key<'a>, bool), AppError> {
         "ran" | "ran_ms" => Box::new(|task, now| maybe(brief::ran_ms(task, now))),
         "waited" => Box::new(|task, now| maybe(brief::waited_ms(task, now))),
         _ => {
-            return Err(AppError::usage(format!("\"{}\" is no key to sort by", word.escape_default()))
+            return Err(AppError::usage(format!("\"{}\" is not a key to sort by", word.escape_default()))
                 .hint(format!("sort by {KEYS}, with - before it for the largest first")));
         }
     };

@@ -40,12 +40,12 @@ pub struct TopArgs {
 const TOP_HELP: &str = "\
 Screen:
   The last line names the keys, and ? explains each. A key that acts shows the
-  command that it runs. It asks first: for y where work is held up or begun
-  anew, for a typed yes where a running task is ended.
+  command that it runs. It asks first: for y where the key delays work or begins
+  it anew, for a typed yes where the key ends a running task.
   The first 500 tasks that wait are shown, and the lanes that they or holders
   have. A change is seen at once, further ones a second later, or later where
   a look takes long: looks take a twentieth of the time at most.
-  Colours are those of 16, and none with NO_COLOR.
+  It uses 16 colours, and none with NO_COLOR.
 
 Examples:
   luzia top

@@ -1,6 +1,7 @@
 //! Errors of the database in the words of luzia.
 
-use super::{Target, tls};
+use super::Target;
+use super::target::tls;
 use crate::app::{AppError, Code};
 use postgres::Error;
 use postgres::error::SqlState;

@@ -13,7 +13,6 @@ mod server;
 mod sql;
 mod target;
 mod tasks;
-mod tls;
 
 pub use server::Database;
 pub use target::Target;

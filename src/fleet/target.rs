@@ -1,6 +1,8 @@
 //! The URL of a store, and the password that belongs to it.
 
-use super::{errors, tls};
+pub(super) mod tls;
+
+use super::errors;
 use crate::app::AppError;
 use postgres::config::{Host, SslMode};
 use postgres::{Client, Config, NoTls};

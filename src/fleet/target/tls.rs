@@ -96,7 +96,7 @@ pub(super) fn verified(roots: Option<&RootCertStore>) -> Result<MakeRustlsConnec
 }
 
 /// The error of a server that is not the one of the URL, as far as it can prove; `None` for other errors.
-pub(super) fn distrusted(error: &Error, target: &Target) -> Option<AppError> {
+pub(in crate::fleet) fn distrusted(error: &Error, target: &Target) -> Option<AppError> {
     let source = error.source()?;
     let distrust = |why: String, hint: &str| {
         AppError::new(Code::StoreUntrusted, format!("the store {target} is not used: {why}"))

@@ -22,7 +22,7 @@ pub struct EditRequest {
     #[arg(short, long = "lane", value_name = "LANE")]
     pub lanes: Vec<String>,
 
-    /// Take this many slots of each of its capacity lanes, in place of those it takes now
+    /// Take this many slots of each capacity lane of the task, in place of the present number
     #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub slots: Option<u32>,
 

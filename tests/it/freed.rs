@@ -111,7 +111,7 @@ fn a_process_in_the_lane_of_one_user_takes_that_of_no_other() {
     let run = |script: &str| place.luzia(&["lock", "-u", "a", "--", "sh", "-c", &format!("{exe} {script}")]);
     for verb in ["lock -u b -- true", "acquire b --task t1", "lock -u b -l build -- true"] {
         let refused = run(verb).coded(2);
-        assert!(refused.err.contains("second user's lane \"user:b\""), "{}", refused.err);
+        assert!(refused.err.contains("lane \"user:b\" of a second user"), "{}", refused.err);
     }
     run("lock -u a -- true").coded(0);
     run("lock -l build -- true").coded(0);

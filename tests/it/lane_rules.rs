@@ -118,7 +118,7 @@ fn a_reserve_keeps_a_slot_for_its_lane_and_others_say_so() {
     let why = reason(&place, &users[1]);
     let found = [&why["reason"], &why["used"], &why["max"], &why["kept"]];
     assert_eq!(found, [&json!("Reserved"), &json!(1), &json!(2), &json!(1)]);
-    assert!(place.ok(&["list"]).out.contains("1 kept for others"));
+    assert!(place.ok(&["list"]).out.contains("1 reserved for others"));
     // The lane that the slot is for gets it, and once it has it nothing is kept.
     let own = place.enqueue(&["-u", "c", "-l", "deploy", "--shell", &script("c")]);
     place.ok(&["dispatch", "--once"]);

@@ -99,12 +99,12 @@ fn a_child_of_a_granted_task_has_a_number_of_the_scheduler_and_ends_with_the_lea
     task.env = task.env.iter().cloned().chain([state]).collect::<Vec<_>>().into();
     let parent = agent.accept(&task);
     agent.place.ok(&["dispatch", "--once"]);
-    assert_eq!(agent.place.until_file("codes"), "75", "no number is left");
+    assert_eq!(agent.place.until_file("codes"), "2", "the scheduler has given no number");
     give_numbers(&agent.app, TaskId(FIRST_GRANTED.0 + 70), 2).unwrap();
     agent.place.open_gate("go");
     let child = format!("task_{}", FIRST_GRANTED.0 + 70);
     until("both children were asked for", || {
-        (crate::support::lines(&agent.place.path("codes")) == ["75", "0"]).then_some(())
+        (crate::support::lines(&agent.place.path("codes")) == ["2", "0"]).then_some(())
     });
     agent.place.ok(&["dispatch", "--once"]);
     let is_running = || agent.app.store.place_of(id(&child)).unwrap() == Some(luzia::store::Place::Running);

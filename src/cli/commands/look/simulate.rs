@@ -25,7 +25,7 @@ pub struct SimulateArgs {
     #[arg(long, conflicts_with = "file")]
     pub queue: bool,
 
-    /// Where chance begins: the same number prints the same bytes
+    /// The seed of the random numbers: the same seed prints the same bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 

@@ -22,7 +22,7 @@ pub struct StepArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
     pub on_error: Word,
 
-    /// With --on-error retry: how often it is tried again
+    /// With --on-error retry: the number of further tries
     #[arg(long, value_name = "N", default_value = "3", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub retries: u32,
 

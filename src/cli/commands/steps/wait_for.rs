@@ -47,7 +47,7 @@ pub struct AwaitArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
     pub on_timeout: Word,
 
-    /// With --on-timeout retry: how often it waits once more
+    /// With --on-timeout retry: the number of further waits
     #[arg(long, value_name = "N", default_value = "3", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub retry_waits: u32,
 

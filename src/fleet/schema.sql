@@ -370,11 +370,12 @@ CREATE FUNCTION luzia_1.newest(p_user text) RETURNS bigint LANGUAGE sql STABLE S
 CREATE VIEW luzia_1.taker AS SELECT h.id, h.name, h.free, h.labels FROM luzia.host h
   WHERE NOT h.is_draining AND h.renewed_at >= clock_timestamp() - least(30000, h.lease_ms / 2) * interval '1 ms';
 
--- The number of tasks of the same user that are due and come before a task in one of its lanes. Those that no host takes keep nobody.
+-- The number of tasks of the same user that are due and come before a task in one of its lanes. Those for another place that no host takes keep
+-- nobody.
 CREATE FUNCTION luzia_1.ahead(p_task bigint) RETURNS bigint LANGUAGE sql STABLE SET search_path = luzia AS $$
   SELECT count(*) FROM task own JOIN task t ON t.usr = own.usr AND t.state = 'q' AND t.lanes && own.lanes
     AND (t.tier, t.priority, t.turn, t.id) < (own.tier, own.priority, own.turn, own.id) AND (t.due_at IS NULL OR t.due_at <= clock_timestamp())
-    AND t.place = ANY (ARRAY(SELECT unnest(h.labels || h.name || ''::text) FROM luzia_1.taker h))
+    AND (t.place = own.place OR t.place = ANY (ARRAY(SELECT unnest(h.labels || h.name || ''::text) FROM luzia_1.taker h)))
   WHERE own.id = p_task $$;
 
 -- The time until a moment, in milliseconds: 0 for one that has passed or for none, the greatest number for one that never comes.

@@ -28,4 +28,4 @@ pub use process::{Cgroups, Group, GroupSight, Identity, Origin, Probe, RootId};
 pub use queue::{QueueName, Turn};
 pub use task::{HostLease, Priority, Status, Task, TaskId, Tier};
 pub use time::{Alarm, ScheduleKey, Timer, Timestamp};
-pub use who::{Agent, AgentKind, HookAnswer, HookCall, HookEvent, Who};
+pub use who::{Agent, AgentKind, HookAnswer, HookCall, HookEvent, Member, Who};

@@ -1,10 +1,12 @@
 //! The requester of work, and the calls of its hook.
 //!
 //! `Agent` is the agent with its session, and `Who` has the words by which people know the work. `HookCall` has the data that an
-//! agent passes to luzia before it acts, and `HookAnswer` is the answer of luzia.
+//! agent passes to luzia before it acts, and `HookAnswer` is the answer of luzia. `Member` is a task or a `luzia lock` that waits, or for
+//! which others wait.
 
 use super::lock::{LockKind, LockRecord};
 use super::record::words;
+use super::task::TaskId;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
@@ -18,6 +20,25 @@ pub const MOST_SESSION_BYTES: usize = 200;
 const MOST_WORDS: usize = 3;
 /// Number of characters of the key of a session that a sentence shows.
 const SHOWN_SESSION: usize = 24;
+
+/// One member of the graph of waits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Member {
+    /// A task; a task that is not queued has the number 0.
+    Task(TaskId),
+    /// A `luzia lock`, by its process.
+    Lock(u32),
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(TaskId(0)) => f.write_str("the new task"),
+            Self::Task(id) => id.fmt(f),
+            Self::Lock(pid) => write!(f, "pid-{pid}"),
+        }
+    }
+}
 
 /// An agent that calls luzia.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ pub(crate) use files::disk::publish::Disk;
 pub(crate) use files::disk::task_record::{KnownMembers, Part, decode_named};
 pub use files::disk::task_record::{OF_A_START, decode_task, encode_task};
 pub(crate) use files::disk::{file_name, json_object, layout};
-pub use files::dispatchers::lending::{AwaitedBy, Lending};
+pub use files::dispatchers::lending::Lending;
 pub use files::dispatchers::standby::Standby;
 pub use files::dispatchers::{Duty, Presence};
 pub use files::granted::Taken;

@@ -9,7 +9,7 @@ use crate::app::capacity::{Bars, bars, limited_until, occupied, shut};
 use crate::app::config_reload::config;
 use crate::app::pass::recovery::blindness_of;
 use crate::app::processes::{is_own_task, stopped_supervisor};
-use crate::app::query::cycles::{Member, cycle_in, cycle_of};
+use crate::app::query::cycles::{cycle_in, cycle_of};
 use crate::app::query::details::{evidence_of, is_short, standstill};
 use crate::app::query::lanes::{MOST_COUNTED, lanes_of};
 use crate::app::query::order::{Order, head};
@@ -19,7 +19,7 @@ use crate::app::waits::{as_seen, is_resume_ready, lanes_wanted};
 use crate::app::{App, AppError};
 use crate::model::evidence::Reason;
 use crate::model::lock::loan::{Lent, lendable, lent};
-use crate::model::{Identity, LaneName, LockKind, Status, Target, Task, TaskId, Tier, Timestamp};
+use crate::model::{Identity, LaneName, LockKind, Member, Status, Target, Task, TaskId, Tier, Timestamp};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, before_lanes, obstacles};
 use crate::policy::witness::Blind;
 use crate::store::{LineWaiter, LockIndex, LockView, Place, QueueIndex};
@@ -455,7 +455,7 @@ pub fn front(app: &App) -> Result<Front, AppError> {
     let mut reasons = reasons(app)?;
     let lanes = app.store.lanes_with_work()?;
     let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
-    let mut is_first = true;
+    let mut are_paused = None;
     for (tier, stem) in stems.take(LANES_LOOKED_AT) {
         if !is_near(app, stem)? {
             continue;
@@ -464,8 +464,7 @@ pub fn front(app: &App) -> Result<Front, AppError> {
         let Some(task) = app.store.head(tier, stem)?.and_then(|head| app.store.peek(&head)) else { continue };
         let obstacle = reasons.first_obstacle(&task)?;
         let is_paused = matches!(obstacle, Some(Obstacle::Paused { .. }));
-        front.is_paused = is_paused && (front.is_paused || is_first);
-        is_first = false;
+        are_paused = Some(are_paused.unwrap_or(true) && is_paused);
         if let (None, Some(obstacle)) = (&front.first, &obstacle) {
             front.first = Some((task.id, obstacle.word()));
         }
@@ -476,5 +475,6 @@ pub fn front(app: &App) -> Result<Front, AppError> {
             break;
         }
     }
+    front.is_paused = are_paused.unwrap_or(false);
     Ok(front)
 }

@@ -1,13 +1,12 @@
 //! A task in the cells of a table: the reason why it waits in a few words, and lengths of time in whole seconds. The full
 //! sentence is that of `messages`.
 
-use crate::app::query::cycles::Member;
 use crate::app::query::list::Stuck;
 use crate::app::steps::{OpenWait, WaitKind};
 use crate::app::{Holder, Life, Obstacle, shell_word};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
-use crate::model::{Status, Task, Timestamp};
+use crate::model::{Member, Status, Task, Timestamp};
 
 /// The first reason why a task waits, for the REASON column.
 pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {

@@ -4,12 +4,12 @@ mod reasons;
 
 use crate::app::admission::turns::MOST_AHEAD;
 use crate::app::capacity::pause_text;
-use crate::app::query::cycles::{Member, ring_text};
+use crate::app::query::cycles::ring_text;
 use crate::app::query::list::Stuck;
 use crate::app::{Difference, Holder, Life, Obstacle, Room, lane_word, shell_word};
 use crate::model::evidence::Reason;
 use crate::model::time::format_duration;
-use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Member, Task, TaskId, Timestamp};
 use reasons::rule_text;
 use serde_json::{Value, json};
 

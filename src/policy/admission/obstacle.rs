@@ -3,9 +3,8 @@
 use super::{Booked, Holder, Narrow, Shut};
 use crate::model::capacity::Occupied;
 use crate::model::config::Rate;
-use crate::model::{LaneName, TaskId, Timestamp};
+use crate::model::{LaneName, Member, TaskId, Timestamp};
 use crate::policy::context::{Difference, Life};
-use crate::policy::cycles::Member;
 use crate::policy::hold::Pause;
 
 /// One reason for which a task does not start.

@@ -2,28 +2,8 @@
 //! so many of its places are free. A lane of several slots is such a need: it blocks only if too few of its slots are held by
 //! tasks that can end. Pure.
 
-use crate::model::TaskId;
+use crate::model::{Member, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
-/// One member of the graph of waits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Member {
-    /// A task; a task that is not queued has the number 0.
-    Task(TaskId),
-    /// A `luzia lock`, by its process.
-    Lock(u32),
-}
-
-impl fmt::Display for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Task(TaskId(0)) => f.write_str("the new task"),
-            Self::Task(id) => id.fmt(f),
-            Self::Lock(pid) => write!(f, "pid-{pid}"),
-        }
-    }
-}
 
 /// Places, some of which must be free.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -8,10 +8,9 @@ use crate::app::query::list;
 use crate::app::{App, AppError, Code, lane_word};
 use crate::model::lock::loan::{Lent, holders, lendable, lent, root};
 use crate::model::process::Probe;
-use crate::model::{LaneName, LockKind, Status, Task, TaskId};
-pub use crate::policy::cycles::Member;
+use crate::model::{LaneName, LockKind, Member, Status, Task, TaskId};
 use crate::policy::cycles::{Need, Waits};
-use crate::store::{AwaitedBy, Lending, LockIndex, LockView, Request};
+use crate::store::{Lending, LockIndex, LockView, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of queued tasks that are looked at.
@@ -50,7 +49,7 @@ pub fn cycle_of(app: &App, id: TaskId) -> Result<Option<Vec<Member>>, AppError> 
 /// Like `cycle_of`, for a task that would be queued and waited for; its number is 0. The `luzia lock`s around this process would
 /// wait for it as well. `None` where nothing is around this process.
 pub(crate) fn cycle_with(app: &App, new: &Task) -> Result<Option<Vec<Member>>, AppError> {
-    let members: Vec<Member> = locks_around(app)?.into_iter().map(Member::Lock).collect();
+    let members = locks_around(app)?;
     if members.is_empty() && !new.waited_for {
         return Ok(None);
     }
@@ -61,49 +60,43 @@ pub(crate) fn cycle_with(app: &App, new: &Task) -> Result<Option<Vec<Member>>, A
 /// Records that the `luzia lock`s around this process wait for tasks, as long as the result is kept. A wait that closes a ring
 /// is refused: of two that begin at once, at least one sees the other.
 pub(crate) fn await_in_locks(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
-    await_as(app, locks_around(app)?.into_iter().map(AwaitedBy::Lock), ids)
+    await_as(app, &locks_around(app)?, ids)
 }
 
 /// Like `await_in_locks`, for the task around this process, too. A process that only looks records nothing for a task.
 pub(crate) fn await_around(app: &App, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
-    let task = match app.inside.as_ref().map(|inside| inside.task) {
-        Some(task) if is_in_tree(app, task)? => Some(task),
-        Some(_) | None => None,
-    };
-    let locks = locks_around(app)?.into_iter().map(AwaitedBy::Lock);
-    await_as(app, task.map(AwaitedBy::Task).into_iter().chain(locks), ids)
+    let mut members = locks_around(app)?;
+    if let Some(task) = app.inside.as_ref().map(|inside| inside.task)
+        && is_in_tree(app, task)?
+    {
+        members.push(Member::Task(task));
+    }
+    await_as(app, &members, ids)
 }
 
-fn await_as(app: &App, waiters: impl Iterator<Item = AwaitedBy>, ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
-    let (mut marks, mut is_around) = (Vec::new(), false);
-    for waiter in waiters {
-        is_around = true;
-        for id in ids {
-            match app.store.await_task(waiter, *id).map_err(AppError::from) {
-                Ok(mark) => marks.push(mark),
-                // A sandbox that may not write there waits all the same; no other process sees this wait.
-                Err(error) if matches!(error.code(), Code::ReadOnly | Code::NoPermission) => {}
-                Err(error) => return Err(error),
-            }
+fn await_as(app: &App, members: &[Member], ids: &[TaskId]) -> Result<Vec<Lending>, AppError> {
+    let mut marks = Vec::new();
+    for (member, id) in members.iter().flat_map(|member| ids.iter().map(move |id| (*member, *id))) {
+        match app.store.await_task(member, id).map_err(AppError::from) {
+            Ok(mark) => marks.push(mark),
+            // A sandbox that may not write there waits all the same; no other process sees this wait.
+            Err(error) if matches!(error.code(), Code::ReadOnly | Code::NoPermission) => {}
+            Err(error) => return Err(error),
         }
     }
-    if is_around && !ids.is_empty() {
+    if !members.is_empty() && !ids.is_empty() {
         refuse_ring_of_tasks(app, ids)?;
     }
     Ok(marks)
 }
 
-/// The processes of the `luzia lock`s inside which this process runs.
-fn locks_around(app: &App) -> Result<Vec<u32>, AppError> {
+/// The `luzia lock`s inside which this process runs.
+fn locks_around(app: &App) -> Result<Vec<Member>, AppError> {
     if !app.has_holder || app.fleet.is_some() || !app.store.has_layout()? {
         return Ok(Vec::new());
     }
-    let members = around(app, app.host.identity().pid, &[], &list::locks(app)?);
-    let pid_of = |member| match member {
-        Member::Lock(pid) => Some(pid),
-        Member::Task(_) => None,
-    };
-    Ok(members.into_iter().filter_map(pid_of).collect())
+    let members = around(app, app.host.identity().pid, &[], &list::locks(app)?).into_iter();
+    Ok(members.filter(|member| matches!(member, Member::Lock(_))).collect())
 }
 
 /// Every ring of members that wait for each other for ever, each once.
@@ -203,13 +196,8 @@ fn waits(app: &App, new: New<'_>) -> Result<Waits, AppError> {
             has_waits = true;
         }
     }
-    let member = |waiter| match waiter {
-        AwaitedBy::Task(id) => Member::Task(id),
-        AwaitedBy::Lock(pid) => Member::Lock(pid),
-    };
-    let awaited = app.store.awaited()?.into_iter().map(|(waiter, id)| (member(waiter), id));
     let will_be = new.members.iter().flat_map(|member| new.tasks.iter().map(|id| (*member, *id)));
-    for (member, id) in awaited.chain(will_be) {
+    for (member, id) in app.store.awaited()?.into_iter().chain(will_be) {
         waits.add(member, Need::of(id));
         has_waits = true;
     }

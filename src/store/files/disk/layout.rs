@@ -2,7 +2,7 @@
 
 use crate::model::lane::slot_stem;
 use crate::model::sorted::sort_by;
-use crate::model::{LaneName, Priority, ScheduleKey, TaskId, Timer, Timestamp};
+use crate::model::{LaneName, Member, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::files::disk::stamp::Stamp;
 use crate::store::{FORMAT_VERSION, Result, Spool, StoreError, file_name};
@@ -290,10 +290,12 @@ pub(crate) fn followed(id: TaskId) -> String {
     format!("{FOLLOWED}/{}", id.0)
 }
 
-/// The file whose kernel lock proves that a task, or a process of `luzia lock`, waits for a task. `waiter` is its number, or `p`
-/// and the pid.
-pub(crate) fn awaited(waiter: &str, id: TaskId) -> String {
-    format!("{AWAITED}/{waiter}-{}", id.0)
+/// The file whose kernel lock proves that a task or a `luzia lock` waits for a task.
+pub(crate) fn awaited(waiter: Member, id: TaskId) -> String {
+    match waiter {
+        Member::Task(waiter) => format!("{AWAITED}/{}-{}", waiter.0, id.0),
+        Member::Lock(pid) => format!("{AWAITED}/p{pid}-{}", id.0),
+    }
 }
 
 pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {

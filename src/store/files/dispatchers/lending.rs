@@ -4,34 +4,17 @@
 //! for a task inside a `luzia lock` locks `spool/awaited/p<pid>-<the task>`. The lock proves the wait in every pid namespace; a
 //! killed waiter no longer counts.
 
-use crate::model::TaskId;
+use crate::model::{Member, TaskId};
 use crate::os::{Handle, Open, Vfs};
 use crate::store::files::disk::lock_retry::is_held_by_others;
 use crate::store::{Result, Spool, StoreError, file_name, layout};
 use std::sync::Arc;
 
-/// A task, or a `luzia lock`, inside which a process waits for a task.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum AwaitedBy {
-    /// A task.
-    Task(TaskId),
-    /// A `luzia lock`, by its process.
-    Lock(u32),
-}
-
-impl AwaitedBy {
-    fn word(self) -> String {
-        match self {
-            Self::Task(id) => id.0.to_string(),
-            Self::Lock(pid) => format!("p{pid}"),
-        }
-    }
-
-    fn parse(word: &str) -> Option<Self> {
-        match word.strip_prefix('p') {
-            Some(pid) => pid.parse().ok().map(Self::Lock),
-            None => file_name::task(word).map(Self::Task),
-        }
+/// The member in the name of a file below `spool/awaited`.
+fn member(word: &str) -> Option<Member> {
+    match word.strip_prefix('p') {
+        Some(pid) => pid.parse().ok().map(Member::Lock),
+        None => file_name::task(word).map(Member::Task),
     }
 }
 
@@ -77,21 +60,21 @@ impl Spool {
     }
 
     /// Marks that a process inside a task or a `luzia lock` waits for a task, as long as this process keeps the returned value.
-    pub fn await_task(&self, waiter: AwaitedBy, id: TaskId) -> Result<Lending> {
+    pub fn await_task(&self, waiter: Member, id: TaskId) -> Result<Lending> {
         self.make_dir(layout::AWAITED)?;
-        self.share(id, layout::awaited(&waiter.word(), id))
+        self.share(id, layout::awaited(waiter, id))
     }
 
     /// The waiters that are marked, each with a task that it waits for. Files that killed waiters left are ignored, and removed
     /// if possible.
-    pub fn awaited(&self) -> Result<Vec<(AwaitedBy, TaskId)>> {
+    pub fn awaited(&self) -> Result<Vec<(Member, TaskId)>> {
         let pair = |name: &str| {
             let (waiter, id) = name.split_once('-')?;
-            Some((AwaitedBy::parse(waiter)?, file_name::task(id)?))
+            Some((member(waiter)?, file_name::task(id)?))
         };
         let mut awaited = Vec::new();
         for (waiter, id) in self.list(layout::AWAITED)?.iter().filter_map(|entry| pair(&entry.name)) {
-            if self.has_waiter_at(&layout::awaited(&waiter.word(), id))? {
+            if self.has_waiter_at(&layout::awaited(waiter, id))? {
                 awaited.push((waiter, id));
             }
         }

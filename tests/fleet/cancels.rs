@@ -29,15 +29,10 @@ fn a_cancel_of_a_task_that_its_host_gives_back_stands() {
     let Some(fleet) = Fleet::new("a_cancel_of_a_task_that_its_host_gives_back") else { return };
     let mut host = Host::new(&fleet, "one", None);
     let other = Host::new(&fleet, "two", None);
-    until("the other host has the duty", || {
-        fleet.sql("UPDATE luzia.duty SET host_id = NULL, session = NULL");
-        (other.row().unwrap()["duty"] == true).then_some(())
-    });
-    let pid = host.daemon().pid();
-    signal(pid, Signal::STOP);
+    let pid = host.stop_agent(&other);
     let folder = fleet.place.text("folder");
     let id = other.enqueue("alice", "true", &["--on", "one", "--cwd", &folder]);
-    until("it is given to the host", || (host.row().unwrap()["tasks"] == 1).then_some(()));
+    host.until_given();
     let asking = other.start_luzia(&["cancel", &id, "--by", "me", "--yes"]);
     until("the host is asked", || {
         let asked: i64 = fleet.client().query_one("SELECT count(*) FROM luzia.wish", &[]).unwrap().get(0);

@@ -80,6 +80,22 @@ impl<'a> Host<'a> {
         self.daemon.as_mut().unwrap()
     }
 
+    /// Stops the agent of this host, once another host has the duty; its pid.
+    pub fn stop_agent(&mut self, other: &Self) -> u32 {
+        until("the other host has the duty", || {
+            self.fleet.sql("UPDATE luzia.duty SET host_id = NULL, session = NULL");
+            (other.row().unwrap()["duty"] == true).then_some(())
+        });
+        let pid = self.daemon().pid();
+        signal(pid, Signal::STOP);
+        pid
+    }
+
+    /// Waits until the store has given one task to this host.
+    pub fn until_given(&self) {
+        until("a task is given to the host", || (self.row().unwrap()["tasks"] == 1).then_some(()));
+    }
+
     /// Calls luzia on this host.
     #[track_caller]
     pub fn luzia(&self, args: &[&str]) -> Ran {

@@ -72,14 +72,9 @@ fn a_task_that_was_granted_and_has_not_started_waits_for_no_lane_of_its_own() {
     let Some(fleet) = Fleet::new("a_task_that_was_granted") else { return };
     let mut host = Host::new(&fleet, "one", None);
     let other = Host::new(&fleet, "two", None);
-    until("the other host has the duty", || {
-        fleet.sql("UPDATE luzia.duty SET host_id = NULL, session = NULL");
-        (other.row().unwrap()["duty"] == true).then_some(())
-    });
-    let pid = host.daemon().pid();
-    signal(pid, Signal::STOP);
+    let pid = host.stop_agent(&other);
     let id = other.enqueue("alice", "true", &["--on", "one"]);
-    until("it is given to the host", || (host.row().unwrap()["tasks"] == 1).then_some(()));
+    host.until_given();
     assert_eq!(reasons(&fleet, &id), (Vec::new(), Value::Null));
     signal(pid, Signal::CONT);
     fleet.luzia(&["wait", &id]).coded(0);
@@ -111,7 +106,7 @@ fn a_task_whose_sandbox_has_ended_is_explained_by_its_host() {
     if !made.starts_with("task_") {
         return skip("a_task_whose_sandbox_has_ended", "namespaces: bwrap makes none here");
     }
-    until("it is given to the host", || (host.row().unwrap()["tasks"] == 1).then_some(()));
+    host.until_given();
     until("the host has accepted it", || (host.place.luzia(&["show", &made]).code == 0).then_some(()));
     let why: Value = host.luzia(&["explain", &made, "--json"]).coded(0).json();
     let words: Vec<&str> =

@@ -15,6 +15,7 @@ mod target;
 mod tasks;
 
 pub use server::Database;
+use server::PATIENCE_MS;
 pub use target::Target;
 
 use crate::app::fleet::{
@@ -26,7 +27,6 @@ use crate::app::{AppError, Obstacle};
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::policy::analytics::timeline::Hold;
 use crate::store::{CancelRequest, LockView};
-use std::time::Duration;
 
 /// A value of a statement.
 type Given<'a> = dyn postgres::types::ToSql + Sync + 'a;
@@ -43,8 +43,8 @@ impl Fleet for Database {
         &self.name
     }
 
-    fn be_patient(&self, time: Duration) {
-        self.patience.set(time);
+    fn be_patient(&self, most_ms: Option<u64>) {
+        self.patience_ms.set(most_ms.unwrap_or(u64::MAX).min(PATIENCE_MS));
     }
 
     fn script(&self) -> &'static str {

@@ -14,6 +14,8 @@ use std::time::Duration;
 /// The pauses before a lost connection or a refused transaction is tried again.
 const PAUSES_MS: [u64; 4] = [20, 100, 400, 1500];
 
+/// The longest time for which a verb that waits asks a server that is away again, in milliseconds. A restart takes less.
+pub(super) const PATIENCE_MS: u64 = 10_000;
 /// The pause before a server that is away is asked again, in milliseconds.
 const AWAY_MS: u64 = 200;
 
@@ -29,8 +31,8 @@ pub struct Database {
     /// The program of this process.
     pub(super) program: String,
     connection: RefCell<Option<Connection>>,
-    /// The time for which a server that is away is asked again.
-    pub(super) patience: Cell<Duration>,
+    /// The time for which a server that is away is asked again, in milliseconds.
+    pub(super) patience_ms: Cell<u64>,
 }
 
 /// A connection with the statements that it has prepared: from its second use on, a statement is one round trip.
@@ -91,7 +93,7 @@ impl Connection {
 impl Database {
     /// The database of a target. Connects with the first statement.
     pub fn new(target: Target, host: Host, name: String, program: String) -> Self {
-        Self { target, host, name, program, connection: RefCell::default(), patience: Cell::default() }
+        Self { target, host, name, program, connection: RefCell::default(), patience_ms: Cell::default() }
     }
 
     /// Makes a connection, whatever is in the database.
@@ -111,7 +113,7 @@ impl Database {
         mut act: impl FnMut(&mut Connection) -> Result<T, Error>,
     ) -> Result<Result<T, Error>, AppError> {
         let (begin_ms, mut pauses) = (self.host.boot_ms(), PAUSES_MS.into_iter());
-        let is_patient = || u128::from(self.host.boot_ms().saturating_sub(begin_ms)) < self.patience.get().as_millis();
+        let is_patient = || self.host.boot_ms().saturating_sub(begin_ms) < self.patience_ms.get();
         loop {
             let pause_ms = match self.once(&mut act) {
                 Ok(Err(error)) if errors::is_passing(&error) => {

@@ -17,9 +17,6 @@ use crate::store::{CancelRequest, Counts, LockView};
 use places::{TaskPlace, place_of};
 use std::time::Duration;
 
-/// The longest time for which a verb that waits asks a database that is away again. A restart of a server takes less.
-pub const PATIENCE: Duration = Duration::from_secs(10);
-
 /// A migration of the tables of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Migration {
@@ -218,8 +215,8 @@ pub trait Fleet: lanes::FleetLanes + places::FleetPlaces {
     /// The name of this host in it.
     fn host_name(&self) -> &str;
 
-    /// Asks a database that is away again for so long before that is an error: for a verb that waits for what it has queued.
-    fn be_patient(&self, time: Duration);
+    /// Asks a database that is away again for a while before that is an error, and for `most_ms` at most: for a verb that waits.
+    fn be_patient(&self, most_ms: Option<u64>);
 
     /// The statements that make the tables of this version.
     fn script(&self) -> &'static str;

@@ -1,6 +1,5 @@
 //! `wait`: blocks until tasks are over. It looks again at each file event, and after `LONGEST_PAUSE` at the latest.
 
-use crate::app::fleet::PATIENCE;
 use crate::app::loans::{end_loans, heed_signals, lend_to, remind_lenders};
 use crate::app::pass::wake::fire_timers;
 use crate::app::processes::wake_supervisor;
@@ -27,9 +26,7 @@ pub fn wait(
     timeout_ms: Option<u64>,
     on_look: &mut dyn FnMut(&Task, bool),
 ) -> Result<Vec<Task>, AppError> {
-    if let Some(fleet) = &app.fleet {
-        fleet.be_patient(timeout_ms.map_or(PATIENCE, |limit| PATIENCE.min(Duration::from_millis(limit))));
-    }
+    app.fleet.iter().for_each(|fleet| fleet.be_patient(timeout_ms));
     for id in ids {
         app.existing(*id)?;
     }

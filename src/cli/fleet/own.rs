@@ -41,10 +41,6 @@ pub(in crate::cli) fn under_lanes(args: &UnderLanesArgs, app: &App, console: &mu
     Ok(not_started(real::become_command(&args.command), console))
 }
 
-fn is_away(error: &AppError) -> bool {
-    error.code() == Code::StoreAway
-}
-
 /// The hidden verb `listen-store`: wakes the agent with each hint of the store, as long as the agent and the connection live.
 pub(in crate::cli) fn listened(args: &ListenArgs) -> anyhow::Result<()> {
     let host = super::host();
@@ -54,5 +50,8 @@ pub(in crate::cli) fn listened(args: &ListenArgs) -> anyhow::Result<()> {
         false => !host.await_death(&args.agent, Duration::ZERO),
     };
     // The agent says that its store is away, and starts another listener.
-    Ok(store.listen(args.host, &mut heard).or_else(|error| if is_away(&error) { Ok(()) } else { Err(error) })?)
+    match store.listen(args.host, &mut heard) {
+        Err(error) if error.code() == Code::StoreAway => Ok(()),
+        ended => Ok(ended?),
+    }
 }

@@ -7,7 +7,7 @@ mod lease;
 pub use lease::{Named, Wanted, acquire_shared, keep_lease, release_shared, renew_shared};
 
 use crate::app::ask::cancel;
-use crate::app::fleet::{Fleet, PATIENCE};
+use crate::app::fleet::Fleet;
 use crate::app::locks::acquire::split_by_holder;
 use crate::app::locks::lock::{Care, Ran, lock_variables, run_here};
 use crate::app::locks::release::held_error;
@@ -153,7 +153,7 @@ fn begun(
     Wait { longest_ms, undone }: Wait,
     tell: &mut dyn FnMut(&Obstacle, &Task),
 ) -> Result<Started, AppError> {
-    fleet.be_patient(longest_ms.map_or(PATIENCE, |most| PATIENCE.min(Duration::from_millis(most))));
+    fleet.be_patient(longest_ms);
     let (begin, mut changes) = (app.host.boot_ms(), app.store.watch());
     let (mut looked_ms, mut is_told) = (None, false);
     loop {
@@ -253,7 +253,7 @@ fn end(app: &App, fleet: &dyn Fleet, id: TaskId, mark: &TreeMark) -> Result<Opti
         changes.wait(SOON);
     }
     // The agent of this host tells a store that is away later: the command is over either way.
-    fleet.be_patient(Duration::ZERO);
+    fleet.be_patient(Some(0));
     while waited() < END_MS[1] && fleet.find(id).is_ok_and(|task| task.is_some_and(|task| !task.status().is_final())) {
         app.host.sleep(SOON);
     }

@@ -3,7 +3,7 @@
 
 use super::{AttachArgs, left, tell_end};
 use crate::app::fleet::places::{Stage, stage};
-use crate::app::fleet::{Fleet, PATIENCE, refuse_local};
+use crate::app::fleet::{Fleet, refuse_local};
 use crate::app::queue::run::see_through;
 use crate::app::{App, AppError};
 use crate::cli::commands::queue::room::{Room, Terminal};
@@ -28,7 +28,7 @@ pub(super) fn attach(
         "last" => store.newest(None)?.ok_or_else(|| AppError::no_task("the store has no task"))?,
         text => app.task_id(text)?,
     };
-    store.be_patient(PATIENCE);
+    store.be_patient(None);
     let mut room = Room::onlooker(console, terminal);
     let (mut seen, mut is_told) = (None, false);
     loop {

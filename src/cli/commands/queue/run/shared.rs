@@ -3,7 +3,7 @@
 use super::super::room::Terminal;
 use super::{RunArgs, start_at_once, tell_end};
 use crate::app::ask::{CancelRequest, cancel};
-use crate::app::fleet::{PATIENCE, refuse_local};
+use crate::app::fleet::refuse_local;
 use crate::app::lifecycle::Accepted;
 use crate::app::query::logs::{Stream, Wanted, has_output_here, logs};
 use crate::app::queue::enqueue::{Caller, after_accepting, enqueue};
@@ -48,7 +48,7 @@ pub(super) fn run(
     if !accepted.created {
         console.say(&has_key(&accepted.task));
     }
-    app.fleet.iter().for_each(|fleet| fleet.be_patient(PATIENCE));
+    app.fleet.iter().for_each(|fleet| fleet.be_patient(None));
     let followed = follow(args, &accepted, app, terminal, console).map_err(|error| match error.downcast() {
         Ok(error) => after_accepting(app, accepted.task.id, error).into(),
         Err(other) => other,

@@ -25,6 +25,8 @@ const DEPTH: i32 = 2;
 const MORE: i32 = 16;
 /// Time between two records of the use of users, in milliseconds.
 const LEDGER_MS: u64 = 1_000;
+/// Silence after which a host that renews every 10 s has missed three renewals, in milliseconds.
+const MISSED_MS: u64 = 3 * RENEW_MS;
 /// Number of passes with refused proposals in a row after which the memory is made anew.
 const MOST_REFUSED: u32 = 50;
 
@@ -155,8 +157,8 @@ impl Duty {
             };
             let lease_ms = row.get::<_, i64>(4).unsigned_abs();
             let silent_ms = now.saturating_sub(since);
-            // A host that has missed renewals is given nothing: it may be gone.
-            if silent_ms <= (3 * RENEW_MS).min(lease_ms / 2) && !row.get::<_, bool>(6) {
+            // A host that has missed renewals is given nothing: it may be gone. `luzia_1.taker` is the same rule for looks.
+            if silent_ms <= MISSED_MS.min(lease_ms / 2) && !row.get::<_, bool>(6) {
                 rooms
                     .insert(host, Room { name: row.get(1), labels: row.get(8), session: row.get(2), free: row.get(5) });
             }
@@ -367,5 +369,16 @@ fn rule(memory: &mut Memory, now: u64, row: &Row) {
     if let Some(user) = row.get::<_, Option<&str>>(3).and_then(|user| Name::new(user).ok()) {
         let weight = row.get::<_, Option<i32>>(5).and_then(|weight| u32::try_from(weight).ok());
         memory.set_user(user, paused_ms, weight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MISSED_MS;
+    use crate::fleet::migrate::SCRIPT;
+
+    #[test]
+    fn looks_and_the_duty_give_tasks_to_no_host_after_the_same_silence() {
+        assert!(SCRIPT.contains(&format!("least({MISSED_MS}, h.lease_ms / 2)")));
     }
 }

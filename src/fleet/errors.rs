@@ -12,8 +12,8 @@ pub(super) const KEY_TAKEN: &str = "LZ002";
 /// The refusal of `enqueue` because of keys that are to be replaced; the message has the numbers of the tasks that have them.
 pub(super) const TO_REPLACE: &str = "LZ003";
 
-/// The words of the client for a password that the server wants and that nobody gave. The text of every connection is parsed before.
-const NO_PASSWORD: &str = "invalid configuration";
+/// The reason of the client that has no password for a server that wants one. It has no code.
+const NO_PASSWORD: &str = "password missing";
 const PASSWORD: &str = "PGPASSFILE or PGPASSWORD has the password";
 
 /// Whether a repetition may succeed: the connection was lost, the server restarts, or another transaction was in the way.
@@ -38,7 +38,7 @@ pub(super) fn of(error: &Error, target: &Target) -> AppError {
     let why = reason(error);
     let refused = |code: Code, what: &str| AppError::new(code, format!("the store {target} {what}: {why}"));
     let Some(state) = error.code() else {
-        if error.to_string() == NO_PASSWORD {
+        if why == NO_PASSWORD {
             return refused(Code::NoPermission, "wants a password").hint(PASSWORD);
         }
         return refused(Code::StoreAway, "does not answer").hint(

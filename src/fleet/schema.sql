@@ -367,7 +367,7 @@ CREATE FUNCTION luzia_1.newest(p_user text) RETURNS bigint LANGUAGE sql STABLE S
 
 -- The hosts that the holder of the duty gives tasks to, as far as the clock of the server tells: those that are not drained and have not
 -- missed three renewals. Only looks use it.
-CREATE VIEW luzia_1.taker AS SELECT h.id, h.name, h.free, h.labels FROM luzia.host h
+CREATE VIEW luzia_1.taker AS SELECT h.name, h.free, h.labels FROM luzia.host h
   WHERE NOT h.is_draining AND h.renewed_at >= clock_timestamp() - least(30000, h.lease_ms / 2) * interval '1 ms';
 
 -- The number of tasks of the same user that are due and come before a task in one of its lanes. Those for another place that no host takes keep

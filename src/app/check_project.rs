@@ -157,7 +157,7 @@ fn believe(
         }
         Verdict::Refused { .. } => refuse(
             "luzia leaves this lock alone: it is not a regular file, or another account \
-                                           or a newer luzia made it",
+             or a newer luzia made it",
         ),
         Verdict::Live { .. } | Verdict::Stale { .. } => Ok(Some(Box::new(view))),
     }

@@ -187,7 +187,7 @@ impl From<StoreError> for AppError {
                 let error = Self::from(*inner).reworded(|_| message);
                 error.hint(
                     "the change is in force, and only a power cut can undo it; check whether it is still \
-                            needed before you repeat it",
+                     needed before you repeat it",
                 )
             }
             StoreError::GuardBusy { holder, .. } => {

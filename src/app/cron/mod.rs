@@ -135,7 +135,7 @@ fn template_of(app: &App, new: &ScheduleRequest, caller: &Caller, now: Timestamp
         let option = option_of(&member);
         return Err(AppError::usage(format!("{option} is about one task, and a schedule makes many")).hint(
             "the cron line says when; --overlap says what happens while the former task is not over; \
-                       nothing was added",
+             nothing was added",
         ));
     }
     let task = task_of(app, &new.task, caller)?;

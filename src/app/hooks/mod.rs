@@ -339,7 +339,7 @@ fn not_runnable(error: AppError, argv: &[String]) -> AppError {
         _ => {
             return error.hint(
                 "name an existing program, or a shell line as sh -c 'LINE'; --no-check allows a \
-                                program that does not exist yet; nothing was added",
+                 program that does not exist yet; nothing was added",
             );
         }
     };

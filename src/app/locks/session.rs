@@ -80,7 +80,7 @@ fn agent_above_caller(app: &App) -> Result<Ancestor, AppError> {
         )
         .hint(
             "name the process with which the session ends: --pid PID; the ancestors of this process are \
-                       shells, or /proc hides them",
+             shells, or /proc hides them",
         )
     })
 }

@@ -380,5 +380,8 @@ fn fits(shape: &Shape, value: &Value) -> bool {
 
 /// Instructions of luzia to a client.
 pub const INSTRUCTIONS: &str = "\
-luzia lets agents and scripts on this host take turns. Commands in one lane (a repository, a build slot, a user) run one at a \
-time. Take a lane with acquire before you edit files that others may edit, and give it back with release. Answers say who holds a lane and whether the holder lives. Waiting is normal: do not cancel, release or bypass what lives. A task that was queued in a sandbox starts only there; when the sandbox has ended, `luzia attach --here TASK` in a shell runs it in the sandbox of that shell.";
+luzia lets agents and scripts on this host take turns. Commands in one lane (a repository, a build slot, a user) run one at \
+a time. Take a lane with acquire before you edit files that others may edit, and give it back with release. Answers say who \
+holds a lane and whether the holder lives. Waiting is normal: do not cancel, release or bypass what lives. A task that was \
+queued in a sandbox starts only there; when the sandbox has ended, `luzia attach --here TASK` in a shell runs it in the \
+sandbox of that shell.";

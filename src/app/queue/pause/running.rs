@@ -126,7 +126,7 @@ fn no_process(id: TaskId) -> AppError {
     AppError::new(Code::TaskWaits, format!("{id} waits for an event without a process"))
         .hint(
             "no process of the task runs, so nothing was stopped; a pause of its user or of its lane holds the task \
-               when the event comes",
+             when the event comes",
         )
         .next(format!("luzia explain {id}"))
 }

@@ -127,7 +127,7 @@ pub fn run(args: &AcquireArgs, app: &App, caller: &dyn Fn() -> (Caller, String),
             }
             console.say(
                 "note: no agent can be seen from this sandbox, so the lease lasts as long as --ttl says, or \
-                         until it is released",
+                 until it is released",
             );
             None
         }

@@ -176,7 +176,7 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
         if args.project {
             console.hint(&format!(
                 "the files of a project cannot grant write access to the sandbox; your own files can: \
-                                luzia agent setup {}",
+                 luzia agent setup {}",
                 args.agent
             ));
         }

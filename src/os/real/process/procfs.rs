@@ -226,13 +226,11 @@ fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
 
 /// A field of `/proc/self/status` as it was at the first look, without the blanks around it.
 pub(crate) fn own_field(name: &str) -> Option<&'static str> {
-    static STATUS: OnceLock<Vec<(&'static str, &'static str)>> = OnceLock::new();
-    let read = || {
-        let text = String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned();
-        text.leak().lines().filter_map(|line| line.split_once(':')).collect()
-    };
-    let (_, value) = STATUS.get_or_init(read).iter().find(|(field, _)| *field == name)?;
-    Some(value.trim_ascii())
+    static STATUS: OnceLock<String> = OnceLock::new();
+    let read = || String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned();
+    // The first line, `Name`, has no line end before it; it is never asked for.
+    let (_, rest) = STATUS.get_or_init(read).split_once(&format!("\n{name}:"))?;
+    rest.lines().next().map(str::trim_ascii)
 }
 
 /// Greatest number of processes that are looked at: more than any real tree has above one process.
